@@ -1,0 +1,69 @@
+"""What can be wrong, said in one sentence: what, where, what was expected, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a workflow, and the place where it is wrong."""
+
+    message: str
+    node: str | None = None
+    socket: str | None = None
+    expected: str | None = None
+    found: str | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        place = ".".join(part for part in (self.node, self.socket) if part)
+        text = f"{place}: {self.message}" if place else self.message
+        if self.expected is not None:
+            text += f"; expected {self.expected}"
+        if self.found is not None:
+            text += f", found {self.found}" if self.expected is not None else f"; found {self.found}"
+        if self.hint:
+            text += f". {self.hint}"
+        return text
+
+    def as_json(self) -> dict[str, str | None]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class MinibrainsError(Exception):
+    """The request was wrong. The message is meant for the person who made it."""
+
+
+class NodeClassError(MinibrainsError, TypeError):
+    """A node or brain class cannot be used as it is written; raised at import."""
+
+
+class BrainError(MinibrainsError):
+    """A brain file is not what it should be."""
+
+
+class GameError(MinibrainsError):
+    """A game cannot be played: its ROM, state or data is missing or wrong."""
+
+
+class WorkflowError(MinibrainsError):
+    """Everything that is wrong with a workflow, all at once."""
+
+    def __init__(self, faults: Iterable[Fault], where: str = "the workflow") -> None:
+        self.faults = tuple(faults)
+        count = len(self.faults)
+        lines = [f"{where} has {count} fault{'s' if count != 1 else ''}:"]
+        super().__init__("\n".join([*lines, *(f"  {fault}" for fault in self.faults)]))
+
+
+class RunError(MinibrainsError):
+    """A run failed while it was running."""
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """A hint naming what was probably meant, or None."""
+    matches: Sequence[str] = get_close_matches(name, list(known), n=1)
+    return f"Did you mean {matches[0]!r}?" if matches else None

@@ -1,0 +1,252 @@
+"""Socket types: ordinary Python types with a label, and the checker that unifies them over a graph.
+
+A socket type is written `Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]`. The label says what
+flows, the spec its dtype and shape. Dimension names belong to one node: `h` is the same number in all
+sockets of a node, and unknown until a link or the opened node says it; `{width}` is read from the
+node's widgets or its brain.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+import numpy as np
+
+from minibrains.errors import NodeClassError
+
+Dim = int | str
+"""A size: a number, a free name `h`, or `{name}` for a size the node itself knows."""
+
+_SPEC = re.compile(r"([a-z]+\d*)\[([^\]]*)\]")
+_DIM = re.compile(r"\d+|[a-z_][a-z0-9_]*|\{[a-z_][a-z0-9_]*\}")
+DTYPES = {
+    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "bool": np.bool_,
+}  # fmt: skip
+"""The dtypes a spec may name. `index[n]` is besides: a whole number from 0 to n - 1."""
+
+
+def parse_spec(spec: str) -> tuple[str, tuple[Dim, ...]]:
+    """`"u8[h w 3]"` -> `("u8", ("h", "w", 3))`. Raises NodeClassError on anything else."""
+    match = _SPEC.fullmatch(spec)
+    if not match or (match[1] not in DTYPES and match[1] not in ("index", "bf16")):
+        raise NodeClassError(f"the socket spec {spec!r} cannot be read; expected for example 'f32[n {{width}} 3]'")
+    dims: list[Dim] = []
+    for word in match[2].split():
+        if not _DIM.fullmatch(word):
+            raise NodeClassError(f"the size {word!r} in {spec!r} cannot be read; expected 3, name or {{name}}")
+        dims.append(int(word) if word.isdigit() else word)
+    return match[1], tuple(dims)
+
+
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """The label of a socket type: what it is called and, for arrays, its dtype and shape."""
+
+    name: str
+    spec: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SocketType:
+    """One concrete socket type as a checker sees it."""
+
+    name: str
+    dtype: str | None
+    dims: tuple[Dim, ...]
+    python: Any
+
+    def __str__(self) -> str:
+        return self.name if self.dtype is None else f"{self.name} {self.dtype}[{' '.join(map(str, self.dims))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class SocketTypes:
+    """What a socket takes or gives: one of `options`, whatever `variable` stands for, or (`anything`) any value."""
+
+    options: tuple[SocketType, ...] = ()
+    variable: str | None = None
+    anything: bool = False
+
+    @classmethod
+    def named(cls, name: str) -> SocketTypes:
+        """The plain type with this label."""
+        return cls((SocketType(name, None, (), object),))
+
+    @property
+    def label(self) -> str:
+        """The name an output has when its annotation gives it none of its own."""
+        return self.options[0].name if self.options else "value"
+
+    def __str__(self) -> str:
+        return "anything" if self.anything else self.variable or " or ".join(map(str, self.options))
+
+
+def read_socket(annotation: Any) -> SocketTypes | None:
+    """The socket types an annotation stands for, or None if it is no socket type."""
+    if annotation is Any:
+        return SocketTypes(anything=True)
+    if isinstance(annotation, TypeVar):
+        return SocketTypes(variable=annotation.__name__)
+    if get_origin(annotation) in (Union, types.UnionType):
+        parts = [read_socket(part) for part in get_args(annotation)]
+        if any(part is None or not part.options for part in parts):
+            return None
+        return SocketTypes(tuple(option for part in parts if part for option in part.options))
+    if get_origin(annotation) is Annotated:
+        python, *labels = get_args(annotation)
+        for label in labels:
+            if isinstance(label, Socket):
+                dtype, dims = parse_spec(label.spec) if label.spec is not None else (None, ())
+                return SocketTypes((SocketType(label.name, dtype, dims, python),))
+    return None
+
+
+Frame = Annotated[np.ndarray, Socket("frame", "u8[h w c]")]
+"""A picture: uint8 [height, width, channels], channels 3 (RGB) or 1 (grey)."""
+Frames = Annotated[np.ndarray, Socket("frames", "f32[channels h w]")]
+"""Stacked, normalised pictures: float32 [channels, height, width], oldest first."""
+Logits = Annotated[np.ndarray, Socket("logits", "f32[actions]")]
+"""Unnormalised log-probabilities: float32 [actions]."""
+Action = Annotated[int, Socket("action", "index[actions]")]
+"""A row of an action table: 0 to actions - 1."""
+Situation = Annotated[int, Socket("situation", "index[situations]")]
+"""Which of a policy's situations the game is in: 0 to situations - 1."""
+Pad = Annotated[tuple[str, ...], Socket("pad")]
+"""The buttons held during one frame, by name, for example ("LEFT", "B")."""
+Variables = Annotated[Mapping[str, int], Socket("variables")]
+"""Named numbers read from the game's memory."""
+Number = Annotated[float, Socket("number")]
+"""A number; rewards are numbers."""
+Flag = Annotated[bool, Socket("flag")]
+"""True or False."""
+Text = Annotated[str, Socket("text")]
+"""A piece of text."""
+
+
+class Mismatch(Exception):
+    """Two socket types do not fit; `expected` and `found` are ready to be read by people."""
+
+    def __init__(self, expected: str, found: str) -> None:
+        super().__init__(f"expected {expected}, found {found}")
+        self.expected, self.found = expected, found
+
+
+Key = tuple[str, str]
+"""A dimension or type variable: (node id, name)."""
+
+
+class Unifier:
+    """Makes the socket types of a graph agree, link by link.
+
+    `known(node, name)` returns a size the node itself knows (a widget, something its brain says, what it
+    found out when it was opened), or None. Sizes and type variables that links have made equal are kept in one union-find.
+    """
+
+    def __init__(self, known: Callable[[str, str], int | None]) -> None:
+        self._known = known
+        self._parent: dict[Key, Key] = {}
+        self._size: dict[Key, int] = {}
+        self._type: dict[Key, tuple[str, SocketTypes]] = {}
+
+    def link(self, source: str, given: SocketTypes, target: str, wanted: SocketTypes) -> None:
+        """Join an output of node `source` to an input of node `target`. Raises Mismatch."""
+        if wanted.anything:
+            return
+        source, given = self._bound(source, given)
+        target, wanted = self._bound(target, wanted)
+        if given.variable is not None:
+            self._bind((source, given.variable), target, wanted)
+        elif wanted.variable is not None:
+            self._bind((target, wanted.variable), source, given)
+        else:
+            for option in given.options:
+                self._fit(source, option, target, wanted)
+
+    def resolve(self, node: str, kind: SocketTypes) -> SocketTypes:
+        """`kind` with every size filled in that is known by now."""
+        node, kind = self._bound(node, kind)
+        return SocketTypes(
+            tuple(
+                SocketType(o.name, o.dtype, tuple(self._shown(node, d) for d in o.dims), o.python) for o in kind.options
+            ),
+            kind.variable,
+            kind.anything,
+        )
+
+    def _bound(self, node: str, kind: SocketTypes) -> tuple[str, SocketTypes]:
+        if kind.variable is None:
+            return node, kind
+        root = self._root((node, kind.variable))
+        return self._type.get(root, (root[0], SocketTypes(variable=root[1])))
+
+    def _bind(self, variable: Key, node: str, kind: SocketTypes) -> None:
+        if kind.variable is None:
+            self._type[variable] = (node, kind)
+        elif variable != (node, kind.variable):
+            self._parent[variable] = (node, kind.variable)
+
+    def _fit(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> None:
+        for option in wanted.options:
+            if (
+                option.name == given.name
+                and option.dtype == given.dtype
+                and len(option.dims) == len(given.dims)
+                and (len(wanted.options) == 1 or self._sizes_fit(source, given, target, option))
+            ):
+                break
+        else:
+            raise Mismatch(str(self.resolve(target, wanted)), str(self.resolve(source, SocketTypes((given,)))))
+        for mine, other in zip(option.dims, given.dims, strict=True):
+            try:
+                self._equate(target, mine, source, other)
+            except Mismatch:
+                expected, found = self.resolve(target, SocketTypes((option,))), self.resolve(source, SocketTypes((given,)))
+                raise Mismatch(str(expected), str(found)) from None
+
+    def _sizes_fit(self, source: str, given: SocketType, target: str, option: SocketType) -> bool:
+        pairs = zip(option.dims, given.dims, strict=True)
+        sizes = ((self._value(target, mine), self._value(source, other)) for mine, other in pairs)
+        return all(mine == other or mine is None or other is None for mine, other in sizes)
+
+    def _equate(self, node: str, dim: Dim, other_node: str, other: Dim) -> None:
+        size, other_size = self._value(node, dim), self._value(other_node, other)
+        if size is not None and other_size is not None:
+            if size != other_size:
+                raise Mismatch(f"{dim} = {size}" if isinstance(dim, str) else str(size), str(other_size))
+        elif size is None and other_size is None:
+            root, other_root = self._root((node, str(dim))), self._root((other_node, str(other)))
+            if root != other_root:
+                self._parent[root] = other_root
+        elif size is None:
+            self._size[self._root((node, str(dim)))] = typing.cast(int, other_size)
+        else:
+            self._size[self._root((other_node, str(other)))] = size
+
+    def _value(self, node: str, dim: Dim) -> int | None:
+        if isinstance(dim, int):
+            return dim
+        known = self._known(node, dim.strip("{}"))
+        return self._size.get(self._root((node, dim))) if known is None else known
+
+    def _shown(self, node: str, dim: Dim) -> Dim:
+        size = self._value(node, dim)
+        return dim if size is None else size
+
+    def _root(self, key: Key) -> Key:
+        path = list(self._walk(key))
+        for step in path[:-1]:
+            self._parent[step] = path[-1]
+        return path[-1]
+
+    def _walk(self, key: Key) -> Iterator[Key]:
+        yield key
+        while key in self._parent:
+            key = self._parent[key]
+            yield key

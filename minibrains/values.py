@@ -1,0 +1,119 @@
+"""JSON values and the Python annotations they are read by: what widgets and brain settings may be.
+
+Allowed are int, float, str, bool, None, Any, Literal[…], unions, tuple[X, ...] for a JSON list and
+Mapping[str, X] for a JSON object. What is read is immutable.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+
+def parse_json(data: bytes | str) -> Any:
+    """Strict JSON: UTF-8, no key twice in one object, no NaN. Raises ValueError."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            names = [name for name, _ in pairs]
+            raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is named twice")
+        return result
+
+    def refuse(text: str) -> Any:
+        raise ValueError(f"{text} is no JSON number")
+
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_value(annotation: Any, value: Any) -> Any:
+    """`value`, a piece of JSON, as `annotation` has it. Raises ValueError if it is something else."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation is Any:
+        return _frozen(value)
+    if origin is Literal:
+        for choice in arguments:
+            if type(choice) is type(value) and choice == value:
+                return value
+    elif origin in (Union, UnionType):
+        for option in arguments:
+            try:
+                return read_value(option, value)
+            except ValueError:
+                continue
+    elif origin is tuple:
+        if isinstance(value, (list, tuple)):
+            return tuple(read_value(arguments[0], item) for item in value)
+    elif _is_mapping(origin):
+        if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+            return MappingProxyType({key: read_value(arguments[1], item) for key, item in value.items()})
+    elif annotation is float:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf"):
+            return float(value)
+    elif annotation in (int, str, bool, NoneType) and type(value) is annotation:
+        return value
+    raise ValueError(f"expected {name_type(annotation)}, found {value!r}")
+
+
+def plain_value(value: Any) -> Any:
+    """The inverse of `read_value`: lists and dicts again, ready for JSON."""
+    if isinstance(value, Mapping):
+        return {key: plain_value(item) for key, item in value.items()}
+    return [plain_value(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def is_value_type(annotation: Any) -> bool:
+    """True if `read_value` knows how to read this annotation."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation in (int, float, str, bool, NoneType, Any) or origin is Literal:
+        return True
+    if origin in (Union, UnionType):
+        return all(map(is_value_type, arguments))
+    if origin is tuple:
+        return len(arguments) == 2 and arguments[1] is Ellipsis and is_value_type(arguments[0])
+    return _is_mapping(origin) and arguments[0] is str and is_value_type(arguments[1])
+
+
+def name_type(annotation: Any) -> str:
+    """The annotation in words: `list of text`, `one of 'greedy', 'sample'`."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return "one of " + ", ".join(map(repr, arguments))
+    if origin is tuple:
+        return f"list of {name_type(arguments[0])}"
+    if _is_mapping(origin):
+        return f"object of {name_type(arguments[1])}"
+    if origin in (Union, UnionType):
+        return " or ".join(map(name_type, arguments))
+    return {str: "text", Any: "any value", NoneType: "null"}.get(annotation) or str(annotation.__name__)
+
+
+def value_schema(annotation: Any) -> dict[str, Any]:
+    """The annotation as JSON Schema."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin in (Union, UnionType):
+        return {"anyOf": [value_schema(option) for option in arguments]}
+    if origin is tuple:
+        return {"type": "array", "items": value_schema(arguments[0])}
+    if _is_mapping(origin):
+        return {"type": "object", "additionalProperties": value_schema(arguments[1])}
+    names = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
+    return {"type": names[annotation]} if annotation in names else {}
+
+
+def _is_mapping(origin: Any) -> bool:
+    return isinstance(origin, type) and issubclass(origin, Mapping) and not issubclass(origin, dict)
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: _frozen(item) for key, item in value.items()})
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,276 @@
+"""The workflow file: nodes, links, widget values, brains, layout. The editor and the command line read the same one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from minibrains.errors import Fault, WorkflowError, near
+from minibrains.files import write_whole
+from minibrains.values import parse_json
+
+FORMAT: Final = 1
+"""The version of the file format, the number behind `"minibrains"`."""
+SIZE_LIMIT: Final = 64 * 2**20
+
+FORMAT_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+"""From format n to n + 1: takes and returns a whole file."""
+
+NODE_ID = re.compile(r"[a-z0-9_]+")
+NODE_TYPE = re.compile(r"((?:[A-Za-z_][A-Za-z0-9_]*\.)?[A-Za-z_][A-Za-z0-9_]*)@([1-9][0-9]{0,5})")
+LINK = re.compile(r"([a-z0-9_]+)\.([A-Za-z_][A-Za-z0-9_]*)")
+RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?hz")
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
+Mode = Literal["run", "mute", "bypass"]
+OnError = Literal["stop", "hold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The source of a link: an output of a node."""
+
+    node: str
+    socket: str
+
+    def __str__(self) -> str:
+        return f"{self.node}.{self.socket}"
+
+
+@dataclass(frozen=True, slots=True)
+class BrainPin:
+    """A brain by file name, and by its SHA-256 if it must be just that one."""
+
+    file: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEntry:
+    """One node of a workflow file, as it stands there."""
+
+    id: str
+    type: str
+    version: int
+    set: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, tuple[Link, ...]] = field(default_factory=dict)
+    brain: BrainPin | None = None
+    every: int = 1
+    hertz: float | None = None
+    offset: int = 0
+    when: Link | None = None
+    mode: Mode = "run"
+    on_error: OnError = "stop"
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    """The entry as it was read. What this version does not know is kept here and saved again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How long a run of this workflow is, unless the command line says otherwise."""
+
+    episodes: int = 1
+    ticks: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A workflow file that was read. `faults` is what is wrong with its form; checking adds the rest."""
+
+    nodes: Mapping[str, NodeEntry]
+    title: str = ""
+    run: RunSettings = RunSettings()
+    path: Path | None = None
+    faults: tuple[Fault, ...] = ()
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.path.stem if self.path else "workflow"
+
+    def to_json(self) -> dict[str, Any]:
+        """The file again, with everything in it that this version does not know."""
+        return {**self.raw, "minibrains": FORMAT, "nodes": {name: dict(entry.raw) for name, entry in self.nodes.items()}}
+
+    def save(self, path: Path) -> None:
+        """Write the file: temporary name, then rename."""
+        write_whole(path, dump_json(self.to_json()))
+
+    def with_node(self, name: str, entry: Mapping[str, Any]) -> Workflow:
+        """This workflow with one node put in or replaced, from an entry as it would stand in the file."""
+        return parse_workflow(
+            {**self.raw, "minibrains": FORMAT, "nodes": {**{n: e.raw for n, e in self.nodes.items()}, name: entry}}, self.path
+        )
+
+
+def dump_json(value: Any) -> str:
+    """JSON as our files have it: indented, short lists in one line, a newline at the end."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    flat = re.sub(r"\[\s+([^\[\]{}]{0,100}?)\s+\]", lambda m: "[" + re.sub(r",\s+", ", ", m[1]) + "]", text)
+    return (flat if json.loads(flat) == value else text) + "\n"
+
+
+def load_workflow(path: Path) -> Workflow:
+    """Read a workflow file. Raises WorkflowError if it is no workflow at all; see `Workflow.faults` for the rest."""
+    try:
+        if path.stat().st_size > SIZE_LIMIT:
+            raise WorkflowError([Fault(f"the file is larger than {SIZE_LIMIT >> 20} MB")], str(path))
+        data = parse_json(path.read_bytes())
+    except OSError as error:
+        raise WorkflowError([Fault(f"the file cannot be read: {error.strerror or error}")], str(path)) from None
+    except ValueError as error:
+        raise WorkflowError([Fault(f"this is not JSON: {error}")], str(path)) from None
+    return parse_workflow(data, path)
+
+
+def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
+    """Read a workflow from JSON data. Raises WorkflowError only if nothing can be made of it."""
+    where = str(path or "the workflow")
+    if not isinstance(data, dict):
+        raise WorkflowError([Fault("a workflow is a JSON object", found=type(data).__name__)], where)
+    number = data.get("minibrains")
+    if type(number) is not int or number < 1:
+        raise WorkflowError([Fault('the key "minibrains" is missing', expected=f'"minibrains": {FORMAT}')], where)
+    if number > FORMAT:
+        hint = "It was saved by a newer Minibrains; update yours"
+        raise WorkflowError([Fault(f"format {number} is not known", expected=f"at most {FORMAT}", hint=hint)], where)
+    for step in range(number, FORMAT):
+        data = FORMAT_MIGRATIONS[step](data)
+    faults: list[Fault] = []
+    nodes = data.get("nodes")
+    if not isinstance(nodes, dict) or not nodes:
+        faults.append(Fault('"nodes" is not an object with at least one node'))
+        nodes = {}
+    entries = {name: entry for name in nodes if (entry := read_node(name, nodes[name], faults)) is not None}
+    for key in data:
+        if key not in ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra"):
+            faults.append(Fault(f"the key {key!r} is not known", hint='Data of your own belongs under "extra"'))
+    if data.get("defs"):
+        faults.append(Fault('subgraphs ("defs") are not supported yet'))
+    title = data.get("title", "")
+    if not isinstance(title, str):
+        faults.append(Fault('"title" is not a text', found=repr(title)))
+        title = ""
+    raw = {key: value for key, value in data.items() if key != "nodes"}
+    return Workflow(entries, title, _read_run(data.get("run", {}), faults), path, tuple(faults), raw)
+
+
+_NODE_KEYS = ("type", "set", "in", "brain", "every", "offset", "when", "busy", "latency", "mode", "on_error", "title")
+
+
+def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
+    """Read one node's entry; what is wrong with it goes to `faults`, None if nothing can be made of it."""
+
+    def wrong(message: str, **details: Any) -> None:
+        faults.append(Fault(message, name, **details))
+
+    def choice(key: str, options: tuple[str, ...]) -> Any:
+        value = entry.get(key, options[0])
+        if value in options:
+            return value
+        wrong(f'"{key}" is not known', expected="one of " + ", ".join(options), found=repr(value))
+        return options[0]
+
+    if not NODE_ID.fullmatch(name):
+        faults.append(Fault(f"the node id {name!r} may only have a-z, 0-9 and _"))
+    if not isinstance(entry, dict):
+        wrong("a node is a JSON object", found=type(entry).__name__)
+        return None
+    match = NODE_TYPE.fullmatch(entry["type"]) if isinstance(entry.get("type"), str) else None
+    if match is None:
+        wrong('"type" cannot be read', expected='a type with its version, for example "FrameStack@1"', found=repr(entry.get("type")))
+        return None
+    for key in entry:
+        if key not in _NODE_KEYS:
+            wrong(f"the key {key!r} is not known", hint=near(key, _NODE_KEYS))
+    settings = entry.get("set", {})
+    if not isinstance(settings, dict):
+        wrong('"set" is not an object of widget values', found=type(settings).__name__)
+        settings = {}
+    every, hertz, offset = _read_rate(entry, wrong)
+    when = entry.get("when")
+    return NodeEntry(
+        name,
+        match[1],
+        int(match[2]),
+        settings,
+        _read_links(entry.get("in", {}), wrong),
+        _read_brain(entry.get("brain"), wrong),
+        every,
+        hertz,
+        offset,
+        None if when is None else _read_link("when", when, wrong),
+        choice("mode", ("run", "mute", "bypass")),
+        choice("on_error", ("stop", "hold")),
+        entry,
+    )
+
+
+def _read_rate(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[int, float | None, int]:
+    every, hertz = entry.get("every", 1), None
+    if isinstance(every, str) and (match := RATE.fullmatch(every)) and 0 < float(match[1]) < 1e6:
+        every, hertz = 1, float(match[1])
+    elif type(every) is not int or not 1 <= every < 2**31:
+        wrong('"every" cannot be read', expected='a number of ticks from 1 or a rate like "10 hz"', found=repr(every))
+        every = 1
+    offset = entry.get("offset", 0)
+    if type(offset) is not int or not 0 <= offset < every:
+        wrong('"offset" cannot be read', expected=f'a number of ticks below "every" ({every})', found=repr(offset))
+        offset = 0
+    return every, hertz, offset
+
+
+def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> Link | None:
+    match = LINK.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        wrong("the link cannot be read", socket=key, expected='"node.output"', found=repr(text))
+        return None
+    return Link(match[1], match[2])
+
+
+def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[Link, ...]]:
+    if not isinstance(inputs, dict):
+        wrong('"in" is not an object of links', found=type(inputs).__name__)
+        return {}
+    result = {}
+    for socket, texts in inputs.items():
+        links: Iterable[Link | None] = [_read_link(socket, t, wrong) for t in (texts if isinstance(texts, list) else [texts])]
+        result[socket] = tuple(link for link in links if link is not None)
+    return result
+
+
+def _read_brain(brain: Any, wrong: Callable[..., None]) -> BrainPin | None:
+    if brain is None:
+        return None
+    pin = {"file": brain} if isinstance(brain, str) else brain
+    if (
+        not isinstance(pin, dict)
+        or not {"file"} <= set(pin) <= {"file", "sha256"}
+        or not isinstance(pin["file"], str)
+        or not pin["file"]
+        or "\0" in pin["file"]
+        or not (pin.get("sha256") is None or (isinstance(pin["sha256"], str) and SHA256.fullmatch(pin["sha256"])))
+    ):
+        wrong('"brain" cannot be read', expected='a file name, or {"file": …, "sha256": …}', found=repr(brain))
+        return None
+    return BrainPin(pin["file"], pin.get("sha256"))
+
+
+def _read_run(settings: Any, faults: list[Fault]) -> RunSettings:
+    result = RunSettings()
+    if not isinstance(settings, dict):
+        faults.append(Fault('"run" is not an object', expected='{"episodes": 1, "ticks": 600, "seed": 0}'))
+        return result
+    for key, value in settings.items():
+        if key not in ("episodes", "ticks", "seed"):
+            faults.append(Fault(f'"run" has no key {key!r}', hint=near(key, ("episodes", "ticks", "seed"))))
+        elif type(value) is not int or not (key != "seed") <= value < 2**63:
+            faults.append(Fault(f'"run": {key!r} is not a whole number', found=repr(value)))
+        else:
+            result = replace(result, **{key: value})
+    return result

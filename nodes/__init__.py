@@ -1,0 +1,1 @@
+"""Every node that ships with Minibrains, a file a family."""

@@ -1,0 +1,130 @@
+"""From a wanted action to held buttons: the gate that waits for recovery, and the sink that presses."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+
+from minibrains import ABSENT, Absent, Action, Brain, Episode, Flag, Node, On, Pad, Socket, setting, tensor, widget
+from minibrains.errors import BrainError
+
+TableAction = Annotated[int, Socket("action", "index[{actions}]")]
+
+
+class RecoveryTable(Brain):
+    """How long each action takes to recover from."""
+
+    kind = "recovery"
+    recovery: np.ndarray = tensor("i32[actions]", "ticks after the action on which no other is let through")
+
+    def check(self, where: str) -> None:
+        if (self.recovery < 0).any():
+            raise BrainError(f"{where}: recovery must not be negative")
+
+
+class Gated(NamedTuple):
+    """What the gate let through."""
+
+    action: TableAction | Absent
+    ready: Flag
+
+
+_WAITING, _OPEN = Gated(ABSENT, False), Gated(ABSENT, True)
+
+
+class CooldownGate(Node):
+    """Let an action through only when the last one has recovered.
+
+    action:  the action wanted now; one that is not let through is dropped
+    action (out):  the action let through
+    ready:   True when an action would be let through on the next tick
+    Source: first seed, action cooldowns: punch 11, kick 12, jump 15 frames.
+    """
+
+    clocked = True
+    brain: RecoveryTable
+    idle: Literal["repeat", "release"] = widget(
+        "repeat", doc="while recovering: leave the action in force, or send action 0 on the tick after it"
+    )
+
+    def reset(self, episode: Episode) -> None:
+        self.left = 0
+        self.release = False
+
+    def tick(self, action: On[TableAction]) -> Gated:
+        if self.left:
+            self.left -= 1
+            if self.release:
+                self.release = False
+                return Gated(0, not self.left)
+            return _WAITING if self.left else _OPEN
+        if action is None:
+            return _OPEN
+        self.left = int(self.brain.recovery[action])
+        self.release = self.idle == "release" and self.left > 0
+        return Gated(action, not self.left)
+
+
+class ActionTable(Brain):
+    """For each action a sequence of rows; each row names the buttons held for one tick."""
+
+    kind = "action_table"
+    names: tuple[str, ...] = setting(doc="what each action is called")
+    buttons: tuple[str, ...] = setting(doc="the names of the buttons, the columns of rows")
+    starts: np.ndarray = tensor("i32[ends]", "where each action's rows begin, and where the last one's end")
+    rows: np.ndarray = tensor("u8[rows buttons]", "1: held during this tick")
+
+    @classmethod
+    def derived_sizes(cls, sizes: dict[str, int], config: object) -> dict[str, int]:  # type: ignore[override]
+        return {"actions": sizes["ends"] - 1}
+
+    def check(self, where: str) -> None:
+        starts = self.starts.tolist()
+        if len(starts) < 2 or starts[0] != 0 or starts[-1] != len(self.rows) or any(b <= a for a, b in zip(starts, starts[1:])):
+            raise BrainError(f"{where}: starts must rise from 0 to {len(self.rows)}, the number of rows; found {starts}")
+        if len(self.names) != len(starts) - 1 or len(self.buttons) != self.rows.shape[1]:
+            raise BrainError(f"{where}: {len(starts) - 1} actions and {self.rows.shape[1]} buttons need as many names")
+        if (self.rows > 1).any():
+            raise BrainError(f"{where}: rows must be 0 or 1")
+
+    def pads(self, action: int) -> tuple[tuple[str, ...], ...]:
+        """The action's rows as the names of the buttons held."""
+        rows = self.rows[self.starts[action] : self.starts[action + 1]]
+        return tuple(tuple(self.buttons[column] for column in np.flatnonzero(row)) for row in rows)
+
+
+class Pressed(NamedTuple):
+    """The buttons to hold now."""
+
+    pad: Pad
+    busy: Flag
+
+
+class EmulatorSink(Node):
+    """Turn an action into held buttons: run its sequence once, then hold the last row until the next action.
+
+    action:  a row of the table; one that arrives while a sequence runs is dropped
+    pad:     the names of the buttons to hold now; the console knows its own button order
+    busy:    True while rows of a sequence are still to come
+    """
+
+    clocked = True
+    brain: ActionTable
+
+    def reset(self, episode: Episode) -> None:
+        self.coming: tuple[Pressed, ...] = ()
+        self.holding = Pressed((), False)
+
+    def tick(self, action: On[TableAction]) -> Pressed:
+        if not self.coming:
+            if action is None:
+                return self.holding
+            pads = self.brain.pads(action)
+            self.coming = tuple(Pressed(pad, place < len(pads) - 1) for place, pad in enumerate(pads))
+        self.holding, *coming = self.coming
+        self.coming = tuple(coming)
+        return self.holding
+
+
+__all__ = ["Action", "ActionTable", "CooldownGate", "EmulatorSink", "RecoveryTable"]

@@ -1,0 +1,146 @@
+"""Generic control nodes: hold, compare, count, combine, choose. Nothing here knows a game."""
+
+from __future__ import annotations
+
+from typing import Any as AnyValue
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from minibrains import ABSENT, Absent, Episode, Flag, Node, Number, On, Register, Variables, widget
+from minibrains.errors import MinibrainsError
+
+T = TypeVar("T")
+
+
+class Previous(Register, Generic[T]):
+    """Give out on each tick what arrived on the tick before: the register that lets a link go back.
+
+    value:  anything
+    Out:    the last value that arrived before this tick, `initial` before the first
+    """
+
+    initial: AnyValue = widget(doc="the value before the first; null: nothing is delivered until one has arrived")
+
+    def reset(self, episode: Episode) -> None:
+        self.held: AnyValue = ABSENT if self.initial is None else self.initial
+
+    def emit(self) -> T | Absent:
+        return self.held  # type: ignore[no-any-return]
+
+    def latch(self, value: T) -> None:
+        self.held = value
+
+
+class Changed(Node):
+    """Let a value through only when it differs from the last one that was let through.
+
+    value:  anything; arrays are equal if all their elements are
+    """
+
+    def reset(self, episode: Episode) -> None:
+        self.last: AnyValue = ABSENT
+
+    def tick(self, value: T) -> T | Absent:
+        if _equal(self.last, value):
+            return ABSENT
+        self.last = value
+        return value
+
+
+class Cadence(NamedTuple):
+    """Whether now is one of the ticks asked for."""
+
+    now: Flag
+
+
+_NOW, _NOT_NOW = Cadence(True), Cadence(False)
+
+
+class Every(Node):
+    """True on one tick in `ticks`: the decision clock of an agent that thinks now and then.
+
+    now: True on ticks `offset`, `offset + ticks`, … of the episode
+    Source: first seed, a decision every 30 frames.
+    """
+
+    clocked = True
+    ticks: int = widget(30, min=1, doc="ticks from one True to the next")
+    offset: int = widget(0, min=0, doc="the first tick that is True")
+
+    def reset(self, episode: Episode) -> None:
+        self.left = self.offset
+
+    def tick(self) -> Cadence:
+        if self.left:
+            self.left -= 1
+            return _NOT_NOW
+        self.left = self.ticks - 1
+        return _NOW
+
+
+class All(Node):
+    """True while every linked flag is true; True if none is linked."""
+
+    def tick(self, flags: list[Flag]) -> Flag:
+        return all(flags)
+
+
+class Any(Node):
+    """True while at least one linked flag is true; False if none is linked."""
+
+    def tick(self, flags: list[Flag]) -> Flag:
+        return any(flags)
+
+
+class Switch(Node):
+    """One of two values, as a flag says.
+
+    flag:   which one
+    yes:    given out while the flag is true
+    no:     given out while it is false
+    """
+
+    def tick(self, flag: Flag, yes: T, no: T) -> T:
+        return yes if flag else no
+
+
+class Variable(Node):
+    """One of the game's variables as a number.
+
+    variables:  what the console gives
+    """
+
+    name: str = widget(doc="the variable's name in the game's data.json")
+
+    def tick(self, variables: Variables) -> Number:
+        try:
+            return variables[self.name]
+        except KeyError:
+            raise MinibrainsError(f"the game has no variable {self.name!r}; it has {', '.join(sorted(variables))}") from None
+
+
+class Override(Node):
+    """A value, unless something more urgent arrives on the same tick.
+
+    value:   what to give out otherwise
+    urgent:  given out instead on the tick on which it is delivered
+    """
+
+    def tick(self, value: On[T], urgent: On[T]) -> T | Absent:
+        if urgent is not None:
+            return urgent
+        return ABSENT if value is None else value
+
+
+class Reroute(Node):
+    """The same value again: a knee in a link, for people's eyes."""
+
+    def tick(self, value: T) -> T:
+        return value
+
+
+def _equal(a: AnyValue, b: AnyValue) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
+    return type(a) is type(b) and bool(a == b)

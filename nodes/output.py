@@ -1,0 +1,158 @@
+"""Where a run leaves something: a score, a clip, a picture, a log."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from minibrains import Episode, Frame, Host, MinibrainsError, Node, Number, On, widget
+from minibrains.errors import RunError
+
+
+class Score(Node):
+    """Sum up rewards: the episode's score.
+
+    rewards:  any number of reward links
+    Out:      the sum since the episode began
+    """
+
+    clocked = True
+
+    def reset(self, episode: Episode) -> None:
+        self.total = 0.0
+
+    def tick(self, rewards: list[On[Number]]) -> Number:
+        for reward in rewards:
+            if reward is not None:
+                self.total += reward
+        return self.total
+
+    def report(self) -> Mapping[str, Any]:
+        return {"score": self.total}
+
+
+class VideoWriter(Node):
+    """Write frames to an MP4 clip in the run folder, at the game's own frame rate.
+
+    frame:  uint8 [h, w, c]; every delivered frame goes in. Encoding happens in a process of its own.
+    """
+
+    file: str = widget("clip.mp4", doc="name within the run folder")
+    episodes: int = widget(1, min=0, doc="how many episodes from the first on; 0: all")
+    scale: int = widget(2, min=1, max=8, doc="how many times larger than the frame")
+
+    def check(self) -> None:
+        if Path(self.file).name != self.file or not self.file.endswith(".mp4"):
+            raise MinibrainsError(f"the file is {self.file!r}; expected a plain name ending in .mp4, within the run folder")
+
+    def open(self, host: Host) -> None:
+        self._host = host
+        self._path = host.dir / self.file
+        self._partial = self._path.with_suffix(".partial.mp4")
+        self._encoder: subprocess.Popen[bytes] | None = None
+        self._shape: tuple[int, ...] = ()
+
+    def reset(self, episode: Episode) -> None:
+        self._writing = not self.episodes or episode.index < self.episodes
+
+    def tick(self, frame: Frame) -> None:
+        if not self._writing:
+            return
+        if self._encoder is None:
+            self._encoder, self._shape = self._start(frame.shape), frame.shape
+        if frame.shape != self._shape:
+            raise RunError(f"the frame changed its size from {self._shape} to {frame.shape} within one clip")
+        try:
+            _pipe(self._encoder).write(np.ascontiguousarray(frame))
+        except BrokenPipeError:
+            raise RunError(f"the video encoder ended with {self._encoder.wait()}") from None
+
+    def close(self) -> None:
+        encoder = getattr(self, "_encoder", None)
+        if encoder is None:
+            return
+        _pipe(encoder).close()
+        if encoder.wait(60):
+            raise RunError(f"the video encoder ended with {encoder.returncode}; {self._partial} is not whole")
+        os.replace(self._partial, self._path)
+        self._host.record(clip=str(self._path))
+
+    def _start(self, shape: tuple[int, ...]) -> subprocess.Popen[bytes]:
+        import imageio_ffmpeg
+
+        height, width, colors = shape
+        even = f"scale={width * self.scale}:{height * self.scale}:flags=neighbor,pad=ceil(iw/2)*2:ceil(ih/2)*2"
+        source = ["-f", "rawvideo", "-pix_fmt", "rgb24" if colors == 3 else "gray", "-s", f"{width}x{height}"]
+        source += ["-r", f"{self._host.frame_rate or 60:.6f}", "-i", "-"]
+        codec = ["-an", "-vf", even, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p"]
+        command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *source, *codec, "-movflags", "+faststart"]
+        # a session of its own: Ctrl-C is for the run, which then closes the clip in order
+        return subprocess.Popen([*command, str(self._partial)], stdin=subprocess.PIPE, start_new_session=True)
+
+
+class Preview(Node):
+    """Show the newest frame; a headless run leaves the last one as a picture in the run folder.
+
+    frame:  uint8 [h, w, c]
+    """
+
+    def open(self, host: Host) -> None:
+        self._path = host.dir / f"{host.node}.png"
+
+    def reset(self, episode: Episode) -> None:
+        self.newest: np.ndarray | None = None
+
+    def tick(self, frame: Frame) -> None:
+        self.newest = frame
+
+    def close(self) -> None:
+        if getattr(self, "newest", None) is None:
+            return
+        from PIL import Image
+
+        frame = self.newest
+        assert frame is not None
+        Image.fromarray(frame[:, :, 0] if frame.shape[2] == 1 else np.ascontiguousarray(frame)).save(self._path)
+
+
+class Log(Node):
+    """Append every delivered value to a file of JSON lines in the run folder: episode, tick, value.
+
+    value:  anything; an array is written as its shape, dtype and mean
+    """
+
+    def open(self, host: Host) -> None:
+        self._host = host
+        self._file: IO[str] = (host.dir / f"{host.node}.jsonl").open("a", encoding="utf-8")
+
+    def reset(self, episode: Episode) -> None:
+        self.episode = episode.index
+
+    def tick(self, value: Any) -> None:
+        line = {"episode": self.episode, "tick": self._host.tick, "value": _plain(value)}
+        self._file.write(json.dumps(line) + "\n")
+
+    def close(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
+
+def _pipe(encoder: subprocess.Popen[bytes]) -> IO[bytes]:
+    assert encoder.stdin is not None
+    return encoder.stdin
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {"shape": list(value.shape), "dtype": str(value.dtype), "mean": float(value.mean()) if value.size else None}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, (str, int, float, bool)) or value is None else repr(value)

@@ -1,0 +1,1 @@
+"""Consoles: the games of stable-retro and our own, as a register."""

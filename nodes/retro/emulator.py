@@ -1,0 +1,248 @@
+"""RetroEmulator: a console of stable-retro as one box with cables out and cables in."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import hashlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains import Episode, Flag, Host, Lazy, Number, Pad, Register, Socket, Variables, widget
+from minibrains.errors import GameError, near
+from nodes.retro.games import Game, find_game, read_json
+from nodes.retro.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
+
+Screen = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
+
+
+class Console(NamedTuple):
+    """What a console shows at the start of a tick."""
+
+    frame: Lazy[Screen]
+    variables: Variables
+    reward: Number
+    done: Flag
+
+
+_FLUSH: Final = 1024
+"""Ticks after which latched pads and rewards go into the hashes, so that memory stays flat."""
+_KEPT: Final = (
+    "_start", "_waited", "_written", "_held", "_score", "_episode", "_frames", "_pads_log", "_reward_log", "_actions",
+    "_trajectory",
+)  # fmt: skip
+_PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
+
+
+class RetroEmulator(Register):
+    """A game on an emulated console: shows a frame, takes the pads, emulates one frame a tick.
+
+    pad1, pad2:  buttons held, by name; nothing linked: nothing held
+    frame:       uint8 [h, w, 3], the screen; read only on ticks on which somebody looks
+    variables:   the game's variables by name
+    reward:      of the last frame, in the unit of the game's scenario
+    done:        True on the tick that ends the episode
+    """
+
+    terminal = "done"
+    game: str | tuple[str, ...] = widget("Airstriker-Genesis-v0", doc="one game, or several: the first whose ROM is there plays")
+    states: tuple[str, ...] = widget((), doc="save states to start from; none: the one the game's maker chose")
+    noops: int = widget(0, min=0, max=30, doc="an episode starts after 0 to this many frames without a button")
+    write: Mapping[str, int | str] = widget(
+        MappingProxyType({}), doc='variables to set at the start of an episode; "$seed" is a number of the episode\'s own'
+    )
+    players: int = widget(1, min=1, max=2, doc="how many pads are plugged in")
+
+    def check(self) -> None:
+        game = self._find()
+        for state in self.states:
+            game.state_file(state)
+        for name, value in self.write.items():
+            if isinstance(value, str) and value != "$seed":
+                raise GameError(f'write: {name!r} is {value!r}; expected a number or "$seed"')
+
+    def open(self, host: Host) -> None:
+        import stable_retro
+
+        game = self._find()
+        if not isinstance(self.game, str):
+            host.say(f"plays {game.name}")
+        scenario = read_json(game.data / "scenario.json")
+        self._data = stable_retro.data.GameData()
+        try:
+            self._emulator = stable_retro.RetroEmulator(str(game.rom))
+        except RuntimeError as error:
+            raise GameError(f"the emulator cannot start {game.rom}: {error}; a process can have one emulator") from None
+        self._emulator.configure_data(self._data)
+        self._emulator.step()
+        if not self._data.load(str(game.data / "data.json"), str(game.data / "scenario.json")):
+            raise GameError(f"{game.data}: data.json or scenario.json cannot be read")
+        system = stable_retro.get_romfile_system(str(game.rom))
+        buttons = stable_retro.get_system_info(system)["buttons"]
+        self._bits = {name: 1 << place for place, name in enumerate(buttons) if name}
+        self._masks: dict[tuple[str, ...], tuple[int, np.ndarray]] = {(): (0, np.zeros(len(buttons), np.uint8))}
+        self._scenario: Scenario = ScriptedScenario(self._data) if needs_script(scenario) else PlainScenario(scenario)
+        self._victory = self._read_victory(game)
+        names = self.states or tuple(filter(None, [game.default_state(self.players)]))
+        self._starts = [(name, gzip.decompress(game.state_file(name).read_bytes())) for name in names]
+        if not self._starts:
+            self._starts = [("power-on", self._emulator.get_state())]
+        self._emulator.set_state(self._starts[0][1])
+        self._emulator.step()
+        self._widths = self._writable()
+        height, width, _ = self._screen().shape
+        host.size(h=height, w=width)
+        host.rate(self._emulator.get_screen_rate())
+        host.record(game=game.name, rom_sha1=hashlib.sha1(game.rom.read_bytes()).hexdigest())
+
+    def reset(self, episode: Episode) -> None:
+        place = episode.shuffled(len(self._starts) * (self.noops + 1))
+        self._start, state = self._starts[place % len(self._starts)]
+        self._waited = place // len(self._starts)
+        self._emulator.set_state(state)
+        self._held: list[tuple[str, ...]] = [()] * self.players
+        self._release()
+        self._emulator.step()
+        seed = int(episode.rng().integers(2**32))
+        self._written = {
+            name: seed % (1 << self._widths[name]) if isinstance(value, str) else value for name, value in self.write.items()
+        }
+        for name, value in self._written.items():
+            self._data.set_value(name, value)
+        for _ in range(self._waited):
+            self._emulator.step()
+        variables = self._data.lookup_all()
+        self._scenario.restart(variables)
+        self._shown = Console(self._screen, variables, 0.0, False)
+        self._score = 0.0
+        self._episode, self._frames = episode.index, 0
+        self._pads_log: list[int] = []
+        self._reward_log: list[float] = []
+        self._actions = self._trajectory = bytes(32)
+
+    def emit(self) -> Console:
+        return self._shown
+
+    def latch(self, pad1: Pad | None = None, pad2: Pad | None = None) -> None:
+        log = self._pads_log
+        for player, pad in enumerate((pad1, pad2)[: self.players]):
+            held = pad or ()
+            mask, array = self._mask(held)
+            if held != self._held[player]:
+                self._held[player] = held
+                self._emulator.set_button_mask(array, player)
+            log.append(mask)
+        self._emulator.step()
+        variables = self._data.lookup_all()
+        reward, done = self._scenario.frame(variables)
+        self._shown = Console(self._screen, variables, reward, done)
+        self._score += reward
+        self._reward_log.append(reward)
+        self._frames += 1
+        if len(self._reward_log) == _FLUSH:
+            self._flush()
+
+    def report(self) -> Mapping[str, Any]:
+        """Start, score and victory of the episode, and the hashes of what was pressed and what came of it."""
+        self._flush()
+        variables = self._shown.variables
+        start = {"state": self._start, "noops": self._waited, **({"write": self._written} if self._written else {})}
+        won = variables[self._victory[0]] > variables[self._victory[1]] if self._victory else None
+        return {
+            "score": self._score,
+            "won": won if won is None or self._shown.done else False,
+            "start": start,
+            "actions_sha256": self._actions.hex(),
+            "trajectory_sha256": self._trajectory.hex(),
+        }
+
+    def close(self) -> None:
+        if hasattr(self, "_emulator"):
+            if hasattr(self, "_masks"):
+                self._release()
+            del self._emulator, self._data
+            self._scenario = PlainScenario({})
+
+    def state(self) -> dict[str, Any]:
+        """What this node keeps, and the console's own save state: everything needed to go on from here."""
+        kept = {name: copy.deepcopy(getattr(self, name)) for name in _KEPT}
+        shown = (dict(self._shown.variables), self._shown.reward, self._shown.done)
+        return {**kept, "emulator": self._emulator.get_state(), "shown": shown}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        for name in _KEPT:
+            setattr(self, name, copy.deepcopy(state[name]))
+        self._emulator.set_state(state["emulator"])
+        for player, pad in enumerate(self._held):
+            self._emulator.set_button_mask(self._mask(pad)[1], player)
+        variables, reward, done = state["shown"]
+        self._scenario.restart(variables)
+        self._shown = Console(self._screen, dict(variables), reward, done)
+
+    def _find(self) -> Game:
+        return find_game((self.game,) if isinstance(self.game, str) else self.game)
+
+    def _screen(self) -> np.ndarray:
+        screen: np.ndarray = self._emulator.get_screen()
+        x, y, width, height = self._data.crop_info(0)
+        if x or y or width or height:
+            screen = screen[y : y + height if height else None, x : x + width if width else None]
+        turns = int(self._emulator.get_rotation()) % 4
+        screen = np.ascontiguousarray(np.rot90(screen, turns)) if turns else screen
+        screen.flags.writeable = False
+        return screen
+
+    def _release(self) -> None:
+        for player in range(self.players):
+            self._emulator.set_button_mask(self._masks[()][1], player)
+
+    def _mask(self, pad: tuple[str, ...]) -> tuple[int, np.ndarray]:
+        known = self._masks.get(pad)
+        if known is not None:
+            return known
+        number = 0
+        for name in pad:
+            if name not in self._bits:
+                hint = near(name, self._bits) or ""
+                raise GameError(f"this console's pad has no button {name!r}; it has {', '.join(self._bits)}. {hint}".rstrip(" "))
+            number |= self._bits[name]
+        array = np.array([number >> place & 1 for place in range(len(self._masks[()][1]))], np.uint8)
+        self._masks[pad] = number, array
+        return number, array
+
+    def _read_victory(self, game: Game) -> tuple[str, str] | None:
+        """metadata.json may say `"won": ["mine", "theirs"]`: the episode is won if mine is then greater."""
+        names = read_json(game.data / "metadata.json").get("won")
+        if names is None:
+            return None
+        variables = self._data.lookup_all()
+        if isinstance(names, list) and len(names) == 2 and all(name in variables for name in names):
+            return names[0], names[1]
+        raise GameError(f"{game.data / 'metadata.json'}: \"won\" is {names!r}; expected two of the game's variables")
+
+    def _writable(self) -> dict[str, int]:
+        """The width in bits of every variable that `write` names."""
+        known = self._data.list_variables()
+        for name in self.write:
+            if name not in known:
+                raise GameError(f"write: the game has no variable {name!r}. {near(name, known) or ''}".rstrip(" "))
+        return {name: 8 * int(known[name]["type"][-1]) for name in self.write}
+
+    def _flush(self) -> None:
+        """Chain what was latched since the last time onto the hashes; a chain can be saved in mid-game."""
+        count = len(self._reward_log)
+        first = self._frames - count
+        records = np.empty((count, self.players), _PADS)
+        records["episode"] = self._episode
+        records["tick"] = np.arange(first, self._frames)[:, None]
+        records["player"] = np.arange(self.players)
+        records["mask"] = np.reshape(self._pads_log, (count, self.players))
+        self._actions = hashlib.sha256(self._actions + records.tobytes()).digest()
+        records["episode"] = 0
+        rewards = np.array(self._reward_log, "<f8").tobytes()
+        self._trajectory = hashlib.sha256(self._trajectory + records.tobytes() + rewards).digest()
+        self._pads_log.clear()
+        self._reward_log.clear()

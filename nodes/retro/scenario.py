@@ -1,0 +1,121 @@
+"""Reward and end of a game, worked out from its variables as its scenario.json says.
+
+stable-retro can do this itself, but then it first copies every block of the console's memory, on each
+frame: 57 µs on a Genesis, 459 µs on a GBA, against less than 2 µs here. The rules are the same, and a
+test compares the two frame by frame. Games whose scenario is a Lua script still go through
+stable-retro (`ScriptedScenario`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+Variables = Mapping[str, int]
+Measure = Callable[[int], float]
+
+
+class Scenario(Protocol):
+    """What a console asks after each frame."""
+
+    def restart(self, variables: Variables) -> None:
+        """Start an episode with these variables."""
+
+    def frame(self, variables: Variables) -> tuple[float, bool]:
+        """Reward of the frame that led to these variables, and whether the game is over."""
+
+
+def needs_script(scenario: Mapping[str, Any]) -> bool:
+    """True if reward or end of this scenario are computed by a script of the game's."""
+    return any("script" in scenario.get(part, {}) for part in ("reward", "done")) or "rewards" in scenario
+
+
+_TESTS: Mapping[str, Callable[[int, int], int]] = {
+    "equal": lambda value, reference: value == reference,
+    "negative-equal": lambda value, reference: -(value == reference),
+    "not-equal": lambda value, reference: value != reference,
+    "less-than": lambda value, reference: value < reference,
+    "greater-than": lambda value, reference: value > reference,
+    "less-or-equal": lambda value, reference: value <= reference,
+    "greater-or-equal": lambda value, reference: value >= reference,
+    "nonzero": lambda value, reference: value != 0,
+    "zero": lambda value, reference: value == 0,
+    "negative": lambda value, reference: value < 0,
+    "positive": lambda value, reference: value > 0,
+    "sign": lambda value, reference: (value > 0) - (value < 0),
+}
+
+
+class PlainScenario:
+    """A scenario of variables and conditions, without a script."""
+
+    def __init__(self, scenario: Mapping[str, Any]) -> None:
+        reward = scenario.get("reward", {})
+        self._terms = [
+            (name, spec.get("measurement", "delta") == "delta", _measure(spec), *_weights(spec))
+            for name, spec in reward.get("variables", {}).items()
+        ]
+        time = reward.get("time", {})
+        self._per_frame = _weighted(_measure(time)(1), *_weights(time)) if time else 0.0
+        self._done = _condition(scenario.get("done", {}))
+        self._last: Variables = {}
+
+    def restart(self, variables: Variables) -> None:
+        self._last = variables
+
+    def frame(self, variables: Variables) -> tuple[float, bool]:
+        last, total = self._last, self._per_frame
+        for name, delta, measure, up, down in self._terms:
+            value = variables[name] - last[name] if delta else variables[name]
+            if value or not delta:
+                total += _weighted(measure(value), up, down)
+        done = self._done(variables, last)
+        self._last = variables
+        return total, done
+
+
+class ScriptedScenario:
+    """A scenario that stable-retro computes, because a script of the game's is part of it."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def restart(self, variables: Variables) -> None:
+        self._data.reset()
+        self._data.update_ram()
+
+    def frame(self, variables: Variables) -> tuple[float, bool]:
+        self._data.update_ram()
+        return float(self._data.current_reward(0)), bool(self._data.is_done())
+
+
+def _weights(spec: Mapping[str, Any]) -> tuple[float, float]:
+    return float(spec.get("reward", 0.0)), float(spec.get("penalty", 0.0))
+
+
+def _weighted(measured: float, up: float, down: float) -> float:
+    return measured * up if measured > 0 else measured * down
+
+
+def _measure(spec: Mapping[str, Any]) -> Measure:
+    test = _TESTS.get(spec.get("op", ""))
+    reference = spec.get("reference", 0)
+    return float if test is None else lambda value: test(value, reference)
+
+
+def _condition(node: Mapping[str, Any]) -> Callable[[Variables, Variables], bool]:
+    """One node of the tree of conditions; without any condition "all" holds and "any" does not."""
+    together = all if node.get("condition") == "all" else any
+    tests = [
+        (name, spec.get("measurement", "absolute") == "delta", _measure(spec))
+        for name, spec in node.get("variables", {}).items()
+    ]
+    inner = [_condition(child) for child in node.get("nodes", {}).values()]
+
+    def holds(variables: Variables, last: Variables) -> bool:
+        return together(
+            [measure(variables[name] - (last[name] if delta else 0)) > 0 for name, delta, measure in tests]
+            + [condition(variables, last) for condition in inner]
+        )
+
+    return holds

@@ -1,0 +1,66 @@
+"""What this installation has: node types, brains, workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+
+from minibrains.errors import BrainError, Fault, MinibrainsError, WorkflowError, near
+from minibrains.files import find_inside, shipped
+from minibrains.registry import Registry
+from minibrains.workflow import BrainPin
+from server.engine.check import FindBrain
+
+
+def node_types(packs: bool = True, files: Iterable[Path] = ()) -> tuple[Registry, list[str]]:
+    """Our own nodes, those of installed packs, and those of single files; and what could not be loaded."""
+    registry = Registry()
+    registry.add_module(import_module("nodes"))
+    broken = registry.add_packs() if packs else []
+    for file in files:
+        registry.add_file(file)
+    return registry, broken
+
+
+def find_workflow(name: str) -> Path:
+    """A workflow by its path; if there is none, the shipped one of that name. Raises WorkflowError."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    folder = shipped("workflows")
+    own = folder / (path.name if path.suffix == ".json" else f"{path.name}.json")
+    if own.is_file():
+        return own
+    hint = near(path.stem, [file.stem for file in folder.glob("*.json")]) or f"The shipped ones are in {folder}"
+    raise WorkflowError([Fault("there is no such workflow file", hint=hint)], name)
+
+
+def brain_finder(workflow: Path | None, overrides: Iterable[Path] = ()) -> FindBrain:
+    """Brains lie in the workflow's own folder or in models/, never anywhere else.
+
+    `overrides` are files that the person at the command line named, who may take them from anywhere.
+    """
+    folders = [*([workflow.parent] if workflow else []), shipped("models")]
+    allowed = {str(path): path for path in overrides}
+
+    def find(pin: BrainPin) -> Path:
+        path = allowed.get(pin.file) or find_inside(pin.file, folders)
+        if path is None:
+            known = [str(file.relative_to(folder)) for folder in folders for file in folder.glob("**/*.safetensors")]
+            looked = ", ".join(map(str, folders))
+            raise BrainError(f"there is no brain {pin.file!r} within {looked}. {near(pin.file, known) or ''}".rstrip(" "))
+        return path
+
+    return find
+
+
+def find_brain_file(name: str, workflow: Path | None) -> Path:
+    """A brain file named at the command line: a path, or a name as a workflow would write it."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    try:
+        return brain_finder(workflow)(BrainPin(name))
+    except BrainError as error:
+        raise MinibrainsError(str(error)) from None

@@ -1,0 +1,225 @@
+"""Workflow -> checked graph: every fault at once, each with node, socket, expected and found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minibrains.brain import hash_file, read_header
+from minibrains.errors import BrainError, Fault, WorkflowError, near
+from minibrains.node import Input, Node, Output, Register
+from minibrains.registry import Registry
+from minibrains.sockets import Mismatch, SocketTypes, Unifier
+from minibrains.workflow import BrainPin, Link, NodeEntry, Workflow
+
+FLAG = SocketTypes.named("flag")
+
+Sizes = Mapping[str, Mapping[str, int]]
+"""Node id -> the sizes it said when it was opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedNode:
+    """A node that can be made: its class, widget values and brain file are sound."""
+
+    id: str
+    cls: type[Node]
+    entry: NodeEntry
+    widgets: Mapping[str, Any]
+    brain: Path | None
+    sizes: Mapping[str, int]
+
+    @property
+    def register(self) -> bool:
+        return issubclass(self.cls, Register)
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One effective link: mutes and bypasses are worked in, and both ends exist."""
+
+    source: str
+    output: Output
+    target: str
+    input: Input
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A workflow without faults, as far as they can be seen before its nodes are opened."""
+
+    workflow: Workflow
+    nodes: Mapping[str, CheckedNode]
+    wires: tuple[Wire, ...]
+    gates: Mapping[str, Link]
+    """Node id -> the Flag output its `when` reads, after mutes and bypasses."""
+
+
+FindBrain = Callable[[BrainPin], Path]
+"""Where a brain named in the workflow lies. Raises BrainError."""
+
+
+def check(workflow: Workflow, registry: Registry, find_brain: FindBrain) -> Graph:
+    """Check a workflow. Raises WorkflowError with everything that is wrong with it."""
+    return _Checker(workflow, registry, find_brain).graph()
+
+
+def check_sizes(graph: Graph, opened: Sizes) -> None:
+    """Unify the socket types once more, with what the nodes said when they were opened. Raises WorkflowError."""
+    faults = list(_type_faults(graph.nodes, graph.wires, opened))
+    if faults:
+        raise WorkflowError(faults, str(graph.workflow.path or "the workflow"))
+
+
+class _Checker:
+    def __init__(self, workflow: Workflow, registry: Registry, find_brain: FindBrain) -> None:
+        self.workflow = workflow
+        self.find_brain = find_brain
+        self.faults: list[Fault] = list(workflow.faults)
+        found = {name: registry.current(entry, self.faults) for name, entry in workflow.nodes.items()}
+        self.classes = {name: pair[0] for name, pair in found.items() if pair}
+        self.entries = {name: pair[1] for name, pair in found.items() if pair}
+
+    def graph(self) -> Graph:
+        nodes = {name: self._node(name) for name in self.entries}
+        wires: list[Wire] = []
+        for name in self.entries:
+            wires.extend(self._wires(name))
+        gates = dict(self._gates())
+        live = {name: node for name, node in nodes.items() if node.entry.mode == "run"}
+        self.faults.extend(_type_faults(nodes, wires, {}))
+        if self.faults:
+            raise WorkflowError(self.faults, str(self.workflow.path or "the workflow"))
+        return Graph(self.workflow, live, tuple(wires), gates)
+
+    def _node(self, name: str) -> CheckedNode:
+        cls, entry = self.classes[name], self.entries[name]
+        widgets = dict(self._widgets(name))
+        brain, sizes = None, dict[str, int]()
+        try:
+            brain, sizes = self._brain(cls, entry)
+        except BrainError as error:
+            self.faults.append(Fault(str(error), name, "brain"))
+        sizes.update({key: value for key, value in widgets.items() if type(value) is int})
+        for key in ("busy", "latency"):
+            if key in entry.raw:
+                self.faults.append(Fault(f'"{key}" is for background nodes, and {entry.type} is none', name))
+        return CheckedNode(name, cls, entry, widgets, brain, sizes)
+
+    def _widgets(self, name: str) -> Iterator[tuple[str, Any]]:
+        cls, entry = self.classes[name], self.entries[name]
+        declared = cls.schema.widgets
+        for key in entry.set:
+            if key not in declared:
+                self.faults.append(Fault(f"{entry.type} has no widget {key!r}", name, hint=near(key, declared)))
+        for key, widget in declared.items():
+            value = entry.set.get(key, widget.default)
+            if key not in entry.set:
+                if widget.required:
+                    self.faults.append(Fault("the widget must be set", name, key, expected=widget.describe()))
+                else:
+                    yield key, value
+                continue
+            try:
+                yield key, widget.read(value)
+            except ValueError:
+                self.faults.append(
+                    Fault("the widget has a wrong value", name, key, expected=widget.describe(), found=repr(value))
+                )
+
+    def _brain(self, cls: type[Node], entry: NodeEntry) -> tuple[Path | None, dict[str, int]]:
+        kind = cls.schema.brain
+        if entry.brain is None:
+            if cls.schema.brain_required and kind is not None and "brain" not in entry.raw:
+                raise BrainError(f'{entry.type} needs a brain of kind {kind.kind!r}: "brain": "….safetensors"')
+            return None, {}
+        if kind is None:
+            raise BrainError(f"{entry.type} has no brain, but the workflow gives it {entry.brain.file!r}")
+        path = self.find_brain(entry.brain)
+        sizes = dict(kind.check_header(read_header(path)))
+        if entry.brain.sha256 is not None and entry.brain.sha256 != hash_file(path):
+            raise BrainError(f"{path} is not the brain this workflow was saved with; expected SHA-256 {entry.brain.sha256}")
+        return path, sizes
+
+    def _wires(self, name: str) -> Iterator[Wire]:
+        cls, entry = self.classes[name], self.entries[name]
+        inputs = cls.schema.inputs
+        for socket in entry.inputs:
+            if socket not in inputs:
+                self.faults.append(Fault(f"{entry.type} has no input {socket!r}", name, hint=near(socket, inputs)))
+        for socket, declared in inputs.items():
+            links = entry.inputs.get(socket, ())
+            if len(links) > 1 and not declared.many:
+                self.faults.append(Fault("the input takes one link", name, socket, found=", ".join(map(str, links))))
+            if not links and declared.required and not declared.many and socket not in entry.inputs:
+                hint = f'Link it: "in": {{"{socket}": "node.output"}}'
+                self.faults.append(Fault("nothing is linked to this input", name, socket, expected=str(declared.kind), hint=hint))
+            for link in links:
+                output = self._output(name, socket, link)
+                if output is not None and entry.mode == "run" and (source := self._through(link)) is not None:
+                    yield Wire(source.node, self.classes[source.node].schema.outputs[source.socket], name, declared)
+
+    def _gates(self) -> Iterator[tuple[str, Link]]:
+        for name, entry in self.entries.items():
+            if entry.when is None or (output := self._output(name, "when", entry.when)) is None:
+                continue
+            if not output.kind.variable and not _fits(output.kind, FLAG):
+                self.faults.append(Fault("the link does not fit", name, "when", expected="flag", found=str(output.kind)))
+            elif (source := self._through(entry.when)) is not None and entry.mode == "run":
+                yield name, source
+
+    def _output(self, name: str, socket: str, link: Link) -> Output | None:
+        if link.node not in self.workflow.nodes:
+            hint = near(link.node, self.workflow.nodes)
+            self.faults.append(Fault(f"there is no node {link.node!r}", name, socket, hint=hint))
+        elif link.node in self.classes:
+            outputs = self.classes[link.node].schema.outputs
+            if link.socket in outputs:
+                return outputs[link.socket]
+            hint = near(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
+            self.faults.append(Fault(f"{link.node!r} has no output {link.socket!r}", name, socket, hint=hint))
+        return None
+
+    def _through(self, link: Link) -> Link | None:
+        """The output that really feeds a link, past bypassed nodes; None behind a muted one."""
+        seen: set[Link] = set()
+        while link not in seen and link.node in self.entries:
+            seen.add(link)
+            entry, schema = self.entries[link.node], self.classes[link.node].schema
+            if entry.mode == "run":
+                return link if link.socket in schema.outputs else None
+            if entry.mode == "mute" or link.socket not in schema.outputs:
+                return None
+            wanted = schema.outputs[link.socket].kind
+            place = list(schema.outputs).index(link.socket)
+            ways = [socket for socket, declared in schema.inputs.items() if _fits(declared.kind, wanted)]
+            if list(schema.inputs)[place : place + 1] and list(schema.inputs)[place] in ways:
+                ways.insert(0, list(schema.inputs)[place])
+            links = entry.inputs.get(ways[0], ()) if ways else ()
+            if not links:
+                return None
+            link = links[0]
+        return None
+
+
+def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
+    if kind.variable or other.variable:
+        return kind.variable == other.variable
+    return bool({option.name for option in kind.options} & {option.name for option in other.options})
+
+
+def _type_faults(nodes: Mapping[str, CheckedNode], wires: Iterator[Wire] | Any, opened: Sizes) -> Iterator[Fault]:
+    def known(node: str, name: str) -> int | None:
+        size = opened[node].get(name) if node in opened else None
+        return nodes[node].sizes.get(name) if size is None else size
+
+    unifier = Unifier(known)
+    for wire in wires:
+        try:
+            unifier.link(wire.source, wire.output.kind, wire.target, wire.input.kind)
+        except Mismatch as error:
+            link = f"{wire.source}.{wire.output.name}"
+            message = f"the link from {link} does not fit"
+            yield Fault(message, wire.target, wire.input.name, expected=error.expected, found=f"{error.found} at {link}")

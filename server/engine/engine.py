@@ -1,0 +1,306 @@
+"""A plan in motion: open, reset, tick, close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import compress
+from time import perf_counter
+from typing import Any
+
+from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
+from minibrains.host import Episode, Host
+from minibrains.node import Node
+from server.engine.check import check_sizes
+from server.engine.plan import TICK_SLOT, Clock, Latch, OutputPlan, Plan, Step
+from server.engine.steps import UNSET, Run, make_step
+from server.engine.timing import TickTimes
+
+MakeHost = Callable[[str, "Engine"], Host]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTimes:
+    """What one node did in a run. A tick on which it waited for a first delivery or its clock is a skip."""
+
+    runs: int
+    skips: int
+    seconds: float
+    errors: int
+
+
+class NodeFailed(RunError):
+    """A node raised. `node` names it; the exception it raised is the cause."""
+
+    def __init__(self, node: str, type_: str, tick: int | None, error: BaseException) -> None:
+        when = "before the first tick" if tick is None else f"on tick {tick}"
+        what = str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
+        super().__init__(f"{node} ({type_}) failed {when}: {what}")
+        self.node = node
+
+
+class Engine:
+    """Ticks a plan. One engine has one set of nodes and plays one episode after another.
+
+    A tick has three phases. Emit: every register gives out its outputs. Step: the due nodes run, in plan
+    order. Latch: every register takes its inputs. On a terminal tick nothing is latched.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.nodes = _make_nodes(plan)
+        self.sizes: dict[str, dict[str, int]] = {}
+        self.frame_rate: float | None = None
+        self.tick = 0
+        self.ticks = 0
+        """Ticks of all episodes."""
+        self.stopping = False
+        """Set it (from a signal handler, say) and the run ends after the current tick."""
+        self.times = TickTimes()
+        self._opened: list[Node] = []
+        self._size = len(plan.steps)
+        self._owners = [step.node for step in plan.steps] + [latch.node for latch in plan.latches]
+        self._holds = [self._may_fail(step) for step in plan.steps] + [False] * len(plan.latches)
+        self._runs = [0] * len(self._owners)
+        self._spent = [0.0] * len(self._owners)
+        self._errors = [0] * len(self._owners)
+        self._values: list[Any] = []
+        self._initial: list[Any] = [UNSET if use == "last" else None for use in plan.slots]
+        self._marks = bytearray(2 * self._size)
+        self._template = bytearray(self._size)
+        self._first = [step.index for step in plan.steps if not step.visited and not any(p.sources for p in step.inputs)]
+        self._fired: list[int] = []
+        self._steps: list[tuple[int, Run]] = []
+        self._latches: list[tuple[int, Run]] = []
+        self._prepared: list[tuple[int, Run]] = []
+        self._prepared_latches: list[tuple[int, Run]] = []
+
+    # -- life ---------------------------------------------------------------------------------------
+
+    def open(self, make_host: MakeHost) -> None:
+        """Open every node, registers first, and check the shapes that only now became known."""
+        names = sorted(self.nodes, key=lambda name: not self.plan.graph.nodes[name].register)
+        for name in names:
+            node = self.nodes[name]
+            self._opened.append(node)
+            try:
+                node.open(make_host(name, self))
+            except MinibrainsError as error:
+                raise WorkflowError([Fault(str(error), name)], str(self.plan.graph.workflow.path or "the workflow")) from error
+            except Exception as error:
+                raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, None, error) from error
+            node.settle()
+        if self.sizes:
+            check_sizes(self.plan.graph, self.sizes)
+        for step in self.plan.steps:
+            self._template[step.index] = step.visited and not step.clocks
+        self._prepared = [(step.index, self._prepare(step)) for step in self.plan.steps]
+        self._prepared_latches = [self._prepare_latch(place, latch) for place, latch in enumerate(self.plan.latches)]
+
+    def reset(self, index: int, seed: int) -> None:
+        """Start episode `index` of a run with this seed."""
+        self.tick = 0
+        self._values[:] = self._initial
+        self._marks[:] = bytes(len(self._marks))
+        self._fired.clear()
+        self._steps[:] = self._prepared
+        self._latches[:] = self._prepared_latches
+        for name, node in self.nodes.items():
+            try:
+                node.reset(Episode(index, seed, name))
+            except Exception as error:
+                raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, None, error) from error
+
+    def close(self) -> None:
+        """Close every opened node, whatever happens in the others."""
+        errors: list[BaseException] = []
+        while self._opened:
+            node = self._opened.pop()
+            try:
+                node.close()
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise RunError(f"a node could not be closed: {type(errors[0]).__name__}: {errors[0]}") from errors[0]
+
+    # -- ticking ------------------------------------------------------------------------------------
+
+    def advance(self, ticks: int) -> bool:
+        """Do up to `ticks` ticks of the episode. True if it ended; False also after `stopping`."""
+        values, marks, template, size = self._values, self._marks, self._template, self._size
+        steps, latches, terminals, fired = self._steps, self._latches, self.plan.terminals, self._fired
+        runs, spent, add = self._runs, self._spent, self.times.add
+        ended = False
+        for now in range(self.tick, self.tick + ticks):
+            values[TICK_SLOT] = now
+            marks[:size] = template
+            if not now:
+                for due in self._first:
+                    marks[due] = 1
+            work = compress(steps, marks)
+            started = last = perf_counter()
+            while True:
+                index = -1
+                try:
+                    for index, run in work:
+                        run()
+                        clock = perf_counter()
+                        spent[index] += clock - last
+                        runs[index] += 1
+                        last = clock
+                    for slot in terminals:
+                        if values[slot]:
+                            ended = True
+                    if not ended:
+                        for index, run in latches:
+                            run()
+                            clock = perf_counter()
+                            spent[index] += clock - last
+                            runs[index] += 1
+                            last = clock
+                    break
+                except Exception as error:
+                    self._failed(index, error)
+            if fired:
+                for slot in fired:
+                    values[slot] = None
+                fired.clear()
+            add(last - started)
+            self.tick = now + 1
+            self.ticks += 1
+            if ended or self.stopping:
+                break
+        return ended
+
+    def node_times(self) -> Mapping[str, NodeTimes]:
+        """Runs, skips and time of every node so far. A register runs when it emits; gates are the engine's own."""
+        runs, spent, errors = dict.fromkeys(self.nodes, 0), dict.fromkeys(self.nodes, 0.0), dict.fromkeys(self.nodes, 0)
+        roles = [step.role for step in self.plan.steps] + ["latch"] * len(self.plan.latches)
+        for place, (role, name) in enumerate(zip(roles, self._owners, strict=True)):
+            if role in ("emit", "tick"):
+                runs[name] += self._runs[place]
+            if role != "gate":
+                spent[name] += self._spent[place]
+                errors[name] += self._errors[place]
+        return {name: NodeTimes(runs[name], self.ticks - runs[name], spent[name], errors[name]) for name in self.nodes}
+
+    # -- preparing ----------------------------------------------------------------------------------
+
+    def _may_fail(self, step: Step) -> bool:
+        return self.plan.graph.nodes[step.node].entry.on_error == "hold"
+
+    def _failed(self, index: int, error: Exception) -> None:
+        name = self._owners[index]
+        if self._holds[index]:
+            self._errors[index] += 1
+            return
+        node = self.plan.graph.nodes[name]
+        raise NodeFailed(name, node.entry.type, self.tick, error) from error
+
+    def _prepare(self, step: Step) -> Run:
+        if step.role == "gate":
+            return self._gate(step)
+        node = self.nodes[step.node]
+        call: Callable[..., Any] = _call if step.role == "read" else getattr(node, step.role)
+        record = node.schema.record and step.role != "read"
+        run = make_step(
+            call, step.inputs, step.outputs, record, self._values, self._marks, self._fired, self._targets
+        )  # fmt: skip
+        if step.clocks and not step.visited:
+            run = self._when_marked(run, step.index)
+        if step.required and not step.sure:
+            run = self._when_delivered(run, step.index, step.index, step.required, self._steps)
+        return run
+
+    def _prepare_latch(self, place: int, latch: Latch) -> tuple[int, Run]:
+        index = self._size + place
+        call = getattr(self.nodes[latch.node], "latch")
+        run = make_step(call, latch.inputs, (), False, self._values, self._marks, self._fired, self._targets)
+        if latch.required:
+            run = self._when_delivered(run, index, place, latch.required, self._latches)
+        return index, run
+
+    def _targets(self, output: OutputPlan) -> tuple[int, ...]:
+        """Whom a delivery marks: a step without a clock as due now, one with a clock as due when that opens."""
+        steps = self.plan.steps
+        return tuple(target + self._size if steps[target].clocks else target for target in output.marks)
+
+    def _when_marked(self, run: Run, index: int) -> Run:
+        marks, runs, pending = self._marks, self._runs, self._size + index
+
+        def due() -> None:
+            if marks[pending]:
+                marks[pending] = 0
+                run()
+            else:
+                runs[index] -= 1
+
+        return due
+
+    def _when_delivered(
+        self, run: Run, index: int, place: int, required: tuple[int, ...] | list[int], table: list[tuple[int, Run]]
+    ) -> Run:
+        """Wait until every required slot was delivered once, then leave the table to the plain function."""
+        values, runs = self._values, self._runs
+
+        def wait() -> None:
+            for slot in required:
+                if values[slot] is UNSET:
+                    runs[index] -= 1
+                    return
+            table[place] = (index, run)
+            run()
+
+        return wait
+
+    def _gate(self, step: Step) -> Run:
+        clock, members, marks = step.clock or Clock(), tuple(step.members), self._marks
+        open_now = _opening(clock, self.frame_rate, self._values)
+        flag = step.inputs[0].sources[0].slot if step.inputs else None
+        values = self._values
+
+        def gate() -> None:
+            if open_now() and (flag is None or values[flag]):
+                for member in members:
+                    marks[member] = 1
+
+        def closed() -> None:
+            """The flag comes from a muted node: never true."""
+
+        return closed if clock.when is not None and flag is None else gate
+
+
+def _call(function: Callable[[], Any]) -> Any:
+    return function()
+
+
+def _opening(clock: Clock, frame_rate: float | None, values: list[Any]) -> Callable[[], bool]:
+    """Whether a clock opens on the current tick, leaving its flag aside."""
+    every, offset = clock.every, clock.offset
+    if clock.hertz is not None:
+        if frame_rate is None:
+            raise RunError(f'"every": "{clock.hertz:g} hz" needs a console, which sets how many ticks are a second')
+        if clock.hertz > frame_rate:
+            raise RunError(f'"every": "{clock.hertz:g} hz" is faster than the game, {frame_rate:.2f} ticks a second')
+        ratio = clock.hertz / frame_rate
+        return lambda: int(values[TICK_SLOT] * ratio) != int((values[TICK_SLOT] - 1) * ratio) or not values[TICK_SLOT]
+    if every == 1:
+        return lambda: True
+    return lambda: values[TICK_SLOT] % every == offset
+
+
+def _make_nodes(plan: Plan) -> dict[str, Node]:
+    """Make every node with its brain. Raises WorkflowError with all that the nodes themselves find wrong."""
+    nodes: dict[str, Node] = {}
+    faults = []
+    for name, checked in plan.graph.nodes.items():
+        try:
+            kind = checked.cls.schema.brain
+            brain = kind.load(checked.brain) if kind is not None and checked.brain is not None else None
+            nodes[name] = checked.cls(brain=brain, **checked.widgets)
+            nodes[name].check()
+        except MinibrainsError as error:
+            faults.append(Fault(str(error), name))
+    if faults:
+        raise WorkflowError(faults, str(plan.graph.workflow.path or "the workflow"))
+    return nodes

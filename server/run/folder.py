@@ -1,0 +1,51 @@
+"""The run folder: runs/<time>-<workflow>/ with the workflow, the episodes as they end, and the summary."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from minibrains.errors import MinibrainsError
+from minibrains.files import write_whole
+from minibrains.workflow import Workflow
+
+
+class RunFolder:
+    """One run's files. What was appended or written is on the disk, whatever happens next."""
+
+    def __init__(self, runs: Path, workflow: Workflow) -> None:
+        """Make a new folder below `runs` and put the workflow into it. Raises MinibrainsError."""
+        stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{workflow.name}"
+        try:
+            self.path = _new_folder(runs.absolute(), stem)
+            workflow.save(self.path / "workflow.json")
+            self._episodes = (self.path / "episodes.jsonl").open("a", encoding="utf-8")
+        except OSError as error:
+            raise MinibrainsError(f"the run folder {runs / stem} cannot be made: {error.strerror or error}") from None
+
+    def append_episode(self, episode: Mapping[str, Any]) -> None:
+        """Add a finished episode to episodes.jsonl."""
+        self._episodes.write(json.dumps(episode) + "\n")
+        self._episodes.flush()
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Write summary.json as a whole."""
+        write_whole(self.path / "summary.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+
+    def close(self) -> None:
+        self._episodes.close()
+
+
+def _new_folder(runs: Path, stem: str) -> Path:
+    runs.mkdir(parents=True, exist_ok=True)
+    for number in range(1000):
+        path = runs / (f"{stem}-{number}" if number else stem)
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(f"{stem} is taken a thousand times")
