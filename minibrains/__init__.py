@@ -1,6 +1,6 @@
 """What a node author imports: sockets, Node, widget, Brain.
 
-    from minibrains import Action, Node, On, widget
+from minibrains import Action, Node, On, widget
 """
 
 from minibrains.brain import Brain, setting, tensor

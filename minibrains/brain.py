@@ -8,6 +8,7 @@ people `title`, `description`, `license`, `author`, `made_by`, `parents`, `metri
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 import os
@@ -185,11 +186,11 @@ class Brain:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if not isinstance(cls.__dict__.get("kind"), str):
-            raise NodeClassError(f"the brain class {cls.__name__} has no kind; write kind = \"…\", the name in the file")
+            raise NodeClassError(f'the brain class {cls.__name__} has no kind; write kind = "…", the name in the file')
         hints = typing.get_type_hints(cls, include_extras=True)
         tensors: dict[str, _Tensor] = dict(cls._tensor_fields)
         settings: dict[str, tuple[Any, _Setting]] = dict(cls._settings)
-        for name in cls.__dict__.get("__annotations__", {}):
+        for name in inspect.get_annotations(cls):
             declared = cls.__dict__.get(name)
             if isinstance(declared, _Tensor):
                 parse_spec(declared.spec)
@@ -257,9 +258,7 @@ class Brain:
         return MappingProxyType(result)
 
     @classmethod
-    def check_tensors(
-        cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]
-    ) -> Mapping[str, int]:
+    def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
         """Check names, dtypes and shapes; returns the sizes they say. Raises BrainError."""
         sizes: dict[str, int] = {name: value for name, value in config.items() if type(value) is int}
         specs = cls.tensor_specs(config)
@@ -295,7 +294,7 @@ class Brain:
                 header = _read_header(path, file)
                 cls.check_header(header)
                 if header.size >= MAP_FROM:
-                    data = memoryview(np.memmap(path, np.uint8, "r", header.data_start))
+                    data = memoryview(np.memmap(path, np.uint8, "r", header.data_start).data)
                 else:
                     data = memoryview(file.read())
         except OSError as error:

@@ -102,9 +102,9 @@ class Widget:
     def read(self, value: Any) -> Any:
         """The value as the node gets it (lists become tuples, objects read-only). Raises ValueError."""
         result = read_value(self.annotation, value)
-        if isinstance(result, (int, float)) and not isinstance(result, bool):
-            if (self.min is not None and result < self.min) or (self.max is not None and result > self.max):
-                raise ValueError
+        number = isinstance(result, (int, float)) and not isinstance(result, bool)
+        if number and ((self.min is not None and result < self.min) or (self.max is not None and result > self.max)):
+            raise ValueError
         return result
 
 
@@ -231,11 +231,11 @@ def _read_class(cls: type[Node]) -> NodeSchema:
             if issubclass(base, Node) and base is not Node and "__abstract__" not in base.__dict__:
                 hints.update(inspect.get_annotations(base, eval_str=True))
         register = issubclass(cls, Register)
-        steps = {step: getattr(cls, step, None) for step in (("emit", "latch") if register else ("tick",))}
-        for step, function in steps.items():
-            if function is None:
+        signatures = {}
+        for step in ("emit", "latch") if register else ("tick",):
+            if not hasattr(cls, step):
                 raise NodeClassError(f"{name} has no {step}(); a {'register' if register else 'node'} needs one")
-        signatures = {step: _signature(function, f"{name}.{step}") for step, function in steps.items()}
+            signatures[step] = _signature(getattr(cls, step), f"{name}.{step}")
     except NameError as error:
         raise NodeClassError(f"{name}: an annotation cannot be read: {error}") from None
     taking, giving = signatures["latch" if register else "tick"], signatures["emit" if register else "tick"]

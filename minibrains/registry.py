@@ -42,14 +42,12 @@ class Registry(Mapping[str, type[Node]]):
 
     def add_module(self, module: ModuleType, pack: str | None = None) -> None:
         """Add every node class that a module, or the modules of a package, define. Names with _ are left out."""
-        modules = [module]
-        for info in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{module.__name__}."):
-            modules.append(importlib.import_module(info.name))
-        for source in modules:
-            for name, value in vars(source).items():
-                if isinstance(value, type) and issubclass(value, Node) and "schema" in value.__dict__:
-                    if value.__module__ == source.__name__ and not name.startswith("_"):
-                        self.add(value, pack)
+        inner = pkgutil.walk_packages(getattr(module, "__path__", ()), f"{module.__name__}.")
+        for source in [module, *(importlib.import_module(info.name) for info in inner)]:
+            for name, value in list(vars(source).items()):
+                node = isinstance(value, type) and issubclass(value, Node) and "schema" in value.__dict__
+                if node and value.__module__ == source.__name__ and not name.startswith("_"):
+                    self.add(value, pack)
 
     def add_file(self, path: Path) -> None:
         """Add the nodes of one Python file as a pack named like the file; for trying out what you write."""

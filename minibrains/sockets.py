@@ -173,9 +173,7 @@ class Unifier:
         """`kind` with every size filled in that is known by now."""
         node, kind = self._bound(node, kind)
         return SocketTypes(
-            tuple(
-                SocketType(o.name, o.dtype, tuple(self._shown(node, d) for d in o.dims), o.python) for o in kind.options
-            ),
+            tuple(SocketType(o.name, o.dtype, tuple(self._shown(node, d) for d in o.dims), o.python) for o in kind.options),
             kind.variable,
             kind.anything,
         )

@@ -183,7 +183,9 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         return None
     match = NODE_TYPE.fullmatch(entry["type"]) if isinstance(entry.get("type"), str) else None
     if match is None:
-        wrong('"type" cannot be read', expected='a type with its version, for example "FrameStack@1"', found=repr(entry.get("type")))
+        wrong(
+            '"type" cannot be read', expected='a type with its version, for example "FrameStack@1"', found=repr(entry.get("type"))
+        )
         return None
     for key in entry:
         if key not in _NODE_KEYS:

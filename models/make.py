@@ -12,9 +12,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from nodes.action import ActionTable, RecoveryTable  # noqa: E402
-from nodes.image import FrameStackTaps  # noqa: E402
-from nodes.policy import PolicyWeights, ReflexTable  # noqa: E402
+from nodes.action import ActionTable, RecoveryTable
+from nodes.image import FrameStackTaps
+from nodes.policy import PolicyWeights, ReflexTable
 
 MADE_BY = "python models/make.py"
 LICENSE = "MIT"
@@ -50,9 +50,7 @@ def airstriker_actions() -> ActionTable:
 def airstriker_sweep() -> ReflexTable:
     """One macro: 56 frames to the left while firing, 56 to the right, the width of the screen each."""
     left, right, shots = 4, 5, 7
-    return ReflexTable(
-        actions=6, action=np.int32([[left] * shots + [right] * shots]), ticks=np.full((1, 2 * shots), 8, np.int32)
-    )
+    return ReflexTable(actions=6, action=np.int32([[left] * shots + [right] * shots]), ticks=np.full((1, 2 * shots), 8, np.int32))
 
 
 def untrained_policy(actions: int, seed: int) -> PolicyWeights:

@@ -221,7 +221,7 @@ class RetroEmulator(Register):
         variables = self._data.lookup_all()
         if isinstance(names, list) and len(names) == 2 and all(name in variables for name in names):
             return names[0], names[1]
-        raise GameError(f"{game.data / 'metadata.json'}: \"won\" is {names!r}; expected two of the game's variables")
+        raise GameError(f'{game.data / "metadata.json"}: "won" is {names!r}; expected two of the game\'s variables')
 
     def _writable(self) -> dict[str, int]:
         """The width in bits of every variable that `write` names."""

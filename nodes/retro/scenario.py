@@ -107,8 +107,7 @@ def _condition(node: Mapping[str, Any]) -> Callable[[Variables, Variables], bool
     """One node of the tree of conditions; without any condition "all" holds and "any" does not."""
     together = all if node.get("condition") == "all" else any
     tests = [
-        (name, spec.get("measurement", "absolute") == "delta", _measure(spec))
-        for name, spec in node.get("variables", {}).items()
+        (name, spec.get("measurement", "absolute") == "delta", _measure(spec)) for name, spec in node.get("variables", {}).items()
     ]
     inner = [_condition(child) for child in node.get("nodes", {}).values()]
 

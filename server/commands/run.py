@@ -8,9 +8,9 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any

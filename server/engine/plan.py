@@ -323,9 +323,7 @@ class _Compiler:
     def _find_sure(self, steps: Iterable[Step]) -> None:
         for step in steps:
             node = self.graph.nodes[step.node]
-            if step.role in ("emit", "gate"):
-                step.sure = step.visited = True
-            elif step.role == "read":
+            if step.role in ("emit", "gate") or step.role == "read":
                 step.sure = step.visited = True
             else:
                 wires = self.into[step.node]
@@ -333,9 +331,7 @@ class _Compiler:
                 linked = {wire.input.name for wire in wires}
                 step.visited = node.cls.clocked or any(sure.values())
                 step.sure = step.visited and all(
-                    declared.name in linked or declared.many
-                    for declared in node.cls.schema.inputs.values()
-                    if declared.required
+                    declared.name in linked or declared.many for declared in node.cls.schema.inputs.values() if declared.required
                 )
                 step.sure = step.sure and all(sure[id(wire)] for wire in wires if wire.input.required)
             for clock in step.clocks:

@@ -9,7 +9,7 @@ source and compiled once; steps of the same shape share it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final
 
 from minibrains.node import ABSENT, Sample
@@ -70,7 +70,7 @@ def make_step(
     return run
 
 
-@lru_cache(maxsize=None)
+@cache
 def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...], record: bool) -> Callable[..., Run]:
     parameters: list[str] = []
 
