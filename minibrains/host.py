@@ -40,14 +40,21 @@ def _stable_number(text: str) -> int:
 class Host(Protocol):
     """Given to `Node.open`: where a node writes, and how it speaks to the engine and to people."""
 
-    node: str
-    """The node's id in the workflow."""
-    dir: Path
-    """The run folder. What a node leaves behind goes here."""
-    tick: int
-    """The current tick of the episode."""
-    frame_rate: float | None
-    """Ticks a second of the game's own clock, once the console is open; None in a graph without one."""
+    @property
+    def node(self) -> str:
+        """The node's id in the workflow."""
+
+    @property
+    def dir(self) -> Path:
+        """The run folder. What a node leaves behind goes here."""
+
+    @property
+    def tick(self) -> int:
+        """The current tick of the episode."""
+
+    @property
+    def frame_rate(self) -> float | None:
+        """Ticks a second of the game's own clock, once the console is open; None in a graph without one."""
 
     def size(self, **sizes: int) -> None:
         """Say sizes of this node's sockets that only became known now: `host.size(h=224, w=320)`."""

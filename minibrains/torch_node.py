@@ -43,7 +43,7 @@ class TorchNode(Node):
         if forward is None:
             raise NodeClassError(f"{cls.__name__} has no forward(); a TorchNode needs one over tensors [B, …]")
         if "initial" in cls.__dict__:
-            cls.tick, cls.reset = _recurrent_tick(cls), _start_state  # type: ignore[attr-defined,assignment]
+            cls.tick, cls.reset = _recurrent_tick(cls), _start_state  # type: ignore[attr-defined,method-assign]
         else:
             cls.tick = _plain_tick(cls)  # type: ignore[attr-defined]
         super().__init_subclass__(**kwargs)

@@ -147,9 +147,8 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
         faults.append(Fault('"nodes" is not an object with at least one node'))
         nodes = {}
     entries = {name: entry for name in nodes if (entry := read_node(name, nodes[name], faults)) is not None}
-    for key in data:
-        if key not in ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra"):
-            faults.append(Fault(f"the key {key!r} is not known", hint='Data of your own belongs under "extra"'))
+    strange = [key for key in data if key not in _KEYS]
+    faults.extend(Fault(f"the key {key!r} is not known", hint='Data of your own belongs under "extra"') for key in strange)
     if data.get("defs"):
         faults.append(Fault('subgraphs ("defs") are not supported yet'))
     title = data.get("title", "")
@@ -160,6 +159,7 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
     return Workflow(entries, title, _read_run(data.get("run", {}), faults), path, tuple(faults), raw)
 
 
+_KEYS = ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra")
 _NODE_KEYS = ("type", "set", "in", "brain", "every", "offset", "when", "busy", "latency", "mode", "on_error", "title")
 
 

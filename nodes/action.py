@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -81,7 +82,8 @@ class ActionTable(Brain):
 
     def check(self, where: str) -> None:
         starts = self.starts.tolist()
-        if len(starts) < 2 or starts[0] != 0 or starts[-1] != len(self.rows) or any(b <= a for a, b in zip(starts, starts[1:])):
+        rising = all(first < second for first, second in itertools.pairwise(starts))
+        if len(starts) < 2 or starts[0] != 0 or starts[-1] != len(self.rows) or not rising:
             raise BrainError(f"{where}: starts must rise from 0 to {len(self.rows)}, the number of rows; found {starts}")
         if len(self.names) != len(starts) - 1 or len(self.buttons) != self.rows.shape[1]:
             raise BrainError(f"{where}: {len(starts) - 1} actions and {self.rows.shape[1]} buttons need as many names")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import numpy as np
 
 from minibrains import Brain, Episode, Frame, Frames, Node, Socket, tensor, widget
-from minibrains.brain import Mapping
 from minibrains.errors import BrainError
 
 GreyFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 1]")]

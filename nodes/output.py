@@ -69,7 +69,7 @@ class VideoWriter(Node):
         if frame.shape != self._shape:
             raise RunError(f"the frame changed its size from {self._shape} to {frame.shape} within one clip")
         try:
-            _pipe(self._encoder).write(np.ascontiguousarray(frame))
+            _pipe(self._encoder).write(np.ascontiguousarray(frame).data)
         except BrokenPipeError:
             raise RunError(f"the video encoder ended with {self._encoder.wait()}") from None
 

@@ -214,7 +214,7 @@ class Engine:
 
     def _prepare_latch(self, place: int, latch: Latch) -> tuple[int, Run]:
         index = self._size + place
-        call = self.nodes[latch.node].latch
+        call: Callable[..., Any] = getattr(self.nodes[latch.node], "latch")  # noqa: B009 - only registers have it
         run = make_step(call, latch.inputs, (), False, self._values, self._marks, self._fired, self._targets)
         if latch.required:
             run = self._when_delivered(run, index, place, latch.required, self._latches)

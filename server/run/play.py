@@ -23,7 +23,7 @@ _LOOK_UP_EVERY = 0.1
 """Seconds from one look at the progress to the next."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RunHost:
     """The Host of one node in a run."""
 
