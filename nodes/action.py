@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from minibrains import ABSENT, Absent, Action, Brain, Episode, Flag, Node, On, Pad, Socket, setting, tensor, widget
+from minibrains import ABSENT, Absent, Brain, Episode, Flag, Host, Node, On, Pad, Socket, setting, tensor, widget
 from minibrains.errors import BrainError
 
 TableAction = Annotated[int, Socket("action", "index[{actions}]")]
@@ -49,6 +50,9 @@ class CooldownGate(Node):
         "repeat", doc="while recovering: leave the action in force, or send action 0 on the tick after it"
     )
 
+    def open(self, host: Host) -> None:
+        self._recovery = self.brain.recovery.tolist()
+
     def reset(self, episode: Episode) -> None:
         self.left = 0
         self.release = False
@@ -62,7 +66,7 @@ class CooldownGate(Node):
             return _WAITING if self.left else _OPEN
         if action is None:
             return _OPEN
-        self.left = int(self.brain.recovery[action])
+        self.left = self._recovery[action]
         self.release = self.idle == "release" and self.left > 0
         return Gated(action, not self.left)
 
@@ -114,19 +118,24 @@ class EmulatorSink(Node):
     clocked = True
     brain: ActionTable
 
+    def open(self, host: Host) -> None:
+        sequences = [self.brain.pads(action) for action in range(self.brain.sizes["actions"])]
+        self._sequences = [[Pressed(pad, left > 0) for left, pad in _countdown(pads)] for pads in sequences]
+        self._nothing = [Pressed((), False)]
+
     def reset(self, episode: Episode) -> None:
-        self.coming: tuple[Pressed, ...] = ()
-        self.holding = Pressed((), False)
+        self.rows, self.place = self._nothing, 0
 
     def tick(self, action: On[TableAction]) -> Pressed:
-        if not self.coming:
-            if action is None:
-                return self.holding
-            pads = self.brain.pads(action)
-            self.coming = tuple(Pressed(pad, place < len(pads) - 1) for place, pad in enumerate(pads))
-        self.holding, *coming = self.coming
-        self.coming = tuple(coming)
-        return self.holding
+        pressed = self.rows[self.place]
+        if pressed.busy:
+            self.place += 1
+            return self.rows[self.place]
+        if action is None:
+            return pressed
+        self.rows, self.place = self._sequences[action], 0
+        return self.rows[0]
 
 
-__all__ = ["Action", "ActionTable", "CooldownGate", "EmulatorSink", "RecoveryTable"]
+def _countdown(pads: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    return zip(reversed(range(len(pads))), pads, strict=True)

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from itertools import takewhile
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from minibrains import ABSENT, Absent, Action, Brain, Episode, Logits, Node, Situation, Socket, TorchNode, setting, tensor, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    Action,
+    Brain,
+    Episode,
+    Host,
+    Logits,
+    Node,
+    Situation,
+    Socket,
+    TorchNode,
+    setting,
+    tensor,
+    widget,
+)
 from minibrains.errors import BrainError
 
 if TYPE_CHECKING:
@@ -72,20 +89,24 @@ class ReflexPolicy(Node):
     clocked = True
     brain: ReflexTable
 
+    def open(self, host: Host) -> None:
+        table = zip(self.brain.action.tolist(), self.brain.ticks.tolist(), strict=True)
+        self._macros = [list(takewhile(itemgetter(1), zip(*macro, strict=True))) for macro in table]
+
     def reset(self, episode: Episode) -> None:
-        self.macro, self.row, self.left = 0, -1, 0
+        self.macro, self.row, self.left = 0, 0, 0
 
     def tick(self, situation: Situation | None = None) -> Reflex:
         if self.left:
             self.left -= 1
             return _SAME
-        table = self.brain
-        self.row += 1
-        started = self.row == 0 or self.row == table.ticks.shape[1] or not table.ticks[self.macro, self.row]
+        started = not self.row
         if started:
-            self.macro, self.row = situation or 0, 0
-        self.left = int(table.ticks[self.macro, self.row]) - 1
-        return Reflex(int(table.action[self.macro, self.row]), started)
+            self.macro = situation or 0
+        rows = self._macros[self.macro]
+        action, ticks = rows[self.row]
+        self.row, self.left = (self.row + 1) % len(rows), ticks - 1
+        return Reflex(action, started)
 
 
 _SAME = Reflex(ABSENT, False)

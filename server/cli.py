@@ -88,10 +88,10 @@ def parser() -> argparse.ArgumentParser:
     new.add_argument("name", metavar="NAME", help="the class's name, like EdgeFilter")
     new.set_defaults(module="new_node")
 
-    bench = commands.add_parser("bench", help="the benchmarks, each beside its baseline", parents=[as_json])
+    bench = commands.add_parser("bench", help="the benchmarks, each beside its baseline", parents=[packs, as_json])
     bench.add_argument("name", metavar="NAME", nargs="?", choices=["engine", "agent"], help="engine or agent (default both)")
     bench.add_argument("workflow", metavar="WORKFLOW", nargs="?", default="airstriker", help="for agent: what plays")
-    bench.set_defaults(module="bench")
+    bench.set_defaults(module="bench", set=[], brain=[])
     return top
 
 

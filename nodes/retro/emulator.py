@@ -45,6 +45,8 @@ class RetroEmulator(Register):
     variables:   the game's variables by name
     reward:      of the last frame, in the unit of the game's scenario
     done:        True on the tick that ends the episode
+
+    While the node is open, `emulator` and `data` are stable-retro's own objects and `scenario` gives reward and end.
     """
 
     terminal = "done"
@@ -71,51 +73,51 @@ class RetroEmulator(Register):
         if not isinstance(self.game, str):
             host.say(f"plays {game.name}")
         scenario = read_json(game.data / "scenario.json")
-        self._data = stable_retro.data.GameData()
+        self.data = stable_retro.data.GameData()
         try:
-            self._emulator = stable_retro.RetroEmulator(str(game.rom))
+            self.emulator = stable_retro.RetroEmulator(str(game.rom))
         except RuntimeError as error:
             raise GameError(f"the emulator cannot start {game.rom}: {error}; a process can have one emulator") from None
-        self._emulator.configure_data(self._data)
-        self._emulator.step()
-        if not self._data.load(str(game.data / "data.json"), str(game.data / "scenario.json")):
+        self.emulator.configure_data(self.data)
+        self.emulator.step()
+        if not self.data.load(str(game.data / "data.json"), str(game.data / "scenario.json")):
             raise GameError(f"{game.data}: data.json or scenario.json cannot be read")
         system = stable_retro.get_romfile_system(str(game.rom))
         buttons = stable_retro.get_system_info(system)["buttons"]
         self._bits = {name: 1 << place for place, name in enumerate(buttons) if name}
         self._masks: dict[tuple[str, ...], tuple[int, np.ndarray]] = {(): (0, np.zeros(len(buttons), np.uint8))}
-        self._scenario: Scenario = ScriptedScenario(self._data) if needs_script(scenario) else PlainScenario(scenario)
+        self.scenario: Scenario = ScriptedScenario(self.data) if needs_script(scenario) else PlainScenario(scenario)
         self._victory = self._read_victory(game)
         names = self.states or tuple(filter(None, [game.default_state(self.players)]))
         self._starts = [(name, gzip.decompress(game.state_file(name).read_bytes())) for name in names]
         if not self._starts:
-            self._starts = [("power-on", self._emulator.get_state())]
-        self._emulator.set_state(self._starts[0][1])
-        self._emulator.step()
+            self._starts = [("power-on", self.emulator.get_state())]
+        self.emulator.set_state(self._starts[0][1])
+        self.emulator.step()
         self._widths = self._writable()
         height, width, _ = self._screen().shape
         host.size(h=height, w=width)
-        host.rate(self._emulator.get_screen_rate())
+        host.rate(self.emulator.get_screen_rate())
         host.record(game=game.name, rom_sha1=hashlib.sha1(game.rom.read_bytes()).hexdigest())
 
     def reset(self, episode: Episode) -> None:
         place = episode.shuffled(len(self._starts) * (self.noops + 1))
         self._start, state = self._starts[place % len(self._starts)]
         self._waited = place // len(self._starts)
-        self._emulator.set_state(state)
+        self.emulator.set_state(state)
         self._held: list[tuple[str, ...]] = [()] * self.players
         self._release()
-        self._emulator.step()
+        self.emulator.step()
         seed = int(episode.rng().integers(2**32))
         self._written = {
             name: seed % (1 << self._widths[name]) if isinstance(value, str) else value for name, value in self.write.items()
         }
         for name, value in self._written.items():
-            self._data.set_value(name, value)
+            self.data.set_value(name, value)
         for _ in range(self._waited):
-            self._emulator.step()
-        variables = self._data.lookup_all()
-        self._scenario.restart(variables)
+            self.emulator.step()
+        variables = self.data.lookup_all()
+        self.scenario.restart(variables)
         self._shown = Console(self._screen, variables, 0.0, False)
         self._score = 0.0
         self._episode, self._frames = episode.index, 0
@@ -133,11 +135,11 @@ class RetroEmulator(Register):
             mask, array = self._mask(held)
             if held != self._held[player]:
                 self._held[player] = held
-                self._emulator.set_button_mask(array, player)
+                self.emulator.set_button_mask(array, player)
             log.append(mask)
-        self._emulator.step()
-        variables = self._data.lookup_all()
-        reward, done = self._scenario.frame(variables)
+        self.emulator.step()
+        variables = self.data.lookup_all()
+        reward, done = self.scenario.frame(variables)
         self._shown = Console(self._screen, variables, reward, done)
         self._score += reward
         self._reward_log.append(reward)
@@ -160,44 +162,44 @@ class RetroEmulator(Register):
         }
 
     def close(self) -> None:
-        if hasattr(self, "_emulator"):
+        if hasattr(self, "emulator"):
             if hasattr(self, "_masks"):
                 self._release()
-            del self._emulator, self._data
-            self._scenario = PlainScenario({})
+            del self.emulator, self.data
+            self.scenario = PlainScenario({})
 
     def state(self) -> dict[str, Any]:
         """What this node keeps, and the console's own save state: everything needed to go on from here."""
         kept = {name: copy.deepcopy(getattr(self, name)) for name in _KEPT}
         shown = (dict(self._shown.variables), self._shown.reward, self._shown.done)
-        return {**kept, "emulator": self._emulator.get_state(), "shown": shown}
+        return {**kept, "emulator": self.emulator.get_state(), "shown": shown}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         for name in _KEPT:
             setattr(self, name, copy.deepcopy(state[name]))
-        self._emulator.set_state(state["emulator"])
+        self.emulator.set_state(state["emulator"])
         for player, pad in enumerate(self._held):
-            self._emulator.set_button_mask(self._mask(pad)[1], player)
+            self.emulator.set_button_mask(self._mask(pad)[1], player)
         variables, reward, done = state["shown"]
-        self._scenario.restart(variables)
+        self.scenario.restart(variables)
         self._shown = Console(self._screen, dict(variables), reward, done)
 
     def _find(self) -> Game:
         return find_game((self.game,) if isinstance(self.game, str) else self.game)
 
     def _screen(self) -> np.ndarray:
-        screen: np.ndarray = self._emulator.get_screen()
-        x, y, width, height = self._data.crop_info(0)
+        screen: np.ndarray = self.emulator.get_screen()
+        x, y, width, height = self.data.crop_info(0)
         if x or y or width or height:
             screen = screen[y : y + height if height else None, x : x + width if width else None]
-        turns = int(self._emulator.get_rotation()) % 4
+        turns = int(self.emulator.get_rotation()) % 4
         screen = np.ascontiguousarray(np.rot90(screen, turns)) if turns else screen
         screen.flags.writeable = False
         return screen
 
     def _release(self) -> None:
         for player in range(self.players):
-            self._emulator.set_button_mask(self._masks[()][1], player)
+            self.emulator.set_button_mask(self._masks[()][1], player)
 
     def _mask(self, pad: tuple[str, ...]) -> tuple[int, np.ndarray]:
         known = self._masks.get(pad)
@@ -218,14 +220,14 @@ class RetroEmulator(Register):
         names = read_json(game.data / "metadata.json").get("won")
         if names is None:
             return None
-        variables = self._data.lookup_all()
+        variables = self.data.lookup_all()
         if isinstance(names, list) and len(names) == 2 and all(name in variables for name in names):
             return names[0], names[1]
         raise GameError(f'{game.data / "metadata.json"}: "won" is {names!r}; expected two of the game\'s variables')
 
     def _writable(self) -> dict[str, int]:
         """The width in bits of every variable that `write` names."""
-        known = self._data.list_variables()
+        known = self.data.list_variables()
         for name in self.write:
             if name not in known:
                 raise GameError(f"write: the game has no variable {name!r}. {near(name, known) or ''}".rstrip(" "))

@@ -1,0 +1,173 @@
+"""The conformance test that every node passes, for our nodes and yours.
+
+    from minibrains.testing import check_node
+
+    def test_my_node() -> None:
+        check_node(MyNode(strength=3), {"frame": picture}, {"frame": other_picture}, {"frame": picture})
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from minibrains.host import Episode
+from minibrains.node import ABSENT, Node, Register
+
+Inputs = Mapping[str, Any]
+
+
+@dataclass
+class ScratchHost:
+    """A Host for tests: remembers what a node says, and writes into `dir`."""
+
+    dir: Path
+    node: str = "node"
+    tick: int = 0
+    frame_rate: float | None = None
+    sizes: dict[str, int] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+
+    def size(self, **sizes: int) -> None:
+        self.sizes.update(sizes)
+
+    def rate(self, frames_per_second: float) -> None:
+        self.frame_rate = frames_per_second
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def record(self, **facts: str) -> None:
+        self.facts.update(facts)
+
+
+@contextmanager
+def opened(node: Node, host: ScratchHost | None = None) -> Iterator[ScratchHost]:
+    """The node, checked and opened, and closed again at the end; without a host, in a folder that vanishes."""
+    with tempfile.TemporaryDirectory() as folder:
+        host = host or ScratchHost(Path(folder))
+        try:
+            node.check()
+            node.open(host)
+            node.settle()
+            yield host
+        finally:
+            node.close()
+
+
+def play(node: Node, *ticks: Inputs, episode: Episode | None = None) -> list[Any]:
+    """Reset an opened node and call it once for each of `ticks`, inputs by name; returns what it gave out."""
+    node.reset(episode or Episode(0, 0, "node"))
+    return [_step(node, inputs) for inputs in ticks]
+
+
+def check_node(node: Node, *ticks: Inputs, host: ScratchHost | None = None) -> list[Any]:
+    """Check that a node keeps the rules, on at least two ticks of inputs; returns what it gave out.
+
+    It works with read-only inputs and leaves them as they are; what it gave out is still the same a tick
+    later; `reset` makes it as good as new; `state()` and `load_state()` bring it back to any tick, and
+    its state can be pickled. Raises AssertionError naming the rule.
+    """
+    if len(ticks) < 2:
+        raise AssertionError("check_node needs at least two ticks of inputs")
+    name = type(node).__name__
+    with opened(node, host):
+        first = _checked_run(node, name, ticks)
+        _same(first, _checked_run(node, name, ticks), f"{name}: after reset() it is not as good as new")
+        for stop in range(len(ticks)):
+            before = play(node, *ticks[:stop])
+            saved = node.state()
+            after = [_step(node, inputs) for inputs in ticks[stop:]]
+            _same(first, before + after, f"{name}: state() changes what the node does")
+            restored = pickle.loads(pickle.dumps(saved))
+            node.load_state(restored)
+            again = [_step(node, inputs) for inputs in ticks[stop:]]
+            _same(after, again, f"{name}: load_state() of tick {stop} does not bring it back")
+        play(node, *ticks, episode=Episode(1, 0, "node"))
+        _same(first, play(node, *ticks), f"{name}: an episode changes a later one")
+    return first
+
+
+def _checked_run(node: Node, name: str, ticks: tuple[Inputs, ...]) -> list[Any]:
+    node.reset(Episode(0, 0, "node"))
+    results: list[Any] = []
+    last: tuple[Any, Any] | None = None
+    for inputs in ticks:
+        given = {key: _read_only(value) for key, value in inputs.items()}
+        kept = copy.deepcopy(dict(inputs))
+        result = _step(node, given)
+        if not _equal(kept, dict(inputs)):
+            raise AssertionError(f"{name} changes its inputs")
+        if last is not None and not _equal(*last):
+            raise AssertionError(f"{name} writes into an output after it was returned")
+        _check_absent(node, name, result)
+        last = (result, copy.deepcopy(result))
+        results.append(last[1])
+    return results
+
+
+def _step(node: Node, inputs: Inputs) -> Any:
+    arguments = [_argument(node, name, inputs) for name in node.schema.inputs]
+    if not isinstance(node, Register):
+        tick: Callable[..., Any] = getattr(node, "tick")  # noqa: B009 - each class has its own signature
+        return tick(*arguments)
+    emit: Callable[[], Any] = getattr(node, "emit")  # noqa: B009
+    latch: Callable[..., None] = getattr(node, "latch")  # noqa: B009
+    given = emit()
+    outputs = node.schema.outputs.values()
+    if node.schema.record:
+        given = tuple(value() if output.lazy else value for output, value in zip(outputs, given, strict=True))
+    latch(*arguments)
+    return given
+
+
+def _argument(node: Node, name: str, inputs: Inputs) -> Any:
+    declared = node.schema.inputs[name]
+    if name not in inputs and declared.required and not declared.many:
+        raise AssertionError(f"{type(node).__name__} needs the input {name!r} on every tick of the test")
+    return inputs.get(name, [] if declared.many else None)
+
+
+def _check_absent(node: Node, name: str, result: Any) -> None:
+    outputs = list(node.schema.outputs.values())
+    values = result if node.schema.record else (result,) if outputs else ()
+    for output, value in zip(outputs, values, strict=True):
+        if value is ABSENT and not output.absent:
+            raise AssertionError(f"{name}.{output.name} is ABSENT, but it is not declared `| Absent`")
+
+
+def _read_only(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        copied = value.copy()
+        copied.flags.writeable = False
+        return copied
+    if isinstance(value, dict):
+        return MappingProxyType(value)
+    return [_read_only(item) for item in value] if isinstance(value, list) else value
+
+
+def _same(first: list[Any], second: list[Any], rule: str) -> None:
+    for tick, (a, b) in enumerate(zip(first, second, strict=True)):
+        if not _equal(a, b):
+            raise AssertionError(f"{rule}: on tick {tick} it gave {b!r}, not {a!r}")
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        same_kind = isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype
+        return same_kind and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return type(a) is type(b) and bool(a == b or a != a)

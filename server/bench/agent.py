@@ -1,0 +1,113 @@
+"""`bench agent`: a workflow against a hand-written loop around the same emulator.
+
+The loop is what one would write without Minibrains: set the buttons when they change, emulate a frame,
+read the variables, work out reward and end, read the screen on the ticks on which the agent does. The
+buttons are known to it beforehand; so what the workflow takes longer is its nodes and the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from minibrains.errors import RunError
+from minibrains.host import Episode
+from nodes.retro.emulator import RetroEmulator
+from server.bench.measure import medians
+from server.engine.engine import Engine
+from server.engine.plan import Plan
+from server.run.play import RunHost
+
+REPEATS = 15
+MOST_TICKS = 1500
+"""An episode's first ticks are enough; a longer one only takes longer."""
+
+
+def run(plan: Plan) -> dict[str, Any]:
+    """`{"workflow", "ticks", "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "overhead_us"}`."""
+    engine = Engine(plan)
+    consoles = {name: node for name, node in engine.nodes.items() if isinstance(node, RetroEmulator)}
+    if len(consoles) != 1:
+        raise RunError("bench agent needs a workflow with one console (RetroEmulator)")
+    ((name, console),) = consoles.items()
+    with TemporaryDirectory() as folder:
+        try:
+            engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
+            script = _record(engine, console)
+
+            def workflow() -> None:
+                engine.reset(0, 0)
+                engine.advance(len(script))
+
+            works = {"workflow": workflow, "by_hand": _by_hand(console, Episode(0, 0, name), script)}
+            times = medians(works, REPEATS)
+        finally:
+            engine.close()
+    return {
+        "workflow": str(plan.graph.workflow.path or ""),
+        "ticks": len(script),
+        "workflow_ticks_per_s": round(len(script) / times["workflow"], 1),
+        "by_hand_ticks_per_s": round(len(script) / times["by_hand"], 1),
+        "ratio": round(times["by_hand"] / times["workflow"], 4),
+        "overhead_us": round((times["workflow"] - times["by_hand"]) / len(script) * 1e6, 3),
+    }
+
+
+Script = list[tuple[bool, list[tuple[np.ndarray, int]]]]
+"""For each tick: whether the screen is read, and the button masks that are set, with the player."""
+
+
+class _Watched:
+    """An emulator, with a note taken of what the workflow does to it."""
+
+    def __init__(self, emulator: Any) -> None:
+        self._emulator = emulator
+        self.masks: list[tuple[np.ndarray, int]] = []
+        self.looked = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._emulator, name)
+
+    def set_button_mask(self, mask: np.ndarray, player: int) -> None:
+        self.masks.append((mask, player))
+        self._emulator.set_button_mask(mask, player)
+
+    def get_screen(self) -> Any:
+        self.looked = True
+        return self._emulator.get_screen()
+
+
+def _record(engine: Engine, console: RetroEmulator) -> Script:
+    """Play the beginning of episode 0 and write down, tick by tick, what is done to the emulator."""
+    emulator, script = console.emulator, Script()
+    engine.reset(0, 0)
+    console.emulator = watched = _Watched(emulator)
+    try:
+        while len(script) < MOST_TICKS:
+            watched.masks, watched.looked = [], False
+            if engine.advance(1):
+                break
+            script.append((watched.looked, watched.masks))
+    finally:
+        console.emulator = emulator
+    return script
+
+
+def _by_hand(console: RetroEmulator, episode: Episode, script: Script) -> Callable[[], None]:
+    emulator, data, scenario = console.emulator, console.data, console.scenario
+
+    def loop() -> None:
+        console.reset(episode)
+        for look, masks in script:
+            if look:
+                emulator.get_screen()
+            for mask, player in masks:
+                emulator.set_button_mask(mask, player)
+            emulator.step()
+            scenario.frame(data.lookup_all())
+
+    return loop

@@ -1,0 +1,29 @@
+"""How the benchmarks measure: repeats that alternate, and medians."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping
+from statistics import median
+from time import perf_counter
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Wall time of one call."""
+    started = perf_counter()
+    work()
+    return perf_counter() - started
+
+
+def medians(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Median seconds of each piece of work. They take turns, so that a busy moment of the machine hits all alike."""
+    taken: dict[str, list[float]] = {name: [] for name in works}
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(repeats):
+            for name, work in works.items():
+                taken[name].append(seconds(work))
+    finally:
+        gc.enable()
+    return {name: median(times) for name, times in taken.items()}
