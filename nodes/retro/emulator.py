@@ -30,10 +30,7 @@ class Console(NamedTuple):
 
 _FLUSH: Final = 1024
 """Ticks after which latched pads and rewards go into the hashes, so that memory stays flat."""
-_KEPT: Final = (
-    "_start", "_waited", "_written", "_held", "_score", "_episode", "_frames", "_pads_log", "_reward_log", "_actions",
-    "_trajectory",
-)  # fmt: skip
+_KEPT: Final = ("_start", "_waited", "_written", "_held", "_score", "_episode", "_frames", "_log", "_actions", "_trajectory")
 _PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
 
 
@@ -105,7 +102,8 @@ class RetroEmulator(Register):
         self._start, state = self._starts[place % len(self._starts)]
         self._waited = place // len(self._starts)
         self.emulator.set_state(state)
-        self._held: list[tuple[str, ...]] = [()] * self.players
+        self._held: list[tuple[str, ...] | None] = [None, None]
+        self._latched = [0] * self.players
         self._release()
         self.emulator.step()
         seed = int(episode.rng().integers(2**32))
@@ -121,30 +119,25 @@ class RetroEmulator(Register):
         self._shown = Console(self._screen, variables, 0.0, False)
         self._score = 0.0
         self._episode, self._frames = episode.index, 0
-        self._pads_log: list[int] = []
-        self._reward_log: list[float] = []
+        self._log: list[tuple[float, ...]] = []
         self._actions = self._trajectory = bytes(32)
 
     def emit(self) -> Console:
         return self._shown
 
     def latch(self, pad1: Pad | None = None, pad2: Pad | None = None) -> None:
-        log = self._pads_log
-        for player, pad in enumerate((pad1, pad2)[: self.players]):
-            held = pad or ()
-            mask, array = self._mask(held)
-            if held != self._held[player]:
-                self._held[player] = held
-                self.emulator.set_button_mask(array, player)
-            log.append(mask)
+        held = self._held
+        if pad1 is not held[0]:
+            self._hold(0, pad1)
+        if self.players == 2 and pad2 is not held[1]:
+            self._hold(1, pad2)
         self.emulator.step()
         variables = self.data.lookup_all()
         reward, done = self.scenario.frame(variables)
         self._shown = Console(self._screen, variables, reward, done)
         self._score += reward
-        self._reward_log.append(reward)
-        self._frames += 1
-        if len(self._reward_log) == _FLUSH:
+        self._log.append((*self._latched, reward))
+        if len(self._log) == _FLUSH:
             self._flush()
 
     def report(self) -> Mapping[str, Any]:
@@ -178,8 +171,8 @@ class RetroEmulator(Register):
         for name in _KEPT:
             setattr(self, name, copy.deepcopy(state[name]))
         self.emulator.set_state(state["emulator"])
-        for player, pad in enumerate(self._held):
-            self.emulator.set_button_mask(self._mask(pad)[1], player)
+        for player in range(self.players):
+            self._hold(player, self._held[player])
         variables, reward, done = state["shown"]
         self.scenario.restart(variables)
         self._shown = Console(self._screen, dict(variables), reward, done)
@@ -196,6 +189,11 @@ class RetroEmulator(Register):
         screen = np.ascontiguousarray(np.rot90(screen, turns)) if turns else screen
         screen.flags.writeable = False
         return screen
+
+    def _hold(self, player: int, pad: tuple[str, ...] | None) -> None:
+        self._held[player] = pad
+        self._latched[player], array = self._mask(pad or ())
+        self.emulator.set_button_mask(array, player)
 
     def _release(self) -> None:
         for player in range(self.players):
@@ -235,16 +233,17 @@ class RetroEmulator(Register):
 
     def _flush(self) -> None:
         """Chain what was latched since the last time onto the hashes; a chain can be saved in mid-game."""
-        count = len(self._reward_log)
-        first = self._frames - count
-        records = np.empty((count, self.players), _PADS)
+        if not self._log:
+            return
+        log = np.array(self._log)
+        first, self._frames = self._frames, self._frames + len(log)
+        records = np.empty((len(log), self.players), _PADS)
         records["episode"] = self._episode
         records["tick"] = np.arange(first, self._frames)[:, None]
         records["player"] = np.arange(self.players)
-        records["mask"] = np.reshape(self._pads_log, (count, self.players))
+        records["mask"] = log[:, :-1]
         self._actions = hashlib.sha256(self._actions + records.tobytes()).digest()
         records["episode"] = 0
-        rewards = np.array(self._reward_log, "<f8").tobytes()
+        rewards = log[:, -1].astype("<f8").tobytes()
         self._trajectory = hashlib.sha256(self._trajectory + records.tobytes() + rewards).digest()
-        self._pads_log.clear()
-        self._reward_log.clear()
+        self._log.clear()
