@@ -1,0 +1,42 @@
+# make run   set up a virtual environment, play Airstriker, print the path of the clip
+# make test  set up, then lint, types and tests (15 minutes at most)
+# make soak  the tests that take longer
+PYTHON ?= python3
+VENV ?= .venv
+PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
+
+.PHONY: run test soak bench clean
+
+run: $(VENV)/installed
+	$(VENV)/bin/python -m server run workflows/airstriker.json --video airstriker.mp4
+	@echo "$(CURDIR)/airstriker.mp4"
+
+test: $(VENV)/installed-dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pytest
+
+soak: $(VENV)/installed-dev
+	$(VENV)/bin/pytest -m soak
+
+bench: $(VENV)/installed
+	$(VENV)/bin/python -m server bench
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Minibrains needs Python 3.11 or later; found $$($(PYTHON) --version 2>&1). Say which to use: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv is missing; on Debian: apt-get install python3-venv"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+# torch first and alone: the pinned version decides which build every later package is content with
+$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) torch
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(PIP) --editable '.[dev]'
+	touch $@

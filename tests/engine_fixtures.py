@@ -1,0 +1,89 @@
+"""What the tests of the engine share: a host, a record of calls, and a short way from JSON to an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from minibrains import Host, Node
+from minibrains.registry import Registry
+from minibrains.workflow import BrainPin, parse_workflow
+from server.engine.check import check
+from server.engine.engine import Engine
+from server.engine.plan import compile_graph
+
+Entries = Mapping[str, Mapping[str, Any]]
+"""The "nodes" of a workflow file."""
+
+
+class Call(NamedTuple):
+    """One thing a node was called with."""
+
+    node: str
+    tick: int
+    what: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass
+class FakeHost:
+    """The Host of one node under test, in an Engine or a ReferenceEngine."""
+
+    node: str
+    engine: Any
+    calls: list[Call] = field(default_factory=list)
+    dir: Path = Path()
+
+    @property
+    def tick(self) -> int:
+        return self.engine.tick
+
+    @property
+    def frame_rate(self) -> float | None:
+        return self.engine.frame_rate
+
+    def size(self, **sizes: int) -> None:
+        self.engine.sizes.setdefault(self.node, {}).update(sizes)
+
+    def rate(self, frames_per_second: float) -> None:
+        self.engine.frame_rate = frames_per_second
+
+    def say(self, text: str) -> None:
+        pass
+
+    def record(self, **facts: str) -> None:
+        pass
+
+
+class Noted:
+    """Mixed into a node class: `note` puts down what the node was called with."""
+
+    host: FakeHost
+
+    def open(self, host: Host) -> None:
+        self.host = host
+
+    def note(self, what: str, *arguments: Any) -> None:
+        self.host.calls.append(Call(self.host.node, self.host.tick, what, arguments))
+
+
+def make_engine(entries: Entries, types: Iterable[type[Node]]) -> Engine:
+    """Through all the doors: parse, check, compile, make."""
+    registry = Registry()
+    for cls in types:
+        registry.add(cls)
+    workflow = parse_workflow({"minibrains": 1, "nodes": entries})
+    return Engine(compile_graph(check(workflow, registry, _no_brain)))
+
+
+def open_engine(engine: Any) -> list[Call]:
+    """Open an engine, or a reference engine, with fake hosts; returns the list its nodes note their calls in."""
+    calls: list[Call] = []
+    engine.open(lambda node, engine: FakeHost(node, engine, calls))
+    return calls
+
+
+def _no_brain(pin: BrainPin) -> Path:
+    raise AssertionError(f"no node under test has a brain, but one asked for {pin.file}")

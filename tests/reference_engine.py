@@ -1,0 +1,199 @@
+"""The engine as DESIGN.md describes it, written to be read and not to be fast.
+
+Nothing is compiled, shared, skipped or inherited: on each tick every register gives out everything it has,
+every node is asked whether it is due, and every register that has its inputs takes them. What a node
+with state, a sink or a register is called with must be the same here and in the real engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from minibrains import ABSENT, Episode, Node, Register, Sample
+from minibrains.node import Input
+from minibrains.workflow import Link, NodeEntry, Workflow
+
+
+class Loop(Exception):
+    """The links form a loop that crosses no register."""
+
+
+class ReferenceEngine:
+    """Has what a host looks at (tick, frame_rate, sizes) and the life of an Engine: open, reset, advance, close."""
+
+    def __init__(self, workflow: Workflow, types: Mapping[str, type[Node]]) -> None:
+        self.all_entries = workflow.nodes
+        self.all_types = {name: types[entry.type] for name, entry in workflow.nodes.items()}
+        self.entries: dict[str, NodeEntry] = {n: e for n, e in workflow.nodes.items() if e.mode == "run"}
+        self.nodes = {name: self.all_types[name](**entry.set) for name, entry in self.entries.items()}
+        self.registers = [name for name, node in self.nodes.items() if isinstance(node, Register)]
+        self.order = self._topological_order()
+        self.frame_rate: float | None = None
+        self.sizes: dict[str, dict[str, int]] = {}
+        self.tick = 0
+        self.runs = dict.fromkeys(self.nodes, 0)
+        self.errors = dict.fromkeys(self.nodes, 0)
+
+    # -- links --------------------------------------------------------------------------------------
+
+    def source(self, link: Link) -> Link | None:
+        """The output that really feeds a link: a muted node gives nothing, a bypassed one what feeds it."""
+        passed = set()
+        while link not in passed:
+            passed.add(link)
+            entry, schema = self.all_entries[link.node], self.all_types[link.node].schema
+            if entry.mode == "run":
+                return link
+            if entry.mode == "mute":
+                return None
+            # like ComfyUI: what feeds the input at the same place if it has the same type, else the first that has
+            kind, place = schema.outputs[link.socket].kind.label, list(schema.outputs).index(link.socket)
+            alike = [name for name, declared in schema.inputs.items() if declared.kind.label == kind]
+            same_place = [name for name in list(schema.inputs)[place : place + 1] if name in alike]
+            feeding = [other for name in (same_place + alike)[:1] for other in entry.inputs.get(name, ())]
+            if not feeding:
+                return None
+            link = feeding[0]
+        return None
+
+    def sources(self, name: str, socket: str) -> list[Link]:
+        links = self.entries[name].inputs.get(socket, ())
+        return [source for link in links if (source := self.source(link)) is not None]
+
+    def all_sources(self, name: str) -> list[Link]:
+        return [source for socket in self.nodes[name].schema.inputs for source in self.sources(name, socket)]
+
+    def _topological_order(self) -> list[str]:
+        order: list[str] = []
+        waiting = [name for name in self.nodes if name not in self.registers]
+        while waiting:
+            for name in waiting:
+                gate = self.entries[name].when
+                flag = self.source(gate) if gate is not None else None
+                before = [link.node for link in self.all_sources(name) + ([flag] if flag else [])]
+                if all(other in order or other in self.registers for other in before):
+                    break
+            else:
+                raise Loop(waiting)
+            order.append(name)
+            waiting.remove(name)
+        return order
+
+    # -- life ---------------------------------------------------------------------------------------
+
+    def open(self, make_host: Callable[[str, Any], Any]) -> None:
+        for name, node in self.nodes.items():
+            node.open(make_host(name, self))
+            node.settle()
+
+    def reset(self, index: int, seed: int) -> None:
+        self.tick = 0
+        self.count = 0
+        self.delivered: dict[Link, tuple[Any, int, int]] = {}
+        """Output -> its last delivered value, the tick of that, and a running number."""
+        self.last_run: dict[str, int] = {}
+        """Node -> the running number when it last ran."""
+        for name, node in self.nodes.items():
+            node.reset(Episode(index, seed, name))
+
+    def advance(self, ticks: int) -> bool:
+        for _ in range(ticks):
+            ended = self._one_tick()
+            self.tick += 1
+            if ended:
+                return True
+        return False
+
+    def close(self) -> None:
+        for node in self.nodes.values():
+            node.close()
+
+    # -- one tick -----------------------------------------------------------------------------------
+
+    def _one_tick(self) -> bool:
+        for name in self.registers:
+            self.runs[name] += 1
+            self._call(name, self.nodes[name].emit)
+        for name in self.order:
+            if self._is_due(name) and self._clock_is_open(name) and self._is_complete(name):
+                self.runs[name] += 1
+                arguments = self._arguments(name)
+                self.last_run[name] = self.count
+                self._call(name, self.nodes[name].tick, *arguments)
+        terminals = [Link(name, self.nodes[name].terminal) for name in self.registers if self.nodes[name].terminal]
+        if any(self._value(terminal) for terminal in terminals):
+            return True
+        for name in self.registers:
+            if self._is_complete(name):
+                self._call(name, self.nodes[name].latch, *self._arguments(name))
+        return False
+
+    def _is_due(self, name: str) -> bool:
+        if self.nodes[name].clocked:
+            return True
+        sources = self.all_sources(name)
+        if not sources:
+            return name not in self.last_run
+        return any(self.delivered[s][2] > self.last_run.get(name, 0) for s in sources if s in self.delivered)
+
+    def _clock_is_open(self, name: str) -> bool:
+        entry = self.entries[name]
+        if entry.when is not None:
+            flag = self.source(entry.when)
+            if flag is None or not self._value(flag):
+                return False
+        if entry.hertz is not None:
+            each = Fraction(str(entry.hertz)) / Fraction(str(self.frame_rate))
+            return self.tick == 0 or self.tick * each // 1 > (self.tick - 1) * each // 1
+        return self.tick % entry.every == entry.offset
+
+    def _is_complete(self, name: str) -> bool:
+        """Every link of every required input has delivered once."""
+        for socket, declared in self.nodes[name].schema.inputs.items():
+            sources = self.sources(name, socket)
+            if declared.required and not (sources or declared.many):
+                return False
+            if declared.required and any(source not in self.delivered for source in sources):
+                return False
+        return True
+
+    def _arguments(self, name: str) -> list[Any]:
+        arguments: list[Any] = []
+        for socket, declared in self.nodes[name].schema.inputs.items():
+            read = [self._read(source, declared) for source in self.sources(name, socket)]
+            arguments.append(read if declared.many else read[0] if read else None)
+        return arguments
+
+    def _read(self, source: Link, declared: Input) -> Any:
+        if source not in self.delivered:
+            return None
+        value, tick, _ = self.delivered[source]
+        if declared.reading == "on":
+            return value if tick == self.tick else None
+        return Sample(value, self.tick - tick) if declared.reading == "sample" else value
+
+    def _value(self, source: Link) -> Any:
+        return self.delivered[source][0] if source in self.delivered else None
+
+    def _call(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
+        """Call a node; deliver what it returns. A node on hold that raises delivers nothing: its last output stands."""
+        try:
+            result = function(*arguments)
+            if function.__name__ == "latch":
+                return
+            schema = self.nodes[name].schema
+            for output, value in zip(schema.outputs.values(), result if schema.record else [result], strict=False):
+                self._deliver(Link(name, output.name), value, output.lazy)
+        except ArithmeticError:
+            if self.entries[name].on_error != "hold":
+                raise
+            self.errors[name] += 1
+
+    def _deliver(self, output: Link, value: Any, lazy: bool) -> None:
+        if lazy:
+            value = value()
+        if value is not ABSENT:
+            self.count += 1
+            self.delivered[output] = value, self.tick, self.count
