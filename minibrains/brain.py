@@ -95,13 +95,14 @@ def hash_file(path: Path) -> str:
 def _read_header(path: Path, file: typing.BinaryIO) -> BrainHeader:
     size = os.fstat(file.fileno()).st_size
     start = file.read(8)
-    if start[:2] == b"PK" or (len(start) > 1 and start[0] == 0x80 and start[1] in range(2, 6)):
-        raise BrainError(
-            f"{path}: this is a Python pickle or a torch archive, not safetensors; it is never opened, because it can "
-            "run code. Save the tensors with safetensors"
-        )
     length = int.from_bytes(start, "little")
     if len(start) < 8 or not 2 <= length <= min(HEADER_LIMIT, size - 8):
+        # only now: the length of a sound header may begin with the same two bytes
+        if start[:2] == b"PK" or (len(start) > 1 and start[0] == 0x80 and start[1] in range(2, 6)):
+            raise BrainError(
+                f"{path}: this is a Python pickle or a torch archive, not safetensors; it is never opened, because it can "
+                "run code. Save the tensors with safetensors"
+            )
         raise BrainError(f"{path}: this is not a safetensors file: a header of {length} bytes in a file of {size}")
     header = _read_json(file.read(length), f"{path}: the header")
     metadata = header.pop("__metadata__", {})
@@ -112,7 +113,9 @@ def _read_header(path: Path, file: typing.BinaryIO) -> BrainHeader:
     position = 0
     for name, info in sorted(tensors.items(), key=lambda item: (item[1].start, item[1].end)):
         if info.start != position:
-            raise BrainError(f"{path}: tensor {name!r} starts at byte {info.start}, expected {position} (no gap, no overlap)")
+            raise BrainError(
+                f"{path}: tensor {_short(name)} starts at byte {info.start}, expected {position} (no gap, no overlap)"
+            )
         position = info.end
     if position != size - 8 - length:
         raise BrainError(f"{path}: the header describes {position} bytes of tensors, the file holds {size - 8 - length}")
@@ -134,16 +137,25 @@ def _read_tensor_info(path: Path, name: str, entry: Any) -> TensorInfo:
         return isinstance(numbers, list) and all(type(n) is int and 0 <= n < 2**63 for n in numbers)
 
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise BrainError(f"{path}: tensor {name!r} is not described by dtype, shape and data_offsets")
+        raise BrainError(f"{path}: tensor {_short(name)} is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in _DTYPES:
-        raise BrainError(f"{path}: tensor {name!r} has dtype {dtype!r}; expected one of {', '.join(_DTYPES)}")
+        raise BrainError(f"{path}: tensor {_short(name)} has dtype {_short(dtype)}; expected one of {', '.join(_DTYPES)}")
     if not whole(shape) or not whole(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise BrainError(f"{path}: tensor {name!r} has shape {shape!r} at bytes {offsets!r}; expected whole numbers in order")
+        where = f"shape {_short(shape)} at bytes {_short(offsets)}"
+        raise BrainError(f"{path}: tensor {_short(name)} has {where}; expected whole numbers in order")
     label, width = _DTYPES[dtype]
+    if len(shape) > 64 or math.prod(size for size in shape if size) * width >= 2**63:
+        raise BrainError(f"{path}: tensor {_short(name)} has shape {_short(shape)}, more than any array can have")
     if math.prod(shape) * width != offsets[1] - offsets[0]:
-        raise BrainError(f"{path}: tensor {name!r} {label}{shape} needs {math.prod(shape) * width} bytes, not {offsets}")
+        raise BrainError(f"{path}: tensor {_short(name)} {label}{shape} needs {math.prod(shape) * width} bytes, not {offsets}")
     return TensorInfo(label, tuple(shape), offsets[0], offsets[1])
+
+
+def _short(value: Any) -> str:
+    """A value of the header for a sentence; it may be as long as the file."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 _UNSET: Final = object()
@@ -254,21 +266,27 @@ class Brain:
                 raise BrainError(f"{where}: the setting {name!r}: {error}") from None
         for name in config:
             if name not in result:
-                raise BrainError(f"{where}: there is no setting {name!r}. {near(name, result) or ''}".rstrip(" "))
+                raise BrainError(f"{where}: there is no setting {_short(name)}. {near(name, result) or ''}".rstrip(" "))
         return MappingProxyType(result)
 
     @classmethod
     def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
         """Check names, dtypes and shapes; returns the sizes they say. Raises BrainError."""
         sizes: dict[str, int] = {name: value for name, value in config.items() if type(value) is int}
-        specs = cls.tensor_specs(config)
+        try:
+            specs = cls.tensor_specs(config)
+            parsed = {name: parse_spec(spec) for name, spec in specs.items()}
+        except (BrainError, NodeClassError) as error:
+            raise BrainError(f"{where}: the settings describe no network: {error}") from None
         for name in specs:
             if name not in tensors:
                 raise BrainError(f"{where}: the tensor {name!r} {specs[name]} is missing")
         for name, info in tensors.items():
             if name not in specs:
-                raise BrainError(f"{where}: there is no tensor {name!r} in a {cls.kind}. {near(name, specs) or ''}".rstrip(" "))
-            dtype, dims = parse_spec(specs[name])
+                raise BrainError(
+                    f"{where}: there is no tensor {_short(name)} in a {cls.kind}. {near(name, specs) or ''}".rstrip(" ")
+                )
+            dtype, dims = parsed[name]
             if info.dtype != dtype or len(info.shape) != len(dims):
                 raise BrainError(f"{where}: tensor {name!r}: expected {specs[name]}, found {info}")
             for dim, size in zip(dims, info.shape, strict=True):
@@ -282,7 +300,7 @@ class Brain:
         """Check that a file holds this kind of brain, before a tensor is read; returns its sizes."""
         where = str(header.path)
         if header.kind != cls.kind or header.version != cls.version:
-            found = "no brain of ours" if header.kind is None else f"kind {header.kind!r} version {header.version}"
+            found = "no brain of ours" if header.kind is None else f"kind {_short(header.kind)} version {header.version}"
             raise BrainError(f"{where}: expected a brain of kind {cls.kind!r} version {cls.version}, found {found}")
         return cls.check_tensors(where, cls.read_config(where, header.config), header.tensors)
 
@@ -293,8 +311,8 @@ class Brain:
             with path.open("rb") as file:
                 header = _read_header(path, file)
                 cls.check_header(header)
-                if header.size >= MAP_FROM:
-                    data = memoryview(np.memmap(path, np.uint8, "r", header.data_start).data)
+                if header.size >= MAP_FROM and header.size > header.data_start:
+                    data = memoryview(np.memmap(file, np.uint8, "r", header.data_start).data)
                 else:
                     data = memoryview(file.read())
         except OSError as error:
@@ -325,7 +343,7 @@ class Brain:
             "made_by": made_by,
             **{name: text if isinstance(text, str) else json.dumps(text, sort_keys=True) for name, text in people.items()},
         }
-        arrays = {name: np.ascontiguousarray(array) for name, array in self.tensors.items()}
+        arrays = {name: np.asarray(array, order="C") for name, array in self.tensors.items()}
         data = _sorted_header(safetensors.numpy.save(arrays, metadata))
         write_whole(path, data)
         return hashlib.sha256(data).hexdigest()

@@ -28,9 +28,12 @@ def find_inside(name: str, folders: Iterable[Path]) -> Path | None:
     """The file `name` in the first folder that has it; never one outside of that folder. None if there is none."""
     for folder in folders:
         root = folder.resolve()
-        path = (root / name).resolve()
-        if path.is_relative_to(root) and path.is_file():
-            return path
+        try:
+            path = (root / name).resolve()
+            if path.is_relative_to(root) and path.is_file():
+                return path
+        except (OSError, ValueError, RuntimeError):
+            continue  # a name no file can have, a loop of links, a folder that may not be read
     return None
 
 

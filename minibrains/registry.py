@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import pkgutil
@@ -82,8 +83,15 @@ class Registry(Mapping[str, type[Node]]):
             hint, found = "Update Minibrains, or the pack that has this node", f"{entry.type}@{entry.version}"
             faults.append(Fault("the node is newer", entry.id, expected=f"at most @{cls.version}", found=found, hint=hint))
             return None
-        raw = dict(entry.raw)
+        raw = copy.deepcopy(dict(entry.raw))
         for version in range(entry.version, cls.version):
-            raw = {**cls.migrations[version](raw), "type": f"{entry.type}@{version + 1}"}
-        migrated = read_node(entry.id, raw, faults)
+            try:
+                raw = {**cls.migrations[version](raw), "type": f"{entry.type}@{version + 1}"}
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+                faults.append(Fault(f"the node cannot be brought from @{version} to @{version + 1}: {reason}", entry.id))
+                return None
+        found: list[Fault] = []
+        migrated = read_node(entry.id, raw, found)
+        faults.extend(fault for fault in found if fault not in faults)
         return None if migrated is None else (cls, migrated)

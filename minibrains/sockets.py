@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -140,10 +141,12 @@ class Mismatch(Exception):
 
 Key = tuple[str, str]
 """A dimension or type variable: (node id, name)."""
+Placed = tuple[str, SocketTypes]
+"""The types of a socket, and the node it belongs to."""
 
 
 class Unifier:
-    """Makes the socket types of a graph agree, link by link.
+    """Makes the socket types of a graph agree, link by link; in which order makes no difference to whether they do.
 
     `known(node, name)` returns a size the node itself knows (a widget, something its brain says, what it
     found out when it was opened), or None. Sizes and type variables that links have made equal are kept in one union-find.
@@ -153,60 +156,93 @@ class Unifier:
         self._known = known
         self._parent: dict[Key, Key] = {}
         self._size: dict[Key, int] = {}
-        self._type: dict[Key, tuple[str, SocketTypes]] = {}
+        self._given: dict[Key, Placed] = {}
+        """What flows into the sockets of a type variable: that is its type."""
+        self._wanted: dict[Key, list[Placed]] = defaultdict(list)
+        """What those want that its outputs are linked to."""
+        self._open: list[tuple[str, SocketType, str, SocketTypes]] = []
+        """Source, type, target and what it wants: pairs of which it is not decided yet which option is meant."""
 
     def link(self, source: str, given: SocketTypes, target: str, wanted: SocketTypes) -> None:
         """Join an output of node `source` to an input of node `target`. Raises Mismatch."""
         if wanted.anything:
             return
-        source, given = self._bound(source, given)
-        target, wanted = self._bound(target, wanted)
-        if given.variable is not None:
-            self._bind((source, given.variable), target, wanted)
+        if given.variable is not None and wanted.variable is not None:
+            self._merge(self._variable(source, given), self._variable(target, wanted))
+        elif given.variable is not None:
+            self._want(self._variable(source, given), target, wanted)
         elif wanted.variable is not None:
-            self._bind((target, wanted.variable), source, given)
+            self._give(self._variable(target, wanted), source, given)
         else:
-            for option in given.options:
-                self._fit(source, option, target, wanted)
+            self._fit(source, given, target, wanted)
 
     def resolve(self, node: str, kind: SocketTypes) -> SocketTypes:
         """`kind` with every size filled in that is known by now."""
-        node, kind = self._bound(node, kind)
+        if kind.variable is not None:
+            root = self._variable(node, kind)
+            node, kind = next(iter([*filter(None, [self._given.get(root)]), *self._wanted[root]]), (node, kind))
         return SocketTypes(
             tuple(SocketType(o.name, o.dtype, tuple(self._shown(node, d) for d in o.dims), o.python) for o in kind.options),
             kind.variable,
             kind.anything,
         )
 
-    def _bound(self, node: str, kind: SocketTypes) -> tuple[str, SocketTypes]:
-        if kind.variable is None:
-            return node, kind
-        root = self._root((node, kind.variable))
-        return self._type.get(root, (root[0], SocketTypes(variable=root[1])))
+    def _variable(self, node: str, kind: SocketTypes) -> Key:
+        return self._root((node, f"<{kind.variable}>"))
 
-    def _bind(self, variable: Key, node: str, kind: SocketTypes) -> None:
-        if kind.variable is None:
-            self._type[variable] = (node, kind)
-        elif variable != (node, kind.variable):
-            self._parent[variable] = (node, kind.variable)
+    def _give(self, variable: Key, node: str, kind: SocketTypes) -> None:
+        first_node, first = self._given.setdefault(variable, (node, kind))
+        if len(first.options) != len(kind.options):
+            raise Mismatch(str(self.resolve(first_node, first)), str(self.resolve(node, kind)))
+        self._fit(node, kind, first_node, first)
+        for target, wanted in self._wanted[variable]:
+            self._fit(node, kind, target, wanted)
 
-    def _fit(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> None:
-        for option in wanted.options:
-            if (
-                option.name == given.name
-                and option.dtype == given.dtype
-                and len(option.dims) == len(given.dims)
-                and (len(wanted.options) == 1 or self._sizes_fit(source, given, target, option))
-            ):
-                break
-        else:
-            raise Mismatch(str(self.resolve(target, wanted)), str(self.resolve(source, SocketTypes((given,)))))
-        for mine, other in zip(option.dims, given.dims, strict=True):
-            try:
+    def _want(self, variable: Key, node: str, kind: SocketTypes) -> None:
+        self._wanted[variable].append((node, kind))
+        if variable in self._given:
+            self._fit(*self._given[variable], node, kind)
+
+    def _merge(self, variable: Key, other: Key) -> None:
+        if variable == other:
+            return
+        given, wanted = self._given.pop(variable, None), self._wanted.pop(variable, [])
+        self._parent[variable] = other
+        for node, kind in wanted:
+            self._want(other, node, kind)
+        if given is not None:
+            self._give(other, *given)
+
+    def _fit(self, source: str, given: SocketTypes, target: str, wanted: SocketTypes) -> None:
+        self._open.extend((source, option, target, wanted) for option in given.options)
+        decided = True
+        while decided:  # one decision says sizes, and they may decide others
+            decided = False
+            for pair in list(self._open):
+                options = self._options(*pair)
+                if len(options) < 2:
+                    self._open.remove(pair)
+                    self._decide(*pair, options)
+                    decided = True
+
+    def _options(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> list[SocketType]:
+        """What `given` may be for the target, by all that is known of sizes."""
+        return [
+            option
+            for option in wanted.options
+            if (option.name, option.dtype, len(option.dims)) == (given.name, given.dtype, len(given.dims))
+            and self._sizes_fit(source, given, target, option)
+        ]
+
+    def _decide(self, source: str, given: SocketType, target: str, wanted: SocketTypes, options: Sequence[SocketType]) -> None:
+        try:
+            if not options:
+                raise Mismatch("one of them", "none")
+            for mine, other in zip(options[0].dims, given.dims, strict=True):
                 self._equate(target, mine, source, other)
-            except Mismatch:
-                expected, found = self.resolve(target, SocketTypes((option,))), self.resolve(source, SocketTypes((given,)))
-                raise Mismatch(str(expected), str(found)) from None
+        except Mismatch:
+            expected = self.resolve(target, SocketTypes(tuple(options)) if options else wanted)
+            raise Mismatch(str(expected), str(self.resolve(source, SocketTypes((given,))))) from None
 
     def _sizes_fit(self, source: str, given: SocketType, target: str, option: SocketType) -> bool:
         pairs = zip(option.dims, given.dims, strict=True)
@@ -217,21 +253,24 @@ class Unifier:
         size, other_size = self._value(node, dim), self._value(other_node, other)
         if size is not None and other_size is not None:
             if size != other_size:
-                raise Mismatch(f"{dim} = {size}" if isinstance(dim, str) else str(size), str(other_size))
+                raise Mismatch(f"{dim} = {size}", f"{other} = {other_size}")
         elif size is None and other_size is None:
-            root, other_root = self._root((node, str(dim))), self._root((other_node, str(other)))
+            root, other_root = self._size_root(node, dim), self._size_root(other_node, other)
             if root != other_root:
                 self._parent[root] = other_root
         elif size is None:
-            self._size[self._root((node, str(dim)))] = typing.cast(int, other_size)
+            self._size[self._size_root(node, dim)] = typing.cast(int, other_size)
         else:
-            self._size[self._root((other_node, str(other)))] = size
+            self._size[self._size_root(other_node, other)] = size
 
     def _value(self, node: str, dim: Dim) -> int | None:
         if isinstance(dim, int):
             return dim
         known = self._known(node, dim.strip("{}"))
-        return self._size.get(self._root((node, dim))) if known is None else known
+        return self._size.get(self._size_root(node, dim)) if known is None else known
+
+    def _size_root(self, node: str, dim: Dim) -> Key:
+        return self._root((node, str(dim).strip("{}")))
 
     def _shown(self, node: str, dim: Dim) -> Dim:
         size = self._value(node, dim)

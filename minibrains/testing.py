@@ -1,9 +1,9 @@
 """The conformance test that every node passes, for our nodes and yours.
 
-    from minibrains.testing import check_node
+from minibrains.testing import check_node
 
-    def test_my_node() -> None:
-        check_node(MyNode(strength=3), {"frame": picture}, {"frame": other_picture}, {"frame": picture})
+def test_my_node() -> None:
+    check_node(MyNode(strength=3), {"frame": picture}, {"frame": other_picture}, {"frame": picture})
 """
 
 from __future__ import annotations

@@ -7,29 +7,48 @@ Mapping[str, X] for a JSON object. What is read is immutable.
 from __future__ import annotations
 
 import json
+import sys
+from collections import Counter
 from collections.abc import Mapping
+from itertools import chain
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin
+
+DEEPEST: Final = 100
+"""How many lists and objects may stand within one another."""
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Strict JSON: UTF-8, no key twice in one object, no NaN. Raises ValueError."""
+    """Strict JSON: UTF-8, no key twice in one object, no number that is none or too large. Raises ValueError.
+
+    What is read can be walked by recursion and written again.
+    """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            names = [name for name, _ in pairs]
-            raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is named twice")
+            (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+            raise ValueError(f"{name!r} is named twice")
         return result
 
-    def refuse(text: str) -> Any:
-        raise ValueError(f"{text} is no JSON number")
+    def whole(text: str) -> int:
+        number = int(text)
+        if not -(2**63) <= number < 2**64:
+            raise ValueError(f"the number {text[:24]}… has more than 64 bits")
+        return number
 
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
-        return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+        value = json.loads(text, object_pairs_hook=once, parse_int=whole)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = list(chain.from_iterable(i.values() if isinstance(i, dict) else i for i in level if isinstance(i, (dict, list))))
+    if level:
+        raise ValueError("it is nested too deeply")
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # refuses infinity, NaN and half a surrogate pair
+    return value
 
 
 def read_value(annotation: Any, value: Any) -> Any:
@@ -54,7 +73,7 @@ def read_value(annotation: Any, value: Any) -> Any:
         if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
             return MappingProxyType({key: read_value(arguments[1], item) for key, item in value.items()})
     elif annotation is float:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf"):
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
             return float(value)
     elif annotation in (int, str, bool, NoneType) and type(value) is annotation:
         return value

@@ -88,6 +88,7 @@ class Workflow:
     path: Path | None = None
     faults: tuple[Fault, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=dict)
+    """The file as it was read, in this version's format. What is not known or cannot be read is kept here and saved again."""
 
     @property
     def name(self) -> str:
@@ -95,7 +96,7 @@ class Workflow:
 
     def to_json(self) -> dict[str, Any]:
         """The file again, with everything in it that this version does not know."""
-        return {**self.raw, "minibrains": FORMAT, "nodes": {name: dict(entry.raw) for name, entry in self.nodes.items()}}
+        return {**self.raw, "minibrains": FORMAT}
 
     def save(self, path: Path) -> None:
         """Write the file: temporary name, then rename."""
@@ -103,16 +104,15 @@ class Workflow:
 
     def with_node(self, name: str, entry: Mapping[str, Any]) -> Workflow:
         """This workflow with one node put in or replaced, from an entry as it would stand in the file."""
-        return parse_workflow(
-            {**self.raw, "minibrains": FORMAT, "nodes": {**{n: e.raw for n, e in self.nodes.items()}, name: entry}}, self.path
-        )
+        nodes = self.raw.get("nodes")
+        return parse_workflow({**self.to_json(), "nodes": {**(nodes if isinstance(nodes, dict) else {}), name: entry}}, self.path)
 
 
 def dump_json(value: Any) -> str:
     """JSON as our files have it: indented, short lists in one line, a newline at the end."""
     text = json.dumps(value, indent=1, ensure_ascii=False)
-    flat = re.sub(r"\[\s+([^\[\]{}]{0,100}?)\s+\]", lambda m: "[" + re.sub(r",\s+", ", ", m[1]) + "]", text)
-    return (flat if json.loads(flat) == value else text) + "\n"
+    # a line ends with [ only where a list begins: within a text a new line is written \\n
+    return re.sub(r"\[\n([^\[\]{}]{0,200}?)\n *\]", lambda m: f"[{' '.join(map(str.strip, m[1].split('\n')))}]", text) + "\n"
 
 
 def load_workflow(path: Path) -> Workflow:
@@ -140,7 +140,12 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
         hint = "It was saved by a newer Minibrains; update yours"
         raise WorkflowError([Fault(f"format {number} is not known", expected=f"at most {FORMAT}", hint=hint)], where)
     for step in range(number, FORMAT):
-        data = FORMAT_MIGRATIONS[step](data)
+        try:
+            data = FORMAT_MIGRATIONS[step](data)
+        except Exception as error:
+            raise WorkflowError(
+                [Fault(f"format {step} cannot be brought to format {step + 1}: {type(error).__name__}: {error}")], where
+            ) from error
     faults: list[Fault] = []
     nodes = data.get("nodes")
     if not isinstance(nodes, dict) or not nodes:
@@ -155,8 +160,7 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
     if not isinstance(title, str):
         faults.append(Fault('"title" is not a text', found=repr(title)))
         title = ""
-    raw = {key: value for key, value in data.items() if key != "nodes"}
-    return Workflow(entries, title, _read_run(data.get("run", {}), faults), path, tuple(faults), raw)
+    return Workflow(entries, title, _read_run(data.get("run", {}), faults), path, tuple(faults), data)
 
 
 _KEYS = ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra")

@@ -15,9 +15,15 @@ from minibrains import ABSENT, Episode, Node, Register, Sample
 from minibrains.node import Input
 from minibrains.workflow import Link, NodeEntry, Workflow
 
+_FAILED = object()
+
 
 class Loop(Exception):
     """The links form a loop that crosses no register."""
+
+
+class Broken(Exception):
+    """What a node under test raises when it means to."""
 
 
 class ReferenceEngine:
@@ -178,22 +184,23 @@ class ReferenceEngine:
         return self.delivered[source][0] if source in self.delivered else None
 
     def _call(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
-        """Call a node; deliver what it returns. A node on hold that raises delivers nothing: its last output stands."""
+        """Call a node and deliver what it gives out."""
+        result = self._try(name, function, *arguments)
+        schema = self.nodes[name].schema
+        if result is _FAILED or function.__name__ == "latch" or not schema.outputs:
+            return
+        for output, value in zip(schema.outputs.values(), result if schema.record else [result], strict=True):
+            delivered = self._try(name, value) if output.lazy else value
+            if delivered is not _FAILED and delivered is not ABSENT:
+                self.count += 1
+                self.delivered[Link(name, output.name)] = delivered, self.tick, self.count
+
+    def _try(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """A node on hold that raises delivers nothing: its last output stands."""
         try:
-            result = function(*arguments)
-            if function.__name__ == "latch":
-                return
-            schema = self.nodes[name].schema
-            for output, value in zip(schema.outputs.values(), result if schema.record else [result], strict=False):
-                self._deliver(Link(name, output.name), value, output.lazy)
-        except ArithmeticError:
+            return function(*arguments)
+        except Broken:
             if self.entries[name].on_error != "hold":
                 raise
             self.errors[name] += 1
-
-    def _deliver(self, output: Link, value: Any, lazy: bool) -> None:
-        if lazy:
-            value = value()
-        if value is not ABSENT:
-            self.count += 1
-            self.delivered[output] = value, self.tick, self.count
+            return _FAILED

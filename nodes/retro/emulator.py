@@ -164,7 +164,7 @@ class RetroEmulator(Register):
     def state(self) -> dict[str, Any]:
         """What this node keeps, and the console's own save state: everything needed to go on from here."""
         kept = {name: copy.deepcopy(getattr(self, name)) for name in _KEPT}
-        shown = (dict(self._shown.variables), self._shown.reward, self._shown.done)
+        shown = {**self._shown._asdict(), "frame": self._shown.frame()}
         return {**kept, "emulator": self.emulator.get_state(), "shown": shown}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -173,9 +173,10 @@ class RetroEmulator(Register):
         self.emulator.set_state(state["emulator"])
         for player in range(self.players):
             self._hold(player, self._held[player])
-        variables, reward, done = state["shown"]
-        self.scenario.restart(variables)
-        self._shown = Console(self._screen, dict(variables), reward, done)
+        # a core draws its screen only while it emulates a frame: until then the saved picture has to do
+        shown = copy.deepcopy(state["shown"])
+        self._shown = Console(**{**shown, "frame": lambda: shown["frame"]})
+        self.scenario.restart(shown["variables"])
 
     def _find(self) -> Game:
         return find_game((self.game,) if isinstance(self.game, str) else self.game)

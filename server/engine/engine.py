@@ -10,7 +10,7 @@ from typing import Any
 
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
 from minibrains.host import Episode, Host
-from minibrains.node import Node
+from minibrains.node import ABSENT, Node
 from server.engine.check import check_sizes
 from server.engine.plan import TICK_SLOT, Clock, Latch, OutputPlan, Plan, Step
 from server.engine.steps import UNSET, Run, make_step
@@ -60,7 +60,7 @@ class Engine:
         self._opened: list[Node] = []
         self._size = len(plan.steps)
         self._owners = [step.node for step in plan.steps] + [latch.node for latch in plan.latches]
-        self._holds = [self._may_fail(step) for step in plan.steps] + [False] * len(plan.latches)
+        self._holds = [plan.graph.nodes[name].entry.on_error == "hold" for name in self._owners]
         self._runs = [0] * len(self._owners)
         self._spent = [0.0] * len(self._owners)
         self._errors = [0] * len(self._owners)
@@ -68,7 +68,9 @@ class Engine:
         self._initial: list[Any] = [UNSET if use == "last" else None for use in plan.slots]
         self._marks = bytearray(2 * self._size)
         self._template = bytearray(self._size)
-        self._first = [step.index for step in plan.steps if not step.visited and not any(p.sources for p in step.inputs)]
+        self._first = [
+            self._mark(step) for step in plan.steps if not step.visited and not any(plan.sources for plan in step.inputs)
+        ]
         self._fired: list[int] = []
         self._steps: list[tuple[int, Run]] = []
         self._latches: list[tuple[int, Run]] = []
@@ -137,10 +139,9 @@ class Engine:
             if not now:
                 for due in self._first:
                     marks[due] = 1
-            work = compress(steps, marks)
+            work, taking = compress(steps, marks), iter(latches)
             started = last = perf_counter()
             while True:
-                index = -1
                 try:
                     for index, run in work:
                         run()
@@ -148,11 +149,12 @@ class Engine:
                         spent[index] += clock - last
                         runs[index] += 1
                         last = clock
+                    index = -1
                     for slot in terminals:
                         if values[slot]:
                             ended = True
                     if not ended:
-                        for index, run in latches:
+                        for index, run in taking:
                             run()
                             clock = perf_counter()
                             spent[index] += clock - last
@@ -161,6 +163,10 @@ class Engine:
                     break
                 except Exception as error:
                     self._failed(index, error)
+                    clock = perf_counter()
+                    spent[index] += clock - last
+                    runs[index] += 1
+                    last = clock
             if fired:
                 for slot in fired:
                     values[slot] = None
@@ -186,16 +192,19 @@ class Engine:
 
     # -- preparing ----------------------------------------------------------------------------------
 
-    def _may_fail(self, step: Step) -> bool:
-        return self.plan.graph.nodes[step.node].entry.on_error == "hold"
-
     def _failed(self, index: int, error: Exception) -> None:
+        """A step raised, or (-1) a terminal output did when it was asked whether it is true."""
+        if index < 0:
+            names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
+            raise RunError(f"{names}: whether the episode ends cannot be told on tick {self.tick}: {error}") from error
         name = self._owners[index]
-        if self._holds[index]:
-            self._errors[index] += 1
-            return
-        node = self.plan.graph.nodes[name]
-        raise NodeFailed(name, node.entry.type, self.tick, error) from error
+        if not self._holds[index]:
+            raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, self.tick, error) from error
+        self._errors[index] += 1
+        if index < self._size and self.plan.steps[index].role == "emit":
+            for step in self.plan.steps:
+                if step.role == "read" and step.node == name:
+                    self._values[step.inputs[0].sources[0].slot] = _nothing
 
     def _prepare(self, step: Step) -> Run:
         if step.role == "gate":
@@ -222,8 +231,10 @@ class Engine:
 
     def _targets(self, output: OutputPlan) -> tuple[int, ...]:
         """Whom a delivery marks: a step without a clock as due now, one with a clock as due when that opens."""
-        steps = self.plan.steps
-        return tuple(target + self._size if steps[target].clocks else target for target in output.marks)
+        return tuple(self._mark(self.plan.steps[target]) for target in output.marks)
+
+    def _mark(self, step: Step) -> int:
+        return step.index + self._size if step.clocks else step.index
 
     def _when_marked(self, run: Run, index: int) -> Run:
         marks, runs, pending = self._marks, self._runs, self._size + index
@@ -274,6 +285,11 @@ def _call(function: Callable[[], Any]) -> Any:
     return function()
 
 
+def _nothing() -> Any:
+    """In the place of a lazy output that its register could not give out."""
+    return ABSENT
+
+
 def _opening(clock: Clock, frame_rate: float | None, values: list[Any]) -> Callable[[], bool]:
     """Whether a clock opens on the current tick, leaving its flag aside."""
     every, offset = clock.every, clock.offset
@@ -282,8 +298,13 @@ def _opening(clock: Clock, frame_rate: float | None, values: list[Any]) -> Calla
             raise RunError(f'"every": "{clock.hertz:g} hz" needs a console, which sets how many ticks are a second')
         if clock.hertz > frame_rate:
             raise RunError(f'"every": "{clock.hertz:g} hz" is faster than the game, {frame_rate:.2f} ticks a second')
-        ratio = clock.hertz / frame_rate
-        return lambda: int(values[TICK_SLOT] * ratio) != int((values[TICK_SLOT] - 1) * ratio) or not values[TICK_SLOT]
+        hertz = clock.hertz
+
+        def open_now() -> bool:
+            tick = values[TICK_SLOT]
+            return not tick or int(tick * hertz / frame_rate) != int((tick - 1) * hertz / frame_rate)
+
+        return open_now
     if every == 1:
         return lambda: True
     return lambda: values[TICK_SLOT] % every == offset

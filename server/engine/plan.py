@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from minibrains.errors import Fault, WorkflowError
-from minibrains.node import Input, Node, Output, Reading
+from minibrains.node import Input, Node, Reading, Register
 from minibrains.workflow import Link
 from server.engine.check import CheckedNode, Graph, Wire
 
@@ -60,6 +60,7 @@ class InputPlan:
 
     sources: tuple[Source, ...]
     many: bool
+    required: bool = True
 
 
 Role = Literal["emit", "tick", "read", "gate"]
@@ -127,12 +128,15 @@ class _Compiler:
         for wire in graph.wires:
             self.into[wire.target].append(wire)
             self.out_of[wire.source, wire.output.name].append(wire)
+        terminals = {(name, node.cls.terminal) for name, node in graph.nodes.items() if issubclass(node.cls, Register)}
+        self.watched = {(link.node, link.socket) for link in graph.gates.values()} | terminals
+        """Outputs that the engine itself looks at on every tick."""
         self.main = {name: self._main_step(node) for name, node in graph.nodes.items()}
         self.readers = {
             (name, output.name): Step("read", name)
             for name, node in graph.nodes.items()
             for output in node.cls.schema.outputs.values()
-            if output.lazy and self._used(name, output)
+            if output.lazy and (self.out_of[name, output.name] or (name, output.name) in self.watched)
         }
 
     def plan(self) -> Plan:
@@ -155,7 +159,8 @@ class _Compiler:
     # -- steps and their order ------------------------------------------------------------------
 
     def _main_step(self, node: CheckedNode) -> Step:
-        outputs = [OutputPlan(output.name, output.absent) for output in node.cls.schema.outputs.values()]
+        declared = node.cls.schema.outputs.values()
+        outputs = [OutputPlan(output.name, output.absent and not output.lazy) for output in declared]
         entry = node.entry
         clocks: frozenset[Clock] = frozenset()
         if not node.register:
@@ -164,17 +169,14 @@ class _Compiler:
                 clocks = frozenset([clock])
         return Step("emit" if node.register else "tick", node.id, outputs=outputs, clocks=clocks)
 
-    def _used(self, name: str, output: Output) -> bool:
-        flags = {(link.node, link.socket) for link in self.graph.gates.values()}
-        return bool(self.out_of[name, output.name]) or (name, output.name) in flags
-
     def _giver(self, node: str, socket: str) -> tuple[Step, OutputPlan]:
         """The step that delivers an output, and its plan there."""
         reader = self.readers.get((node, socket))
         if reader is not None:
             if not reader.outputs:
-                output = self.graph.nodes[node].cls.schema.outputs[socket]
-                reader.outputs.append(OutputPlan(socket, output.absent))
+                source = self.graph.nodes[node]
+                absent = source.cls.schema.outputs[socket].absent or source.entry.on_error == "hold"
+                reader.outputs.append(OutputPlan(socket, absent))
             return reader, reader.outputs[0]
         step = self.main[node]
         return step, next(output for output in step.outputs if output.name == socket)
@@ -192,7 +194,7 @@ class _Compiler:
         try:
             order = list(graphlib.TopologicalSorter(before).static_order())
         except graphlib.CycleError as error:
-            loop = " -> ".join(reversed(error.args[1]))
+            loop = " -> ".join(error.args[1])
             hint = "Every loop must cross a register; put a Previous into it"
             where = str(self.graph.workflow.path or "the workflow")
             raise WorkflowError([Fault(f"the links form a loop: {loop}", hint=hint)], where) from None
@@ -206,41 +208,41 @@ class _Compiler:
         emits = [self.main[name] for name, node in nodes.items() if node.register]
         first = [self.main[name] for name in order if name in early]
         then = [self.main[name] for name in order if name not in early]
-        flags = {link.node for link in self.graph.gates.values()}
-        early_readers = [step for (name, _), step in self.readers.items() if self._read_early(name, early, flags)]
-        late_readers = [step for step in self.readers.values() if step not in early_readers]
+        read_first = {
+            output: output in self.watched or any(wire.target in early for wire in self.out_of[output]) for output in self.readers
+        }
+        early_readers = [step for output, step in self.readers.items() if read_first[output]]
+        late_readers = [step for output, step in self.readers.items() if not read_first[output]]
         return [*emits, *early_readers, *first, *late_readers, *then]
-
-    def _read_early(self, name: str, early: set[str], flags: set[str]) -> bool:
-        targets = {wire.target for (source, _), wires in self.out_of.items() if source == name for wire in wires}
-        return name in flags or bool(targets & early)
 
     # -- clocks -------------------------------------------------------------------------------------
 
     def _inherit_clocks(self, ordered: Iterable[Step], position: Mapping[int, int]) -> None:
-        """A step without state is done only when one of its consumers may run, if they all have slower clocks."""
-        flags = {(link.node, link.socket) for link in self.graph.gates.values()}
+        """A step without state is done only when one of its consumers may run, if they all have slower clocks.
+
+        Nobody may see the difference. So its last run before a consumer's has to give what all its skipped
+        runs together would have given: the last value. One that can give nothing, or fail and be held, or
+        reads how old its inputs are keeps its own pace, and so does one whose deliveries are dated by a consumer.
+        """
+        outputs = {id(step): [output] for output, step in self.readers.items()}
         for step in reversed(list(ordered)):
             node = self.graph.nodes[step.node]
-            if step.clocks or not (step.role == "read" or (step.role == "tick" and _stateless(node.cls))):
+            read = step.role == "read"
+            if step.clocks or not (read or (step.role == "tick" and _stateless(node.cls))) or node.entry.on_error == "hold":
                 continue
-            given = [step.outputs[0].name] if step.outputs and step.role == "read" else [o.name for o in step.outputs]
-            if step.role == "read":
-                given = [socket for (name, socket), reader in self.readers.items() if reader is step and name == step.node]
-            wires = [wire for socket in given for wire in self.out_of[step.node, socket]]
-            if not wires or any((step.node, socket) in flags for socket in given):
+            given = outputs.get(id(step)) or [(step.node, output.name) for output in step.outputs]
+            wires = [wire for output in given for wire in self.out_of[output]]
+            if not wires or any(output in self.watched for output in given):
                 continue
             if any(self.graph.nodes[wire.target].register or not self.main[wire.target].clocks for wire in wires):
                 continue
-            if any(wire.input.reading != "last" for wire in wires) and not self._always_delivered(step):
+            dated = any(wire.input.reading != "last" for wire in [*wires, *self.into[step.node]])
+            if any(wire.output.absent for wire in wires) or (dated and not read):
                 continue
             clocks = frozenset(clock for wire in wires for clock in self.main[wire.target].clocks)
             sources = [self._giver(c.when.node, c.when.socket)[0] for c in clocks if c.when and self._live(c.when)]
             if all(position[id(source)] < position[id(step)] for source in sources):
                 step.clocks = clocks
-
-    def _always_delivered(self, step: Step) -> bool:
-        return step.role == "read" and not any(output.absent for output in step.outputs)
 
     def _live(self, link: Link) -> bool:
         return link.node in self.graph.nodes
@@ -300,7 +302,7 @@ class _Compiler:
                 required.extend(source.slot for source in sources)
                 if not sources and not declared.many:
                     required.append(self._never())
-            plans.append(InputPlan(tuple(sources), declared.many))
+            plans.append(InputPlan(tuple(sources), declared.many, declared.required))
         return plans, required
 
     def _never(self) -> int:

@@ -36,8 +36,8 @@ def _undeclared(name: str) -> None:
     raise UndeclaredAbsence(f"ABSENT was returned for the output {name!r}, which is not declared `| Absent`")
 
 
-ArgumentShape = tuple[bool, tuple[bool, ...]]
-"""Takes many links; for each link, whether it is read as a Sample."""
+ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
+"""Takes many links; is required; for each link, whether it is read as a Sample."""
 OutputShape = tuple[bool, tuple[Use, ...], bool]
 """May be absent; its slots; whether somebody has to be told."""
 
@@ -53,7 +53,7 @@ def make_step(
     targets: Callable[[OutputPlan], tuple[int, ...]],
 ) -> Run:
     """The function of one step, bound to its node and its slots."""
-    arguments = tuple((plan.many, tuple(source.stamp is not None for source in plan.sources)) for plan in inputs)
+    arguments = tuple((plan.many, plan.required, tuple(source.stamp is not None for source in plan.sources)) for plan in inputs)
     results = tuple((output.absent, tuple(output.slots), bool(output.marks)) for output in outputs)
     numbers: list[Any] = []
     for plan in inputs:
@@ -78,13 +78,17 @@ def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...
         parameters.append(f"{letter}{len(parameters)}")
         return parameters[-1]
 
-    def fetch(sampled: bool) -> str:
+    def fetch(required: bool, sampled: bool) -> str:
         value = f"values[{number('s')}]"
-        return f"Sample({value}, values[{TICK_SLOT}] - values[{number('s')}])" if sampled else value
+        if not sampled:
+            return value
+        stamp = f"values[{number('s')}]"
+        sample = f"Sample({value}, values[{TICK_SLOT}] - {stamp})"
+        return sample if required else f"(None if {stamp} is None else {sample})"
 
     written = []
-    for many, links in arguments:
-        fetched = ", ".join(fetch(sampled) for sampled in links)
+    for many, required, links in arguments:
+        fetched = ", ".join(fetch(required, sampled) for sampled in links)
         written.append(f"[{fetched}]" if many else fetched or "None")
     body = [f"call({', '.join(written)})"]
     if record:

@@ -1,0 +1,101 @@
+"""`brain`: what a brain file says about itself, and which nodes it fits. Only the header is interpreted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from minibrains.brain import BrainHeader, hash_file, read_header
+from minibrains.errors import BrainError
+from minibrains.registry import Registry
+from minibrains.values import parse_json
+from server.catalog import find_brain_file, node_types
+from server.cli import DONE, WRONG
+from server.run.play import as_error
+
+_FOR_PEOPLE = ("title", "description", "license", "author", "made_by", "parents", "metrics")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Print the header. A file that says it is of a known kind and does not fit is printed too, and exits with 2."""
+    registry, broken = node_types()
+    for sentence in broken:
+        print(sentence, file=sys.stderr)
+    header = read_header(find_brain_file(arguments.file, None))
+    facts, status = brain_facts(header), DONE
+    try:
+        facts["used_by"] = list(_users(header, registry))
+    except BrainError as error:
+        facts.update(as_error(error))
+        status = WRONG
+        print(error, file=sys.stderr)
+    print(json.dumps(facts) if arguments.json else "\n".join(describe(facts)))
+    return status
+
+
+def brain_facts(header: BrainHeader) -> dict[str, Any]:
+    """The header as `--json` prints it; what it does not say is None."""
+    return {
+        "file": str(header.path),
+        "size": header.size,
+        "sha256": hash_file(header.path),
+        "kind": header.kind,
+        "version": header.version,
+        **{name: _plain(header.metadata.get(name)) for name in _FOR_PEOPLE},
+        "config": header.config,
+        "tensors": [
+            {"name": name, "dtype": info.dtype, "shape": list(info.shape), "bytes": info.end - info.start}
+            for name, info in header.tensors.items()
+        ],
+        "used_by": [],
+    }
+
+
+def _plain(text: str | None) -> Any:
+    """Lists and objects stand in the header as JSON, all else as plain text."""
+    if text is None or text[:1] not in ("[", "{"):
+        return text
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text
+
+
+def _users(header: BrainHeader, registry: Registry) -> Iterator[str]:
+    """The node types that take this brain. Raises BrainError if it is of their kind but does not fit."""
+    for name, cls in registry.items():
+        if cls.schema.brain is not None and cls.schema.brain.kind == header.kind:
+            cls.schema.brain.check_header(header)
+            yield f"{name}@{cls.version}"
+
+
+def describe(facts: dict[str, Any]) -> Iterator[str]:
+    """The header for people, line by line."""
+    yield f"{facts['file']}, {facts['size']} bytes"
+    yield f"sha256       {facts['sha256']}"
+    if facts["kind"] is None:
+        yield "kind         none: a safetensors file, but no brain of ours"
+    else:
+        yield f"kind         {_shown(facts['kind'])} version {facts['version']}"
+    for name in (*_FOR_PEOPLE, "config"):
+        if facts[name]:
+            yield f"{name:<11}  {_shown(facts[name])}"
+    if facts["used_by"]:
+        yield f"used by      {', '.join(facts['used_by'])}"
+    tensors = facts["tensors"]
+    numbers = sum(math.prod(tensor["shape"]) for tensor in tensors)
+    yield f"tensors      {len(tensors)}, {numbers} numbers, {sum(tensor['bytes'] for tensor in tensors)} bytes"
+    width = max((len(_shown(tensor["name"])) for tensor in tensors), default=0)
+    for tensor in tensors:
+        shape = f"{tensor['dtype']}[{' '.join(map(str, tensor['shape']))}]"
+        yield f"  {_shown(tensor['name']):<{width}}  {shape}, {tensor['bytes']} bytes"
+
+
+def _shown(value: Any) -> str:
+    """In one line and printable: the file may come from anywhere, and a terminal obeys control characters."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -1,0 +1,110 @@
+"""`check`: say what is wrong with a workflow, or print its plan."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from server.cli import DONE
+from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
+from server.engine.engine import Engine
+from server.engine.plan import Clock, Plan, Step, compile_graph
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Check the workflow and print its plan. Raises WorkflowError with everything that is wrong."""
+    registry = read_registry(arguments)
+    workflow, brains = read_workflow(arguments)
+    plan = compile_graph(check_workflow(workflow, registry, brains))
+    Engine(plan)  # makes the nodes, which look for their brain, game and states; nothing is opened
+    facts = plan_facts(plan)
+    print(json.dumps(facts) if arguments.json else describe(facts))
+    return DONE
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """The plan as `--json` prints it: steps and latches in the order of a tick, and what each reads."""
+    latches = [_about(plan, latch.node, "latch", "after the steps") for latch in plan.latches]
+    return {
+        "workflow": str(plan.graph.workflow.path or ""),
+        "nodes": len(plan.graph.workflow.nodes),
+        "steps": [_step(plan, step) for step in plan.steps],
+        "latches": latches,
+    }
+
+
+def describe(facts: dict[str, Any]) -> str:
+    """The plan as a table for people."""
+    steps, latches = facts["steps"], facts["latches"]
+    rows = [_row(entry) for entry in [*steps, *latches]]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [f"{facts['workflow']}: nodes {facts['nodes']}, steps {len(steps)}, latches {len(latches)}"]
+    lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join(lines)
+
+
+def _row(entry: dict[str, Any]) -> tuple[str, ...]:
+    name, type_ = entry["node"], entry["type"]
+    if entry["role"] == "read":
+        name += f".{entry['output']}"
+    elif entry["role"] == "gate":
+        name, type_ = ", ".join(entry["opens"]), ""
+    runs = f"{entry['runs']} (inherited)" if entry.get("inherited") else entry["runs"]
+    reads = "; ".join(f"{socket}: {', '.join(links)}" for socket, links in entry["reads"].items())
+    return entry["role"], name, type_, runs, reads
+
+
+def _about(plan: Plan, name: str, role: str, runs: str) -> dict[str, Any]:
+    reads: dict[str, list[str]] = {}
+    for wire in plan.graph.wires:
+        if wire.target == name and role in ("tick", "latch"):
+            reads.setdefault(wire.input.name, []).append(f"{wire.source}.{wire.output.name}")
+    entry = plan.graph.nodes[name].entry
+    return {"role": role, "node": name, "type": f"{entry.type}@{entry.version}", "runs": runs, "reads": reads}
+
+
+def _step(plan: Plan, step: Step) -> dict[str, Any]:
+    facts = _about(plan, step.node, step.role, _runs(plan, step))
+    if step.clock is not None:
+        members = [plan.steps[member] for member in step.members]
+        facts["opens"] = [m.node if m.role == "tick" else f"{m.node}.{m.outputs[0].name}" for m in members]
+        facts["reads"] = {"when": [str(step.clock.when)]} if step.inputs else {}
+        return facts
+    entry = plan.graph.nodes[step.node].entry
+    own = step.role == "tick" and (entry.every, entry.hertz, entry.when) != (1, None, None)
+    facts["inherited"] = bool(step.clocks) and not own
+    if step.role == "read":
+        facts["output"] = step.outputs[0].name
+    return facts
+
+
+def _runs(plan: Plan, step: Step) -> str:
+    """When a step runs, in words."""
+    if step.clock is not None:
+        return _clock(plan, step.clock)
+    if step.role == "tick" and (socket := _starved(plan, step)):
+        return f"never: nothing that runs is linked to {socket}"
+    if step.clocks:
+        clocks = " or ".join(sorted(_clock(plan, clock) for clock in step.clocks))
+        return clocks if step.visited else f"{clocks}, when delivered"
+    if step.visited:
+        return "every tick"
+    return "when delivered" if any(read.sources for read in step.inputs) else "once, on the first tick"
+
+
+def _starved(plan: Plan, step: Step) -> str | None:
+    """A required input that only a muted node is linked to."""
+    inputs = zip(plan.graph.nodes[step.node].cls.schema.inputs.values(), step.inputs, strict=True)
+    return next((i.name for i, read in inputs if i.required and not i.many and not read.sources), None)
+
+
+def _clock(plan: Plan, clock: Clock) -> str:
+    words = [f"at {clock.hertz:g} hz"] if clock.hertz is not None else []
+    if clock.every > 1:
+        words.append(f"every {clock.every}" + (f" from tick {clock.offset}" if clock.offset else ""))
+    if clock.when is not None:
+        if clock.when.node not in plan.graph.nodes:
+            return f"never: {clock.when.node} is muted"
+        words.append(f"while {clock.when} is true")
+    return " ".join(words)

@@ -1,0 +1,150 @@
+"""`nodes`: which node types there are, everything one of them says about itself, and the schema of workflow files."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from minibrains.brain import _UNSET, Brain
+from minibrains.errors import MinibrainsError, near
+from minibrains.node import Node, Register
+from minibrains.registry import Registry
+from minibrains.schema import widget_schema, workflow_schema
+from minibrains.values import name_type, plain_value
+from minibrains.workflow import dump_json
+from server.cli import DONE
+from server.commands.workflow_arguments import read_registry
+
+_READING = {"last": "the last value", "on": "on delivery", "sample": "the last value with its age"}
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Print all node types, one of them, or the schema. Raises MinibrainsError if there is no such type."""
+    registry = read_registry(arguments)
+    if arguments.schema:
+        print(dump_json(workflow_schema(registry)), end="")
+    elif arguments.type is None:
+        nodes = [_heading(name, cls) for name, cls in registry.items()]
+        print(json.dumps({"nodes": nodes}) if arguments.json else describe_all(nodes))
+    else:
+        facts = node_facts(*_find(registry, arguments.type))
+        print(json.dumps(facts) if arguments.json else "\n".join(describe(facts)))
+    return DONE
+
+
+def node_facts(name: str, cls: type[Node]) -> dict[str, Any]:
+    """Everything a node class says about itself, as `--json` prints it."""
+    schema = cls.schema
+    return {
+        **_heading(name, cls),
+        "doc": inspect.cleandoc(cls.__doc__ or ""),
+        "version": cls.version,
+        "clocked": cls.clocked,
+        "register": issubclass(cls, Register),
+        "inputs": [
+            {"name": i.name, "type": str(i.kind), "reading": i.reading, "many": i.many, "optional": not i.required}
+            for i in schema.inputs.values()
+        ],
+        "outputs": [{"name": o.name, "type": str(o.kind), "lazy": o.lazy, "absent": o.absent} for o in schema.outputs.values()],
+        "widgets": [
+            {
+                "name": w.name,
+                "type": w.describe(),
+                "required": w.required,
+                "default": plain_value(w.default),
+                "doc": w.doc,
+                "schema": widget_schema(w),
+            }
+            for w in schema.widgets.values()
+        ],
+        "brain": _brain_facts(schema.brain, schema.brain_required) if schema.brain else None,
+    }
+
+
+def _brain_facts(kind: type[Brain], required: bool) -> dict[str, Any]:
+    return {
+        "kind": kind.kind,
+        "version": kind.version,
+        "required": required,
+        "tensors": [{"name": n, "type": t.spec, "doc": t.doc} for n, t in kind._tensor_fields.items()],
+        "further_tensors": kind.tensor_specs.__func__ is not Brain.tensor_specs.__func__,  # type: ignore[attr-defined]
+        "settings": [
+            {
+                "name": name,
+                "type": name_type(annotation),
+                "required": declared.default is _UNSET,
+                "default": None if declared.default is _UNSET else plain_value(declared.default),
+                "doc": declared.doc,
+            }
+            for name, (annotation, declared) in kind._settings.items()
+        ],
+    }
+
+
+def _heading(name: str, cls: type[Node]) -> dict[str, Any]:
+    first = inspect.cleandoc(cls.__doc__ or "").partition("\n")[0]
+    return {"type": f"{name}@{cls.version}", "family": cls.__module__.removeprefix("nodes."), "doc": first}
+
+
+def _find(registry: Registry, text: str) -> tuple[str, type[Node]]:
+    name = text.partition("@")[0]
+    if name not in registry:
+        hint = near(name, registry) or "`nodes` without a name lists them all"
+        raise MinibrainsError(f"there is no node type {text!r}. {hint}")
+    return name, registry[name]
+
+
+def describe_all(nodes: list[dict[str, Any]]) -> str:
+    """All node types as a list for people, a family at a time."""
+    width = max(len(node["type"]) for node in nodes)
+    lines = []
+    for family, members in groupby(nodes, lambda node: node["family"]):
+        lines += [family, *(f"  {node['type']:<{width}}  {node['doc']}" for node in members)]
+    return "\n".join(lines)
+
+
+def describe(facts: dict[str, Any]) -> Iterator[str]:
+    """One node type in full for people, line by line."""
+    yield f"{facts['type']}, in {facts['family']}"
+    yield from facts["doc"].splitlines()
+    if facts["register"]:
+        yield "\nA register: gives out at the start of a tick and takes its inputs at the end."
+    elif facts["clocked"]:
+        yield "\nClocked: runs on every tick of its clock, not only when something was delivered."
+    for part in ("inputs", "outputs", "widgets"):
+        if facts[part]:
+            yield f"\n{part}"
+            yield from _table(facts[part])
+    if brain := facts["brain"]:
+        yield f"\nbrain of kind {brain['kind']}, version {brain['version']}{'' if brain['required'] else ', optional'}"
+        yield from _table(brain["tensors"])
+        if brain["further_tensors"]:
+            yield "  tensors that follow from the settings"
+        yield from _table(brain["settings"])
+
+
+def _table(entries: list[dict[str, Any]]) -> Iterator[str]:
+    width = max((len(entry["name"]) for entry in entries), default=0)
+    for entry in entries:
+        yield f"  {entry['name']:<{width}}  {', '.join([entry['type'], *_remarks(entry)])}"
+
+
+def _remarks(entry: dict[str, Any]) -> Iterator[str]:
+    if "reading" in entry:
+        yield _READING[entry["reading"]]
+    if entry.get("many"):
+        yield "any number of links"
+    if entry.get("optional"):
+        yield "may be left unlinked"
+    if entry.get("lazy"):
+        yield "made only when somebody reads it"
+    if entry.get("absent"):
+        yield "not delivered on every tick"
+    if "required" in entry:
+        yield "must be set" if entry["required"] else f"default {json.dumps(entry['default'])}"
+    if entry.get("doc"):
+        yield entry["doc"]

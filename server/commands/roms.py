@@ -1,0 +1,145 @@
+"""`roms import`: find ROMs of known games in files, folders and zip archives, and keep a copy of each.
+
+A ROM is known by its SHA-1 alone; what its file is called, or where in an archive it lies, means nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import re
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+from stable_retro.data import EMU_EXTENSIONS, groom_rom
+
+from minibrains.errors import MinibrainsError
+from minibrains.files import write_whole
+from nodes.retro.games import known_hashes, rom_folder
+from server.cli import DONE
+
+SIZE_LIMIT: Final = 512 * 2**20
+"""Bytes. Larger files are left out; so is an archive's member that unpacks to more."""
+_UNREADABLE: Final = (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+"""What reading a file, or a member of an archive that is damaged or encrypted, may raise."""
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Import what can be found. Raises MinibrainsError if a path is not there, or nothing at all is known."""
+    search = RomImport()
+    for path in arguments.paths:
+        search.look_in(Path(path))
+    for sentence in search.left_out:
+        print(sentence, file=sys.stderr)
+    if not search.imported and not search.already_there:
+        raise MinibrainsError(
+            f"no ROM of a known game is in {', '.join(arguments.paths)} ({search.looked_at} files looked at); expected unchanged "
+            "dumps of games that stable-retro has data for"
+        )
+    print(json.dumps(search.facts()) if arguments.json else "\n".join(search.describe()))
+    return DONE
+
+
+class RomImport:
+    """One search through files for ROMs, which are copied to the ROM folder as they are found."""
+
+    def __init__(self) -> None:
+        self.imported: dict[str, Path] = {}
+        """Game -> its new file."""
+        self.already_there: dict[str, Path] = {}
+        self.looked_at = 0
+        self.left_out: list[str] = []
+        self._games = known_hashes()
+
+    def look_in(self, path: Path) -> None:
+        """Look at a file, a zip archive, or everything within a folder. Raises MinibrainsError if there is none."""
+        if path.is_dir():
+            for file in sorted(path.rglob("*")):
+                if file.is_file():
+                    self._look_at_file(file)
+        elif path.is_file():
+            self._look_at_file(path)
+        else:
+            raise MinibrainsError(f"{path}: there is no such file or folder to look for ROMs in")
+
+    def facts(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return {
+            "imported": {game: str(rom) for game, rom in self.imported.items()},
+            "already_there": {game: str(rom) for game, rom in self.already_there.items()},
+            "looked_at": self.looked_at,
+            "left_out": self.left_out,
+        }
+
+    def describe(self) -> Iterator[str]:
+        """What people read, line by line."""
+        for game in self.imported:
+            yield f"imported       {game}"
+        for game in self.already_there:
+            yield f"already there  {game}"
+        yield f"{self.looked_at} files looked at; the ROMs are in {rom_folder()}"
+
+    def _look_at_file(self, path: Path) -> None:
+        with self._leaving_out(str(path)), path.open("rb") as file:
+            if path.suffix.lower() == ".zip":
+                self._look_into_archive(path, file)
+            else:
+                self._look_at(path.name, os.fstat(file.fileno()).st_size, file)
+
+    def _look_into_archive(self, path: Path, file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                if not member.is_dir():
+                    with self._leaving_out(f"{path}, {member.filename!r}"), archive.open(member) as unpacked:
+                        self._look_at(member.filename, member.file_size, unpacked)
+
+    def _look_at(self, name: str, size: int, file: IO[bytes]) -> None:
+        self.looked_at += 1
+        if size > SIZE_LIMIT:
+            raise ValueError(f"it is larger than {SIZE_LIMIT >> 20} MiB")
+        data, sha1 = groom_rom(name, file)
+        game = self._games.get(sha1)
+        suffix = _suffix(game) if game else None
+        if game and suffix and game not in self.imported:
+            self._keep(game, rom_folder() / game / f"rom{suffix}", data)
+
+    def _keep(self, game: str, target: Path, data: bytes) -> None:
+        if self._holds(target, game):
+            self.already_there[game] = target
+            return
+        try:
+            write_whole(target, data)
+        except OSError as error:
+            raise MinibrainsError(f"{target}: the ROM cannot be written: {error.strerror or error}") from None
+        self.imported[game] = target
+
+    def _holds(self, target: Path, game: str) -> bool:
+        """True if a sound ROM of the game is there. It may be another edition, which stays as it is."""
+        try:
+            with target.open("rb") as file:
+                return self._games.get(groom_rom(target.name, file)[1]) == game
+        except (OSError, ValueError):
+            return False
+
+    @contextmanager
+    def _leaving_out(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except _UNREADABLE as error:
+            self.left_out.append(f"{what}: left out: {error}")
+
+
+def _suffix(game: str) -> str | None:
+    """The file suffix by which stable-retro knows the game's console: Airstriker-Genesis-v0 -> .md.
+
+    None for arcade games: their emulator goes by file names, which a ROM folder with one `rom.*` a game has not.
+    """
+    match = re.search(r"-([A-Za-z0-9]+)(?:-v\d+)?$", game)
+    return next((suffix for suffix, console in EMU_EXTENSIONS.items() if match and console == match[1]), None)

@@ -1,0 +1,363 @@
+"""The engine against a reference that is too simple to be wrong, on workflows nobody would draw."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import pytest
+from engine_fixtures import Call, Entries, Noted, make_engine, open_engine
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reference_engine import Broken, Loop, ReferenceEngine
+
+from minibrains import ABSENT, Absent, Episode, Flag, Lazy, Node, Number, On, Register, Sample, widget
+from minibrains.errors import WorkflowError
+from minibrains.workflow import parse_workflow
+
+RATE = 59.92
+
+
+def dice(*what: Any) -> int:
+    return crc32(repr(what).encode())
+
+
+# -- registers --------------------------------------------------------------------------------------
+
+
+class Shown(NamedTuple):
+    number: Number
+    maybe: Number | Absent
+    flag: Flag
+    view: Lazy[Number]
+    glimpse: Lazy[Number | Absent]
+    done: Flag
+
+
+class Console(Noted, Register):
+    terminal = "done"
+    length: int = widget(0)
+    breaks: int = widget(0)
+
+    def open(self, host: Any) -> None:
+        super().open(host)
+        host.rate(RATE)
+
+    def reset(self, episode: Episode) -> None:
+        self.state = int(episode.rng().integers(100))
+
+    def emit(self) -> Shown:
+        tick, state = self.host.tick, self.state
+        self.note("emit")
+        self._break("emit")
+        maybe = ABSENT if dice(tick, state) % 3 else dice(state) % 100
+        done = bool(self.length) and tick == self.length
+        return Shown(
+            state, maybe, bool(dice("flag", tick, state) % 2), lambda: self._look(state), lambda: self._glimpse(tick), done
+        )
+
+    def _look(self, state: int) -> int:
+        self._break("look")
+        return state + 1000
+
+    def _glimpse(self, tick: int) -> Number | Absent:
+        self._break("glimpse")
+        return ABSENT if dice(tick) % 4 else 2000 + tick
+
+    def latch(self, pads: list[On[Number]], pad: Number | None = None) -> None:
+        self.note("latch", pads, pad)
+        self._break("latch")
+        self.state = dice(self.state, pads, pad) % 100
+
+    def _break(self, what: str) -> None:
+        if self.breaks and dice(what, self.host.tick, self.state) % self.breaks == 0:
+            raise Broken
+
+
+class Delay(Noted, Register):
+    """Gives out nothing before it was first latched."""
+
+    def reset(self, episode: Episode) -> None:
+        self.held: Number | Absent = ABSENT
+
+    def emit(self) -> Number | Absent:
+        self.note("emit")
+        return self.held
+
+    def latch(self, value: Number) -> None:
+        self.note("latch", value)
+        self.held = (value + 1) % 1000
+
+
+class Window(Noted, Register):
+    """Latches once everything linked to it has arrived."""
+
+    def reset(self, episode: Episode) -> None:
+        self.sum = 0
+
+    def emit(self) -> Lazy[Number]:
+        self.note("emit")
+        held = self.sum
+        return lambda: held
+
+    def latch(self, terms: list[Sample[Number]], event: On[Number]) -> None:
+        self.note("latch", terms, event)
+        self.sum = (self.sum + sum(term.value + term.age for term in terms) + (event or 0)) % 1000
+
+
+# -- without state ----------------------------------------------------------------------------------
+
+
+class Constant(Noted, Node):
+    def tick(self) -> Number:
+        self.note("tick")
+        return 7
+
+
+class Add(Noted, Node):
+    breaks: int = widget(0)
+
+    def tick(self, a: Number, b: Number | None = None) -> Number:
+        self.note("tick", a, b)
+        if self.breaks and a % self.breaks == 0:
+            raise Broken
+        return (a + (b or 0)) % 1000
+
+
+class Total(Noted, Node):
+    def tick(self, terms: list[Number], more: Number | None = None) -> Number:
+        self.note("tick", terms, more)
+        return sum(terms, start=more or 0) % 1000
+
+
+class Filter(Noted, Node):
+    def tick(self, a: Number) -> Number | Absent:
+        self.note("tick", a)
+        return ABSENT if a % 2 else a
+
+
+class Parts(NamedTuple):
+    low: Number
+    high: Number | Absent
+    odd: Flag
+
+
+class Split(Noted, Node):
+    def tick(self, a: Number) -> Parts:
+        self.note("tick", a)
+        return Parts(a % 10, a // 10 if a % 3 else ABSENT, a % 2 == 1)
+
+
+class Pick(Noted, Node):
+    def tick(self, flag: Flag, yes: Number, no: Number | None = None) -> Number:
+        self.note("tick", flag, yes, no)
+        return yes if flag else no or 0
+
+
+class Event(Noted, Node):
+    def tick(self, a: On[Number], b: Number | None = None) -> Number:
+        self.note("tick", a, b)
+        return (500 if a is None else a) + (b or 0) % 10
+
+
+class Aged(Noted, Node):
+    def tick(self, s: Sample[Number], maybe: Sample[Number] | None = None) -> Number:
+        self.note("tick", s, maybe)
+        return (s.value + s.age + (maybe.age if maybe else 0)) % 1000
+
+
+class Stamped(Noted, Node):
+    """Clocked, but without state."""
+
+    clocked = True
+
+    def tick(self, a: On[Number], s: Sample[Number] | None = None) -> Flag:
+        self.note("tick", a, s)
+        return a is not None and a % 2 == 0
+
+
+class Sink(Noted, Node):
+    def tick(self, numbers: list[Number], events: list[On[Number]], flag: Flag | None = None) -> None:
+        self.note("tick", numbers, events, flag)
+
+
+# -- with state -------------------------------------------------------------------------------------
+
+
+class Accumulate(Noted, Node):
+    breaks: int = widget(0)
+
+    def reset(self, episode: Episode) -> None:
+        self.sum = episode.index
+
+    def tick(self, a: Number, event: On[Number]) -> Number | Absent:
+        self.note("tick", a, event)
+        self.sum = (self.sum + a + (event or 0)) % 1000
+        if self.breaks and self.sum % self.breaks == 0:
+            raise Broken
+        return ABSENT if self.sum % 5 == 0 else self.sum
+
+
+class Beat(NamedTuple):
+    count: Number
+    now: Flag
+
+
+class Counter(Noted, Node):
+    clocked = True
+
+    def reset(self, episode: Episode) -> None:
+        self.count = 0
+
+    def tick(self, a: Number | None = None) -> Beat:
+        self.note("tick", a)
+        self.count += 1
+        return Beat(self.count, self.count % 3 == 0)
+
+
+class Recorder(Noted, Node):
+    def reset(self, episode: Episode) -> None:
+        pass
+
+    def tick(self, s: Sample[Number], numbers: list[Number]) -> None:
+        self.note("tick", s, numbers)
+
+
+FAMILY: list[type[Node]] = [
+    Console, Delay, Window, Constant, Add, Total, Filter, Split, Pick, Event, Aged, Stamped, Sink, Accumulate, Counter, Recorder,
+]  # fmt: skip
+TYPES = {cls.__name__: cls for cls in FAMILY}
+
+
+@st.composite
+def workflows(draw: st.DrawFn) -> Entries:
+    """Registers may read any node, other nodes read registers and what comes before them."""
+    classes = [Console, *draw(st.lists(st.sampled_from(FAMILY), min_size=1, max_size=11))]
+    outputs = [
+        (place, name, output.kind.label) for place, cls in enumerate(classes) for name, output in cls.schema.outputs.items()
+    ]
+
+    def links(reader: int, label: str) -> st.SearchStrategy[str]:
+        register = issubclass(classes[reader], Register)
+        return st.sampled_from([
+            f"n{place}.{name}"
+            for place, name, kind in outputs
+            if kind == label and (register or place < reader or issubclass(classes[place], Register))
+        ])  # fmt: skip
+
+    entries: dict[str, dict[str, Any]] = {}
+    for place, cls in enumerate(classes):
+        entry: dict[str, Any] = {"type": f"{cls.__name__}@1", "set": {}, "in": {}}
+        for name, declared in cls.schema.inputs.items():
+            wanted = links(place, declared.kind.label)
+            if declared.many:
+                entry["in"][name] = draw(st.lists(wanted, max_size=3))
+            elif declared.required or draw(st.booleans()):
+                entry["in"][name] = draw(wanted)
+        if "length" in cls.schema.widgets:
+            entry["set"]["length"] = draw(st.sampled_from([0, 0, 1, 5, 30]))
+        if "breaks" in cls.schema.widgets and draw(st.integers(0, 3)) == 3:
+            entry["set"]["breaks"] = draw(st.integers(1, 4))
+            entry["on_error"] = "hold"
+        if not issubclass(cls, Register):
+            pace = draw(st.sampled_from([None, None, 1, 2, 3, 6, 7, "10 hz", "25.5 hz"]))
+            if pace is not None:
+                entry["every"] = pace
+            if isinstance(pace, int):
+                entry["offset"] = draw(st.integers(0, pace - 1))
+            if draw(st.integers(0, 3)) == 3:
+                entry["when"] = draw(links(place, "flag"))
+        entry["mode"] = draw(st.sampled_from(["run"] * 8 + ["mute", "bypass"]))
+        entries[f"n{place}"] = entry
+    return {name: entries[name] for name in draw(st.permutations(list(entries)))}
+
+
+class Played(NamedTuple):
+    ended: bool
+    ticks: int
+    calls: dict[str, list[Call]]
+
+
+def play(engine: Any, episodes: int, ticks: int, chunk: int) -> list[Played]:
+    calls, played = open_engine(engine), []
+    for index in range(episodes):
+        engine.reset(index, seed=5)
+        ended = False
+        while not ended and engine.tick < ticks:
+            ended = engine.advance(min(chunk, ticks - engine.tick))
+        by_node = defaultdict(list)
+        for call in calls:
+            by_node[call.node].append(call)
+        calls.clear()
+        played.append(Played(ended, engine.tick, by_node))
+    engine.close()
+    return played
+
+
+def may_inherit(reference: ReferenceEngine) -> set[str]:
+    """Nodes that may run less often than they have something new: no state, and all that read them are slower."""
+    flags = [reference.source(entry.when) for entry in reference.entries.values() if entry.when]
+    watched = {flag.node for flag in flags if flag}
+    readers: dict[str, set[str]] = defaultdict(set)
+    for name in reference.nodes:
+        for link in reference.all_sources(name):
+            readers[link.node].add(name)
+    found: set[str] = set()
+
+    def own_clock(name: str) -> bool:
+        entry = reference.entries[name]
+        return name not in reference.registers and (entry.every != 1 or entry.hertz is not None or entry.when is not None)
+
+    for name in reversed(reference.order):
+        cls = type(reference.nodes[name])
+        if cls.reset is not Node.reset or cls.clocked or own_clock(name) or name in watched or not readers[name]:
+            continue
+        if all(own_clock(reader) or reader in found for reader in readers[name]):
+            found.add(name)
+    return found
+
+
+def compare(entries: Entries, episodes: int, ticks: int, chunk: int) -> None:
+    try:
+        reference = ReferenceEngine(parse_workflow({"minibrains": 1, "nodes": entries}), TYPES)
+    except Loop:
+        with pytest.raises(WorkflowError, match="form a loop"):
+            make_engine(entries, FAMILY)
+        return
+    engine = make_engine(entries, FAMILY)
+    expected, found = play(reference, episodes, ticks, 1), play(engine, episodes, ticks, chunk)
+    fewer, times = may_inherit(reference), engine.node_times()
+    for wanted, got in zip(expected, found, strict=True):
+        assert (got.ended, got.ticks) == (wanted.ended, wanted.ticks)
+        for name in reference.nodes:
+            if name not in fewer:
+                assert got.calls[name] == wanted.calls[name]
+                continue
+            for call in got.calls[name]:
+                so_far = [other for other in wanted.calls[name] if other.tick <= call.tick]
+                assert so_far
+                assert call.arguments == so_far[-1].arguments
+    for name in reference.nodes:
+        assert times[name].runs + times[name].skips == engine.ticks
+        if name not in fewer:
+            assert times[name].runs == reference.runs[name]
+            if not isinstance(reference.nodes[name], Console):
+                assert times[name].errors == reference.errors[name]
+
+
+anything = given(workflows(), st.integers(1, 3), st.integers(1, 40), st.integers(1, 40))
+healthy = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+@anything
+@settings(max_examples=400, deadline=None, suppress_health_check=healthy)
+def test_same_calls(entries: Entries, episodes: int, ticks: int, chunk: int) -> None:
+    compare(entries, episodes, ticks, chunk)
+
+
+@pytest.mark.soak
+@anything
+@settings(max_examples=20_000, deadline=None, suppress_health_check=healthy)
+def test_same_calls_in_very_many_workflows(entries: Entries, episodes: int, ticks: int, chunk: int) -> None:
+    compare(entries, episodes, ticks, chunk)

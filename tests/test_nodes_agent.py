@@ -1,0 +1,163 @@
+"""Policies, gate, sink, control nodes: their rules, tick by tick."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minibrains import ABSENT, BrainError, Episode, MinibrainsError, Node
+from minibrains.files import shipped
+from minibrains.testing import opened, play
+from nodes.action import ActionTable, CooldownGate, EmulatorSink, RecoveryTable
+from nodes.control import Changed, Every, Override, Previous, Variable
+from nodes.policy import ActionSampler, PolicyHead, PolicyWeights, RandomPolicy, ReflexPolicy, ReflexTable
+
+
+def _outputs(node: Node, *ticks: Any, episode: Episode | None = None) -> list[Any]:
+    with opened(node):
+        return play(node, *ticks, episode=episode)
+
+
+def _wanted(*actions: int | None) -> list[dict[str, Any]]:
+    return [{"action": action} for action in actions]
+
+
+PUNCH, KICK, JUMP = 9, 21, 1
+RECOVERY = RecoveryTable(recovery=np.int32([{PUNCH: 11, KICK: 12, JUMP: 15}.get(action, 0) for action in range(44)]))
+
+
+@pytest.mark.parametrize(("action", "closed"), [(PUNCH, 11), (KICK, 12), (JUMP, 15)])
+def test_the_gate_is_closed_for_as_long_as_the_action_takes(action: int, closed: int) -> None:
+    given_out = _outputs(CooldownGate(brain=RECOVERY), *_wanted(*[action] * (2 * closed + 2)))
+    passed = [tick for tick, out in enumerate(given_out) if out.action is not ABSENT]
+    assert passed == [0, closed + 1]
+    assert [out.ready for out in given_out[: closed + 1]] == [False] * closed + [True]
+
+
+def test_releasing_sends_nothing_once() -> None:
+    given_out = _outputs(CooldownGate(brain=RECOVERY, idle="release"), *_wanted(PUNCH, None, None, None))
+    assert [out.action for out in given_out] == [PUNCH, 0, ABSENT, ABSENT]
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 43)), max_size=80))
+def test_no_action_gets_through_a_closed_gate(stream: list[int | None]) -> None:
+    last, free = None, 0
+    for tick, out in enumerate(_outputs(CooldownGate(brain=RECOVERY), *_wanted(*stream))):
+        if tick < free or stream[tick] is None:
+            assert out.action is ABSENT
+        else:
+            assert out.action == stream[tick]
+            last = stream[tick]
+            free = tick + 1 + int(RECOVERY.recovery[last])
+        assert out.ready == (tick + 1 >= free)
+
+
+def _table() -> ActionTable:
+    rows = np.uint8([[0, 0], [1, 0], [0, 1], [1, 1]])
+    return ActionTable(names=("none", "roll"), buttons=("DOWN", "B"), starts=np.int32([0, 1, 4]), rows=rows)
+
+
+def test_a_sequence_runs_once_and_its_last_row_is_held() -> None:
+    given_out = _outputs(EmulatorSink(brain=_table()), *_wanted(1, None, 0, None, None, 0))
+    assert [out.pad for out in given_out] == [("DOWN",), ("B",), ("DOWN", "B"), ("DOWN", "B"), ("DOWN", "B"), ()]
+    assert [out.busy for out in given_out] == [True, True, False, False, False, False]
+
+
+def test_before_the_first_action_nothing_is_held() -> None:
+    (out,) = _outputs(EmulatorSink(brain=_table()), *_wanted(None))
+    assert (out.pad, out.busy) == ((), False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"starts": np.int32([0, 1, 1])}, "starts must rise"),
+        ({"starts": np.int32([0, 2, 3])}, "starts must rise"),
+        ({"names": ("none",)}, "need as many names"),
+        ({"rows": np.uint8([[0, 0], [1, 0], [0, 1], [2, 1]])}, "rows must be 0 or 1"),
+    ],
+)
+def test_a_bad_action_table_is_refused(fields: dict[str, Any], sentence: str) -> None:
+    good = {"names": ("none", "roll"), "buttons": ("DOWN", "B"), "starts": np.int32([0, 1, 4])}
+    with pytest.raises(BrainError, match=sentence):
+        ActionTable(**{**good, "rows": np.uint8([[0, 0], [1, 0], [0, 1], [1, 1]]), **fields})
+
+
+def test_a_reflex_plays_macros_to_their_end_and_then_looks_again() -> None:
+    brain = ReflexTable(actions=5, action=np.int32([[1, 2], [3, 4]]), ticks=np.int32([[2, 1], [1, 0]]))
+    situations = [0, 1, 1, 1, 0, 0]
+    given_out = _outputs(ReflexPolicy(brain=brain), *[{"situation": situation} for situation in situations])
+    assert [out.action for out in given_out] == [1, ABSENT, 2, 3, 1, ABSENT]
+    assert [out.started for out in given_out] == [True, False, False, True, True, False]
+
+
+def test_random_actions_are_uniform_held_and_follow_from_the_seed() -> None:
+    ticks = [{}] * 12_000
+    first = _outputs(RandomPolicy(actions=6, hold=2), *ticks, episode=Episode(0, 1, "a"))
+    assert all(out is ABSENT for out in first[1::2])
+    counts = Counter(first[::2])
+    assert sorted(counts) == list(range(6))
+    assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 20.5, "chi-square, 5 degrees, p = 0.001"
+    for other in (Episode(0, 2, "a"), Episode(1, 1, "a"), Episode(0, 1, "b")):
+        assert _outputs(RandomPolicy(actions=6, hold=2), *ticks, episode=other) != first
+
+
+def test_sampled_actions_follow_the_softmax() -> None:
+    probabilities = np.array([0.5, 0.25, 0.25])
+    ticks = [{"logits": np.log(probabilities).astype(np.float32)}] * 4000
+    counts = Counter(_outputs(ActionSampler(mode="sample"), *ticks))
+    expected = 4000 * probabilities
+    assert sum((counts[action] - expected[action]) ** 2 / expected[action] for action in range(3)) < 13.8
+    assert set(_outputs(ActionSampler(mode="greedy"), *ticks)) == {0}
+
+
+def test_the_policy_head_computes_what_torch_computes() -> None:
+    import torch
+
+    brain = PolicyWeights.load(shipped("models") / "policy_head/airstriker-untrained.safetensors")
+    frames = np.random.default_rng(0).random((4, 84, 84), np.float32)
+    (logits,) = _outputs(PolicyHead(brain=brain), {"frames": frames})
+    weights = {name: torch.from_numpy(np.array(array)) for name, array in brain.tensors.items()}
+    x = torch.from_numpy(frames)[None]
+    for place, (_, _, stride) in enumerate(brain.config["convolutions"]):
+        weight, bias = weights[f"convolution{place}.weight"], weights[f"convolution{place}.bias"]
+        x = torch.relu(torch.nn.functional.conv2d(x, weight, bias, stride=stride))
+    hidden = torch.relu(x.flatten(1) @ weights["hidden.weight"].T + weights["hidden.bias"])
+    expected = hidden @ weights["output.weight"].T + weights["output.bias"]
+    assert np.allclose(logits, expected[0].numpy(), atol=1e-5)
+    assert logits.shape == (6,)
+
+
+def test_every_is_true_at_its_beat() -> None:
+    beats = [tick for tick, out in enumerate(_outputs(Every(ticks=30), *[{}] * 600)) if out.now]
+    assert beats == list(range(0, 600, 30))
+    shifted = _outputs(Every(ticks=4, offset=3), *[{}] * 9)
+    assert [tick for tick, out in enumerate(shifted) if out.now] == [3, 7]
+
+
+def test_changed_compares_arrays_by_their_elements() -> None:
+    same, other = np.zeros(3), np.ones(3)
+    given_out = _outputs(Changed(), *[{"value": value} for value in (same, same.copy(), other, other, same)])
+    assert [out is not ABSENT for out in given_out] == [True, False, True, False, True]
+
+
+def test_previous_is_one_tick_late() -> None:
+    ticks = [{"value": value} for value in (5, 6, 7)]
+    assert _outputs(Previous(initial=0), *ticks) == [0, 5, 6]
+    assert _outputs(Previous(initial=None), *ticks) == [ABSENT, 5, 6]
+
+
+def test_override_is_urgent_on_its_own_tick_only() -> None:
+    ticks = [{"value": a, "urgent": b} for a, b in itertools.product((None, 1), (None, 2))]
+    assert _outputs(Override(), *ticks) == [ABSENT, 2, 1, 2]
+
+
+def test_a_variable_that_is_not_there_is_named() -> None:
+    with pytest.raises(MinibrainsError, match="no variable 'hp'; it has lives, score"):
+        _outputs(Variable(name="hp"), {"variables": {"score": 1, "lives": 2}})

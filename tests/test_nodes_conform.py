@@ -1,0 +1,122 @@
+"""Every shipped node passes the conformance test; a node that is not in the list below fails here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minibrains import Node
+from minibrains.files import shipped
+from minibrains.testing import Inputs, ScratchHost, check_node
+from nodes import action, control, image, output, policy
+from nodes.retro.emulator import RetroEmulator
+from server.catalog import node_types
+
+MODELS = shipped("models")
+RANDOM = np.random.default_rng(7)
+FRAMES = [RANDOM.integers(0, 256, (30, 40, 3), np.uint8) for _ in range(5)]
+GREY = [frame[:, :, :1] for frame in FRAMES]
+
+
+def _brain(kind: Any, name: str) -> Any:
+    return kind.load(MODELS / name)
+
+
+def _ticks(**inputs: list[Any]) -> list[Inputs]:
+    return [dict(zip(inputs, values, strict=True)) for values in zip(*inputs.values(), strict=True)]
+
+
+ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
+CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
+    "ActionSampler": (
+        lambda: policy.ActionSampler(mode="sample"),
+        _ticks(logits=[RANDOM.standard_normal(6).astype(np.float32) for _ in range(8)]),
+    ),
+    "All": (control.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
+    "Any": (control.Any, _ticks(flags=[[], [False], [True, False]])),
+    "Changed": (control.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
+    "CooldownGate": (
+        lambda: action.CooldownGate(idle="release", brain=_brain(action.RecoveryTable, "recovery/airstriker.safetensors")),
+        _ticks(action=ACTIONS),
+    ),
+    "EmulatorSink": (
+        lambda: action.EmulatorSink(brain=_brain(action.ActionTable, "action_table/airstriker.safetensors")),
+        _ticks(action=ACTIONS * 3),
+    ),
+    "Every": (lambda: control.Every(ticks=3, offset=1), [{}] * 8),
+    "FrameStack": (
+        lambda: image.FrameStack(brain=_brain(image.FrameStackTaps, "frame_stack/grey4.safetensors")),
+        _ticks(frame=GREY * 4),
+    ),
+    "Grayscale": (image.Grayscale, _ticks(frame=FRAMES)),
+    "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
+    "Override": (control.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
+    "PolicyHead": (
+        lambda: policy.PolicyHead(brain=_brain(policy.PolicyWeights, "policy_head/airstriker-untrained.safetensors")),
+        _ticks(frames=[RANDOM.random((4, 84, 84), np.float32) for _ in range(3)]),
+    ),
+    "Preview": (output.Preview, _ticks(frame=FRAMES)),
+    "Previous": (lambda: control.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
+    "RandomPolicy": (lambda: policy.RandomPolicy(actions=6, hold=2), [{}] * 12),
+    "ReflexPolicy": (
+        lambda: policy.ReflexPolicy(brain=_brain(policy.ReflexTable, "reflex/airstriker.safetensors")),
+        [{}] * 130,
+    ),
+    "Reroute": (control.Reroute, _ticks(value=[FRAMES[0], 2])),
+    "Resize": (lambda: image.Resize(width=8, height=6), _ticks(frame=[*FRAMES, *GREY])),
+    "RetroEmulator": (
+        lambda: RetroEmulator(noops=30, states=("Level1",)),
+        _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("RIGHT", "B"), (), ("B",)] * 5),
+    ),
+    "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
+    "Switch": (control.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
+    "Variable": (lambda: control.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
+    "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
+}
+
+
+def test_the_list_is_complete() -> None:
+    registry, _ = node_types(packs=False)
+    assert sorted(CASES) == sorted(registry)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_conforms(name: str, tmp_path: Path) -> None:
+    make, ticks = CASES[name]
+    results = check_node(make(), *ticks, host=ScratchHost(tmp_path, "part", frame_rate=59.92))
+    assert len(results) == len(ticks)
+
+
+class _Writer(Node):
+    """Breaks one rule at a time, to see that the conformance test notices."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__()
+        self.fault = fault
+        self.buffer = np.zeros(2, np.float32)
+        self.count = 0
+
+    def reset(self, episode: Any) -> None:
+        if self.fault != "reset":
+            self.count = 0
+
+    def tick(self, frames: image.Frames) -> image.Frames:
+        self.count += 1
+        if self.fault == "input":
+            frames += 1
+        if self.fault == "output":
+            self.buffer += 1
+            return self.buffer
+        return np.array([self.count], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("fault", "rule"), [("input", "read-only"), ("output", "after it was returned"), ("reset", "not as good as new")]
+)
+def test_a_node_that_breaks_a_rule_is_noticed(fault: str, rule: str) -> None:
+    with pytest.raises((AssertionError, ValueError), match=rule):
+        check_node(_Writer(fault), *_ticks(frames=[np.zeros((1, 1, 1), np.float32)] * 3))
