@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import gzip
 import hashlib
+import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -86,7 +88,7 @@ class RetroEmulator(Register):
         self.scenario: Scenario = ScriptedScenario(self.data) if needs_script(scenario) else PlainScenario(scenario)
         self._victory = self._read_victory(game)
         names = self.states or tuple(filter(None, [game.default_state(self.players)]))
-        self._starts = [(name, gzip.decompress(game.state_file(name).read_bytes())) for name in names]
+        self._starts = [(name, _read_state(game.state_file(name))) for name in names]
         if not self._starts:
             self._starts = [("power-on", self.emulator.get_state())]
         self.emulator.set_state(self._starts[0][1])
@@ -248,3 +250,10 @@ class RetroEmulator(Register):
         rewards = log[:, -1].astype("<f8").tobytes()
         self._trajectory = hashlib.sha256(self._trajectory + records.tobytes() + rewards).digest()
         self._log.clear()
+
+
+def _read_state(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise GameError(f"{path}: the save state cannot be read: {error}") from None

@@ -32,7 +32,7 @@ def needs_script(scenario: Mapping[str, Any]) -> bool:
 
 _TESTS: Mapping[str, Callable[[int, int], int]] = {
     "equal": lambda value, reference: value == reference,
-    "negative-equal": lambda value, reference: -(value == reference),
+    "negative-equal": lambda value, reference: value == -reference,
     "not-equal": lambda value, reference: value != reference,
     "less-than": lambda value, reference: value < reference,
     "greater-than": lambda value, reference: value > reference,
@@ -67,8 +67,7 @@ class PlainScenario:
         last, total = self._last, self._per_frame
         for name, delta, measure, up, down in self._terms:
             value = variables[name] - last[name] if delta else variables[name]
-            if value or not delta:
-                total += _weighted(measure(value), up, down)
+            total += _weighted(measure(value), up, down)
         done = self._done(variables, last)
         self._last = variables
         return total, done

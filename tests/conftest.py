@@ -1,0 +1,40 @@
+"""What tests share: commands in this process and in one of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def minibrains(tmp_path: Path) -> Command:
+    """Run `python -m server …` in a process of its own, with tmp_path as its folder and home."""
+
+    def run(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "server", *map(str, arguments)]
+        environment = {**os.environ, "MINIBRAINS_HOME": str(tmp_path / "home"), **(env or {})}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+
+    return run
+
+
+@pytest.fixture
+def summary(minibrains: Command) -> Callable[..., dict[str, Any]]:
+    """The summary of `run … --json` that went well."""
+
+    def run(*arguments: object) -> dict[str, Any]:
+        done = minibrains("run", *arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+    return run

@@ -1,0 +1,188 @@
+"""`run` as a person has it: results, reproducibility, stopping, bad requests."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minibrains.files import shipped
+from nodes.policy import PolicyWeights
+
+Summary = Callable[..., dict[str, Any]]
+PIXELS = ("airstriker_pixels", "--ticks", 400)
+
+
+def test_the_summary_has_what_it_promises(summary: Summary) -> None:
+    result = summary("airstriker", "--episodes", 2, "--ticks", 300, "--seed", 5)
+    assert result["game"] == "Airstriker-Genesis-v0"
+    assert result["rom_sha1"] == "a8be7b0ca850119b167f9644e6a4a22e983d61a4"
+    assert result["seed"] == 5
+    assert result["ticks"] == 600
+    assert result["ticks_per_s"] > 0
+    assert result["tick_ms"]["p50"] <= result["tick_ms"]["p99"] <= result["tick_ms"]["max"]
+    assert result["misses"] == 0
+    assert result["distinct_episodes"] == 2
+    assert len(result["actions_sha256"]) == 64
+    for episode in result["episodes"]:
+        assert episode["ticks"] == 300
+        assert episode["ended"] == "limit"
+        assert episode["won"] is None, "this game has no such thing as winning"
+        assert episode["start"]["state"] == "Level1"
+        assert 0 <= episode["start"]["noops"] <= 30
+    assert set(result["nodes"]) == {"console", "reflex", "sink", "score"}
+    for node in result["nodes"].values():
+        assert node["runs"] + node["skips"] == 600
+        assert node["mean_us"] > 0
+    run_dir = Path(result["run_dir"])
+    assert json.loads((run_dir / "summary.json").read_text()) == result
+    assert [json.loads(line) for line in (run_dir / "episodes.jsonl").read_text().splitlines()] == result["episodes"]
+    assert json.loads((run_dir / "workflow.json").read_text())["nodes"]["sink"]["type"] == "EmulatorSink@1"
+
+
+def test_an_episode_that_is_over_says_so(summary: Summary) -> None:
+    (episode,) = summary("airstriker", "--episodes", 1)["episodes"]
+    assert episode["ended"] == "done"
+    assert episode["score"] > 0
+    assert episode["score"] % 20 == 0, "20 points an enemy"
+
+
+def test_same_seed_same_actions_with_and_without_a_clip(summary: Summary, tmp_path: Path) -> None:
+    clip = tmp_path / "clip.mp4"
+    plain, filmed = summary(*PIXELS), summary(*PIXELS, "--video", clip)
+    assert filmed["actions_sha256"] == plain["actions_sha256"]
+    assert filmed["clip"] == str(clip)
+    assert clip.read_bytes()[4:8] == b"ftyp"
+    assert clip.stat().st_size > 10_000
+    assert not list(tmp_path.glob("**/*.partial*"))
+
+
+def test_other_seed_or_brain_other_actions(summary: Summary, tmp_path: Path) -> None:
+    brain = PolicyWeights.load(shipped("models") / "policy_head/airstriker-untrained.safetensors")
+    other = PolicyWeights({name: array * 1.5 for name, array in brain.tensors.items()}, **brain.config)
+    other.save(tmp_path / "other.safetensors", title="other", made_by="a test")
+    hashes = [
+        summary(*PIXELS)["actions_sha256"],
+        summary(*PIXELS, "--seed", 1)["actions_sha256"],
+        summary(*PIXELS, "--brain", "head=other.safetensors")["actions_sha256"],
+    ]
+    assert len(set(hashes)) == 3
+
+
+def test_a_widget_set_at_the_command_line_counts(summary: Summary) -> None:
+    result = summary("airstriker", "--ticks", 50, "--episodes", 1, "--set", "console.noops=0")
+    assert result["episodes"][0]["start"]["noops"] == 0
+
+
+def test_people_get_a_table(minibrains: Any) -> None:
+    done = minibrains("run", "airstriker", "--ticks", 100, "--episodes", 2)
+    assert done.returncode == 0
+    for word in ("episode", "score", "ticks", "p50", "p99", "slowest nodes", "console", "run folder"):
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["airstrikr"], ["no such workflow", "Did you mean 'airstriker'?"]),
+        (["airstriker", "--set", "sink.speed=3"], ["sink", "no widget 'speed'"]),
+        (["airstriker", "--set", "console.noops=31"], ["console.noops", "int from 0 to 30", "31"]),
+        (["airstriker", "--set", "consol.noops=3"], ["no node 'consol'", "Did you mean 'console'?"]),
+        (["airstriker", "--set", "noops"], ["NODE.WIDGET=VALUE"]),
+        (["airstriker", "--brain", "sink=nothing.safetensors"], ["no brain 'nothing.safetensors'"]),
+        (["airstriker", "--brain", "sink=reflex/airstriker.safetensors"], ["expected a brain of kind 'action_table'"]),
+        (["airstriker", "--set", 'console.game="Airstrike-Genesis-v0"'], ["no game", "Airstriker-Genesis-v0"]),
+        (["airstriker", "--set", 'console.states=["Level9"]'], ["no state 'Level9'", "Level1"]),
+        (["airstriker", "--set", 'console.write={"lifes": 1}'], ["no variable 'lifes'", "lives"]),
+        (["airstriker", "--video", "clip.avi"], ["ending in .mp4"]),
+        (["hello", "--video", "clip.mp4"], ["no console"]),
+        (["airstriker_random", "--set", "random.actions=7"], ["sink.action", "index[6]", "index[7]"]),
+    ],
+)
+def test_a_wrong_request_is_one_sentence_and_exit_2(minibrains: Any, arguments: list[str], words: list[str]) -> None:
+    done = minibrains("run", *arguments, "--json")
+    assert done.returncode == 2
+    message = json.loads(done.stdout)["error"]["message"]
+    for word in words:
+        assert word in message
+        assert word in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_rom_says_where_it_looked_and_what_to_do(minibrains: Any) -> None:
+    game = "StreetFighterIISpecialChampionEdition-Genesis-v0"
+    done = minibrains("run", "airstriker", "--set", f'console.game=["{game}"]')
+    assert done.returncode == 2
+    for word in (game, "looked in", "home/roms", "python -m server roms import PATH"):
+        assert word in done.stderr
+
+
+def test_the_first_game_that_is_there_plays_and_is_named(minibrains: Any) -> None:
+    games = '["StreetFighterIISpecialChampionEdition-Genesis-v0", "Airstriker-Genesis-v0"]'
+    done = minibrains("run", "airstriker", "--ticks", 5, "--set", f"console.game={games}")
+    assert done.returncode == 0
+    assert "console: plays Airstriker-Genesis-v0" in done.stderr
+
+
+def test_a_node_that_fails_is_named_and_the_summary_is_there(minibrains: Any, tmp_path: Path) -> None:
+    workflow = json.loads((shipped("workflows") / "airstriker.json").read_text())
+    workflow["nodes"]["hp"] = {"type": "Variable@1", "set": {"name": "hp"}, "in": {"variables": "console.variables"}}
+    (tmp_path / "broken.json").write_text(json.dumps(workflow))
+    done = minibrains("run", "broken.json", "--json")
+    assert done.returncode == 1
+    printed = json.loads(done.stdout)
+    assert "hp (Variable) failed on tick 0: the game has no variable 'hp'" in printed["error"]["message"]
+    assert json.loads((Path(printed["run_dir"]) / "summary.json").read_text()) == printed
+    assert "Traceback" not in done.stderr
+
+
+def test_holding_an_error_goes_on_and_counts(summary: Summary, tmp_path: Path) -> None:
+    workflow = json.loads((shipped("workflows") / "airstriker.json").read_text())
+    links = {"variables": "console.variables"}
+    workflow["nodes"]["hp"] = {"type": "Variable@1", "set": {"name": "hp"}, "in": links, "on_error": "hold"}
+    (tmp_path / "broken.json").write_text(json.dumps(workflow))
+    shutil.copytree(shipped("models"), tmp_path, dirs_exist_ok=True)
+    result = summary("broken.json", "--ticks", 20, "--episodes", 1)
+    assert result["nodes"]["hp"]["errors"] == result["nodes"]["hp"]["runs"] == 20
+
+
+def test_ctrl_c_ends_the_run_after_the_tick_with_its_summary(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "server", "run", "airstriker", "--episodes", "100000", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        episodes = _wait_for_an_episode(process, tmp_path)
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    result = json.loads(out)
+    assert len(result["episodes"]) >= episodes
+    assert result["episodes"][-1]["ended"] == "stopped"
+    assert json.loads((Path(result["run_dir"]) / "summary.json").read_text()) == result
+
+
+def _wait_for_an_episode(process: subprocess.Popen[str], folder: Path) -> int:
+    while process.poll() is None:
+        for file in folder.glob("runs/*/episodes.jsonl"):
+            if count := len(file.read_text().splitlines()):
+                return count
+    raise AssertionError(f"the run ended by itself: {process.communicate()}")
+
+
+def test_reading_a_workflow_imports_no_emulator_and_no_torch(tmp_path: Path) -> None:
+    for arguments in (["--help"], *(["check", str(path)] for path in sorted(shipped("workflows").glob("*.json")))):
+        code = (
+            "import sys\nfrom server.cli import main\n"
+            f"try: status = main({arguments!r})\nexcept SystemExit as end: status = end.code\n"
+            "assert not status, status\n"
+            "loaded = {'torch', 'stable_retro', 'transformers', 'aiohttp'} & set(sys.modules)\n"
+            "assert not loaded, loaded"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
