@@ -1,0 +1,168 @@
+"""`check`: the plan in words, the faults in sentences, and nothing opened on the way."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minibrains.files import shipped
+from server.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+CONSOLE = {"type": "RetroEmulator@1"}
+CLOCK = {"type": "Every@1", "set": {"ticks": 60}}
+GREY = {"type": "Grayscale@1", "in": {"frame": "console.frame"}}
+
+
+def write(folder, **nodes):
+    path = folder / "workflow.json"
+    path.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
+    return str(path)
+
+
+def checked(capsys, *arguments):
+    assert main(["check", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def runs(facts):
+    return {(step["role"], step["node"]): step["runs"] for step in facts["steps"]}
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """A picture that is only looked at once a second."""
+    log = {"type": "Log@1", "in": {"value": "grey.frame"}, "when": "clock.now"}
+    return write(tmp_path, console={**CONSOLE, "in": {"pad1": "sink.pad"}}, clock=CLOCK, grey=GREY, log=log, sink={
+        "type": "EmulatorSink@1", "brain": "action_table/airstriker.safetensors"})  # fmt: skip
+
+
+def test_the_plan_as_json(capsys, slow):
+    facts = checked(capsys, slow)
+    assert facts["workflow"] == slow
+    assert facts["nodes"] == 5
+    assert runs(facts).keys() == {
+        ("emit", "console"), ("tick", "clock"), ("gate", "console"), ("read", "console"), ("tick", "sink"), ("tick", "grey"),
+        ("tick", "log"),
+    }  # fmt: skip
+    places = [step["node"] for step in facts["steps"]]
+    assert places.index("clock") < places.index("grey") < places.index("log")
+    (grey,) = (step for step in facts["steps"] if step["node"] == "grey")
+    assert grey["type"] == "Grayscale@1"
+    assert grey["reads"] == {"frame": ["console.frame"]}
+    (latch,) = facts["latches"]
+    assert latch["node"] == "console"
+    assert latch["reads"] == {"pad1": ["sink.pad"]}
+
+
+def test_a_node_without_state_inherits_the_clock_of_its_consumers(capsys, slow):
+    steps = checked(capsys, slow)["steps"]
+    of = {(step["role"], step["node"]): step for step in steps}
+    for key in [("read", "console"), ("tick", "grey"), ("tick", "log")]:
+        assert of[key]["runs"].startswith("while clock.now is true")
+        assert of[key]["inherited"] is (key != ("tick", "log"))
+    (gate,) = (step for step in steps if step["role"] == "gate")
+    assert gate["reads"] == {"when": ["clock.now"]}
+    assert gate["opens"] == ["console.frame", "grey", "log"]
+
+
+def test_the_plan_for_people(capsys, slow):
+    assert main(["check", slow]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == f"{slow}: nodes 5, steps 7, latches 1"
+    assert "emit console RetroEmulator@1 every tick" in lines
+    assert "gate console.frame, grey, log while clock.now is true when: clock.now" in lines
+    assert "tick grey Grayscale@1 while clock.now is true (inherited) frame: console.frame" in lines
+    assert lines[-1] == "latch console RetroEmulator@1 after the steps pad1: sink.pad"
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({}, "every tick"),
+        ({"every": 8}, "every 8"),
+        ({"every": 8, "offset": 3}, "every 8 from tick 3"),
+        ({"every": "10 hz"}, "at 10 hz"),
+        ({"when": "clock.now"}, "while clock.now is true"),
+        ({"every": 8, "when": "clock.now"}, "every 8 while clock.now is true"),
+    ],
+)
+def test_clocks_in_words(capsys, tmp_path, entry, words):
+    stack = {"type": "FrameStack@1", "in": {"frame": "grey.frame"}, "brain": "frame_stack/grey4.safetensors", **entry}
+    facts = checked(capsys, write(tmp_path, console=CONSOLE, clock=CLOCK, grey=GREY, stack=stack))
+    assert runs(facts)["tick", "stack"] == words
+
+
+def test_what_is_not_due_by_a_clock(capsys, tmp_path):
+    path = write(
+        tmp_path,
+        yes={"type": "All@1"},
+        random={"type": "RandomPolicy@1", "set": {"actions": 6}},
+        often={"type": "Log@1", "in": {"value": "random.action"}},
+        seldom={"type": "Log@1", "in": {"value": "random.action"}, "every": 4},
+        silent={**CLOCK, "mode": "mute"},
+        unfed={"type": "Reroute@1", "in": {"value": "silent.now"}},
+        unasked={"type": "Log@1", "in": {"value": "random.action"}, "when": "silent.now"},
+    )
+    words = runs(checked(capsys, path))
+    assert words["tick", "yes"] == "once, on the first tick"
+    assert words["tick", "often"] == "when delivered"
+    assert words["tick", "seldom"] == "every 4, when delivered"
+    assert words["tick", "unfed"] == "never: nothing that runs is linked to value"
+    assert words["tick", "unasked"] == "while silent.now (muted) is true, when delivered"
+
+
+def test_a_missing_rom_is_a_wrong_request(capsys, tmp_path):
+    path = write(tmp_path, console={**CONSOLE, "set": {"game": "SonicTheHedgehog-Genesis-v0"}})
+    assert main(["check", path, "--json"]) == 2
+    out, err = capsys.readouterr()
+    (fault,) = json.loads(out)["error"]["faults"]
+    assert fault["node"] == "console"
+    assert "roms import" in fault["message"]
+    assert "roms import" in err
+
+
+def test_all_faults_at_once(capsys, tmp_path):
+    path = write(tmp_path, clock={**CLOCK, "in": {"flag": "log.value"}}, log={"type": "Lag@1"})
+    assert main(["check", path, "--set", "clock.ticks=0"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "clock.ticks: the widget has a wrong value; expected int of at least 1, found 0" in err
+    assert "clock: Every has no input 'flag'" in err
+    assert "log: the node type 'Lag' is not known. Did you mean 'Log'?" in err
+
+
+def test_another_brain_is_checked_too(capsys, slow):
+    assert main(["check", slow, "--brain", "sink=recovery/airstriker.safetensors"]) == 2
+    assert "expected a brain of kind 'action_table'" in capsys.readouterr().err
+
+
+def test_nothing_is_opened(capsys, tmp_path):
+    pack = tmp_path / "checkpack.py"
+    pack.write_text(
+        "from minibrains import Flag, Host, Node\n\n\n"
+        "class Guard(Node):\n"
+        "    def open(self, host: Host) -> None:\n"
+        "        raise SystemExit('opened')\n\n"
+        "    def tick(self) -> Flag:\n"
+        "        return True\n"
+    )
+    facts = checked(capsys, write(tmp_path, guard={"type": "checkpack.Guard@1"}), "--pack", str(pack))
+    assert runs(facts) == {("tick", "guard"): "once, on the first tick"}
+
+
+def test_shipped_workflows_are_sound_and_need_neither_torch_nor_stable_retro():
+    names = [str(path) for path in sorted(shipped("workflows").glob("*.json"))]
+    assert names
+    program = (
+        "import sys\nfrom server.cli import main\n"
+        "wrong = [name for name in sys.argv[1:] if main(['check', name])]\n"
+        "print(*wrong, *({'torch', 'stable_retro'} & set(sys.modules)), file=sys.stderr, end='')"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *names], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert all(f"{name}: nodes" in done.stdout for name in names)

@@ -1,0 +1,181 @@
+"""`nodes`: the list, one type in full, the schema."""
+
+import json
+
+import pytest
+
+from server.catalog import node_types
+from server.cli import main
+
+REGISTRY, _ = node_types(packs=False)
+
+PACK = '''
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from minibrains import ABSENT, Absent, Brain, Flag, Frame, Lazy, Node, Number, On, Register, Sample, setting, tensor, widget
+
+
+class Table(Brain):
+    kind = "table"
+    version = 3
+    steps: int = setting(4, doc="how many")
+    name: str = setting(doc="what for")
+    rows: np.ndarray = tensor("f32[n {steps}]", "the rows")
+
+
+class Shown(NamedTuple):
+    frame: Lazy[Frame]
+    ready: Flag | Absent
+
+
+class Screen(Register):
+    """A screen.
+
+    Two lines of it.
+    """
+
+    version = 2
+    migrations = {1: lambda entry: entry}
+    brain: Table | None
+    speed: float = widget(min=0.0, doc="pixels a tick")
+    limits: Mapping[str, int] = widget(MappingProxyType({}), doc="by name")
+
+    def emit(self) -> Shown:
+        return Shown(lambda: np.zeros((1, 1, 3), np.uint8), ABSENT)
+
+    def latch(self, wish: On[Flag], power: list[Number], heat: Sample[Number], mood: Flag | None = None) -> None: ...
+
+
+class Plain(Node):
+    clocked = True
+
+    def tick(self) -> Flag:
+        return True
+'''
+
+
+@pytest.fixture
+def pack(tmp_path):
+    path = tmp_path / "nodepack.py"
+    path.write_text(PACK)
+    return str(path)
+
+
+def printed(capsys, *arguments):
+    assert main(["nodes", *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def test_the_list_has_every_type_under_its_file(capsys):
+    families = {}
+    for line in printed(capsys, "--no-packs").splitlines():
+        if line.startswith("  "):
+            type_, doc = line.split(maxsplit=1)
+            families[type_] = (family, doc)
+        else:
+            family = line
+    assert families.keys() == {f"{name}@{cls.version}" for name, cls in REGISTRY.items()}
+    assert families["FrameStack@1"][0] == "image"
+    assert families["RetroEmulator@1"][0] == "retro.emulator"
+    assert all(doc == REGISTRY[type_.split("@")[0]].__doc__.splitlines()[0] for type_, (_, doc) in families.items())
+
+
+def test_the_list_as_json(capsys, pack):
+    nodes = json.loads(printed(capsys, "--json", "--pack", pack))["nodes"]
+    assert {"type": "nodepack.Screen@2", "family": "nodepack", "doc": "A screen."} in nodes
+    assert {"type": "nodepack.Plain@1", "family": "nodepack", "doc": ""} in nodes
+    assert len(nodes) >= len(REGISTRY) + 2
+
+
+def test_everything_about_a_type_as_json(capsys, pack):
+    facts = json.loads(printed(capsys, "nodepack.Screen", "--json", "--pack", pack))
+    assert facts["doc"] == "A screen.\n\nTwo lines of it."
+    assert (facts["version"], facts["clocked"], facts["register"]) == (2, False, True)
+    inputs = {entry.pop("name"): entry for entry in facts["inputs"]}
+    assert inputs == {
+        "wish": {"type": "flag", "reading": "on", "many": False, "optional": True},
+        "power": {"type": "number", "reading": "last", "many": True, "optional": False},
+        "heat": {"type": "number", "reading": "sample", "many": False, "optional": False},
+        "mood": {"type": "flag", "reading": "last", "many": False, "optional": True},
+    }
+    assert facts["outputs"] == [
+        {"name": "frame", "type": "frame u8[h w c]", "lazy": True, "absent": False},
+        {"name": "ready", "type": "flag", "lazy": False, "absent": True},
+    ]
+    speed, limits = facts["widgets"]
+    assert (speed["type"], speed["required"], speed["default"]) == ("float of at least 0.0", True, None)
+    assert speed["schema"] == {"type": "number", "minimum": 0.0, "description": "pixels a tick"}
+    assert (limits["type"], limits["required"], limits["default"]) == ("object of int", False, {})
+    assert facts["brain"] == {
+        "kind": "table",
+        "version": 3,
+        "required": False,
+        "tensors": [{"name": "rows", "type": "f32[n {steps}]", "doc": "the rows"}],
+        "further_tensors": False,
+        "settings": [
+            {"name": "steps", "type": "int", "required": False, "default": 4, "doc": "how many"},
+            {"name": "name", "type": "text", "required": True, "default": None, "doc": "what for"},
+        ],
+    }
+
+
+def test_everything_about_a_type_for_people(capsys, pack):
+    lines = [" ".join(line.split()) for line in printed(capsys, "nodepack.Screen@2", "--pack", pack).splitlines()]
+    assert lines[0] == "nodepack.Screen@2, in nodepack"
+    for line in [
+        "A register: gives out at the start of a tick and takes its inputs at the end.",
+        "wish flag, on delivery, may be left unlinked",
+        "power number, the last value, any number of links",
+        "heat number, the last value with its age",
+        "frame frame u8[h w c], made only when somebody reads it",
+        "ready flag, not delivered on every tick",
+        "speed float of at least 0.0, must be set, pixels a tick",
+        "limits object of int, default {}, by name",
+        "brain of kind table, version 3, optional",
+        "rows f32[n {steps}], the rows",
+        "steps int, default 4, how many",
+        "name text, must be set, what for",
+    ]:
+        assert line in lines
+
+
+def test_a_clocked_node_says_so(capsys, pack):
+    assert "Clocked: runs on every tick" in printed(capsys, "nodepack.Plain", "--pack", pack)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_type_can_be_shown(capsys, name):
+    facts = json.loads(printed(capsys, name, "--json"))
+    schema = REGISTRY[name].schema
+    for part in ("inputs", "outputs", "widgets"):
+        assert [entry["name"] for entry in facts[part]] == list(getattr(schema, part))
+    assert (facts["brain"] is None) == (schema.brain is None)
+    text = printed(capsys, name)
+    assert all(f"\n  {entry['name']} " in text for part in ("inputs", "outputs", "widgets") for entry in facts[part])
+
+
+def test_tensors_of_a_network_follow_from_its_settings(capsys):
+    networks = [n for n, c in REGISTRY.items() if c.schema.brain and "tensor_specs" in vars(c.schema.brain)]
+    assert "PolicyHead" in networks
+    for name in networks:
+        assert "tensors that follow from the settings" in printed(capsys, name)
+
+
+def test_an_unknown_type(capsys):
+    assert main(["nodes", "FrameStak", "--json"]) == 2
+    out, err = capsys.readouterr()
+    sentence = "there is no node type 'FrameStak'. Did you mean 'FrameStack'?"
+    assert json.loads(out) == {"error": {"message": sentence}}
+    assert err == f"{sentence}\n"
+
+
+def test_the_schema_is_one_json_object(capsys, pack):
+    schema = json.loads(printed(capsys, "--schema", "--pack", pack))
+    assert schema["$schema"].endswith("2020-12/schema")
+    assert "nodepack.Screen@2" in schema["$defs"]

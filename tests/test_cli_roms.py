@@ -1,0 +1,177 @@
+"""`roms import`: found by content, wherever it lies and whatever it is called."""
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+import stable_retro.data
+
+from nodes.retro import games
+from server.cli import main
+from server.commands import roms
+
+GAME = "Airstriker-Genesis-v0"
+ROM = Path(stable_retro.data.get_romfile_path(GAME)).read_bytes()
+NES_BODY = bytes(range(256)) * 64
+NES_GAME = "Nobody-Nes-v0"
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def search(tmp_path):
+    folder = tmp_path / "search"
+    (folder / "deep" / "deeper").mkdir(parents=True)
+    return folder
+
+
+def zipped(**members):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def imported(capsys, *paths):
+    assert main(["roms", "import", *map(str, paths), "--json"]) == 0
+    out, err = capsys.readouterr()
+    facts = json.loads(out)
+    assert err.splitlines() == facts["left_out"]
+    return facts
+
+
+def stored(home):
+    return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+
+
+def test_a_renamed_rom_in_a_nested_folder(capsys, home, search):
+    (search / "deep" / "deeper" / "what is this.bin").write_bytes(ROM)
+    (search / "notes.txt").write_text("no ROM")
+    facts = imported(capsys, search)
+    target = home / "roms" / GAME / "rom.md"
+    assert facts == {"imported": {GAME: str(target)}, "already_there": {}, "looked_at": 2, "left_out": []}
+    assert stored(home) == {f"roms/{GAME}/rom.md": ROM}
+    assert games._rom(GAME, search) == target
+
+
+def test_a_zipped_rom_never_says_where_it_goes(capsys, home, search, tmp_path):
+    before = {path for path in tmp_path.rglob("*") if not path.is_relative_to(home)}
+    archive = search / "deep" / "roms.ZIP"
+    archive.write_bytes(zipped(**{"readme": "x", "../../../evil.md": ROM, "/tmp/evil.md": ROM, "folder/": ""}))
+    facts = imported(capsys, search)
+    assert list(facts["imported"]) == [GAME]
+    assert facts["looked_at"] == 3
+    assert stored(home) == {f"roms/{GAME}/rom.md": ROM}
+    assert {path for path in tmp_path.rglob("*") if not path.is_relative_to(home)} - before == {archive}
+
+
+def test_several_paths_and_one_rom_twice(capsys, search):
+    first, second = search / "a.md", search / "b.zip"
+    first.write_bytes(ROM)
+    second.write_bytes(zipped(rom=ROM))
+    facts = imported(capsys, first, second)
+    assert list(facts["imported"]) == [GAME]
+    assert facts["already_there"] == {}
+    assert facts["looked_at"] == 2
+
+
+def test_what_is_there_stays_there(capsys, home, search):
+    (search / "rom.md").write_bytes(ROM)
+    imported(capsys, search)
+    target = home / "roms" / GAME / "rom.md"
+    written = target.stat().st_ino
+    facts = imported(capsys, search)
+    assert (facts["imported"], facts["already_there"]) == ({}, {GAME: str(target)})
+    assert target.stat().st_ino == written
+
+
+def test_a_damaged_copy_is_replaced(capsys, home, search):
+    target = home / "roms" / GAME / "rom.md"
+    target.parent.mkdir(parents=True)
+    target.write_bytes(ROM[:-1])
+    (search / "rom.md").write_bytes(ROM)
+    assert list(imported(capsys, search)["imported"]) == [GAME]
+    assert target.read_bytes() == ROM
+
+
+def test_an_nes_rom_is_known_without_its_header(capsys, home, search, monkeypatch):
+    known = {hashlib.sha1(NES_BODY).hexdigest(): NES_GAME}
+    monkeypatch.setattr(roms, "known_hashes", lambda: known)
+    (search / "game.nes").write_bytes(b"NES\x1a" + bytes(12) + NES_BODY)
+    imported(capsys, search)
+    assert stored(home) == {f"roms/{NES_GAME}/rom.nes": b"NES\x1a" + bytes(12) + NES_BODY}
+
+
+def test_an_arcade_game_cannot_be_stored_as_one_rom(capsys, home, search, monkeypatch):
+    monkeypatch.setattr(roms, "known_hashes", lambda: {hashlib.sha1(ROM).hexdigest(): "Nobody-Arcade-v0"})
+    (search / "rom.md").write_bytes(ROM)
+    assert main(["roms", "import", str(search)]) == 2
+    assert not home.exists()
+
+
+def test_unreadable_files_are_left_out_and_named(capsys, search):
+    whole = zipped(first=ROM, second=b"x" * 1000)
+    damaged = bytearray(whole)
+    damaged[200:260] = bytes(60)
+    encrypted = whole.replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00")
+    assert encrypted != whole
+    (search / "damaged.zip").write_bytes(damaged)
+    (search / "encrypted.zip").write_bytes(encrypted)
+    (search / "no.zip").write_bytes(b"PK, but no archive")
+    (search / "rom.md").write_bytes(ROM)
+    facts = imported(capsys, search)
+    assert list(facts["imported"]) == [GAME]
+    for name in ("damaged.zip, 'first'", "encrypted.zip, 'first'", "no.zip"):
+        assert any(sentence.startswith(f"{search / name}: left out: ") for sentence in facts["left_out"])
+
+
+def test_what_is_too_large_is_left_out(capsys, search, monkeypatch):
+    monkeypatch.setattr(roms, "SIZE_LIMIT", len(ROM))
+    (search / "big.md").write_bytes(ROM + b"x")
+    (search / "big.zip").write_bytes(zipped(big=ROM + bytes(10**6), good=ROM))
+    facts = imported(capsys, search)
+    assert list(facts["imported"]) == [GAME]
+    assert [sentence.partition(": left out: ")[0] for sentence in facts["left_out"]] == [
+        str(search / "big.md"),
+        f"{search / 'big.zip'}, 'big'",
+    ]
+
+
+def test_people_read_the_same(capsys, home, search):
+    (search / "rom.md").write_bytes(ROM)
+    for word in ("imported", "already there"):
+        assert main(["roms", "import", str(search)]) == 0
+        first, last = capsys.readouterr().out.splitlines()
+        assert first.split("  ")[0] == word
+        assert first.endswith(GAME)
+        assert last == f"1 files looked at; the ROMs are in {home / 'roms'}"
+
+
+def test_nothing_known_is_a_wrong_request(capsys, home, search):
+    (search / "notes.txt").write_text("no ROM")
+    assert main(["roms", "import", str(search), "--json"]) == 2
+    out, err = capsys.readouterr()
+    message = json.loads(out)["error"]["message"]
+    assert message.startswith(f"no ROM of a known game is in {search} (1 files looked at)")
+    assert message in err
+    assert not home.exists()
+
+
+def test_a_path_that_is_not_there(capsys, search):
+    assert main(["roms", "import", str(search / "none")]) == 2
+    assert "there is no such file or folder" in capsys.readouterr().err
+
+
+def test_a_rom_folder_that_cannot_be_written(capsys, home, search):
+    home.write_text("a file where the folder should be")
+    (search / "rom.md").write_bytes(ROM)
+    assert main(["roms", "import", str(search)]) == 2
+    assert "the ROM cannot be written" in capsys.readouterr().err

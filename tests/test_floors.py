@@ -1,0 +1,62 @@
+"""The floors of the house: imports run downwards only."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = {"minibrains", "nodes", "server", "tests"}
+MAY_IMPORT = {
+    "minibrains": {"minibrains"},
+    "nodes": {"minibrains", "nodes"},
+    "server.engine": {"minibrains", "server.engine"},
+    "server.run": {"minibrains", "server.engine", "server.run"},
+    "server": {"minibrains", "nodes", "server.engine", "server.run", "server"},
+}
+"""A floor, named by the longest prefix of a module, and the floors it may import."""
+NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}
+LATE = {"torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "tqdm"}
+"""Only imported inside functions, so that listing and checking stay fast; a command's own module is late already."""
+
+FILES = [path for folder in ("minibrains", "nodes", "server") for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def _imports(body: list[ast.stmt]) -> Iterator[str]:
+    for statement in body:
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield node.module or "."
+
+
+def _floor(module: str, floors: dict[str, set[str]]) -> str:
+    return max((name for name in floors if module == name or module.startswith(name + ".")), key=len)
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("path", FILES, ids=_module)
+def test_imports_run_downwards(path: Path) -> None:
+    module = _module(path)
+    floor = _floor(module, MAY_IMPORT)
+    for name in _imports(ast.parse(path.read_text()).body):
+        if name.split(".")[0] in OURS:
+            assert _floor(name, MAY_IMPORT) in MAY_IMPORT[floor], f"{module} imports {name}, which is not below it"
+        if floor == "server.engine":
+            assert name.split(".")[0] not in NEVER_IN_THE_ENGINE, f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if "commands" not in path.parts], ids=_module)
+def test_heavy_packages_are_imported_late(path: Path) -> None:
+    top = [statement for statement in ast.parse(path.read_text()).body if isinstance(statement, (ast.Import, ast.ImportFrom))]
+    for name in _imports(list(top)):
+        assert name.split(".")[0] not in LATE, f"{_module(path)} imports {name} at its top"

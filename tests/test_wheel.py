@@ -1,0 +1,43 @@
+"""What a person gets with pip: the wheel in an empty environment, far from the checkout, plays."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _run(*command: object, cwd: Path) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_plays_in_an_empty_environment(tmp_path: Path) -> None:
+    _run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT, cwd=tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for file in ("workflows/airstriker.json", "models/action_table/airstriker.safetensors", "games/README.md"):
+        assert f"minibrains/shipped/{file}" in names
+    assert not [name for name in names if name.startswith(("tests/", "runs/", "docs/"))]
+
+    _run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    python = tmp_path / "venv/bin/python"
+    pip = (python, "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt")
+    _run(*pip, "torch", cwd=tmp_path)
+    _run(*pip, wheel, cwd=tmp_path)
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for command in ([python, "-m", "server"], [tmp_path / "venv/bin/minibrains"]):
+        result = json.loads(_run(*command, "run", "workflows/airstriker.json", "--episodes", 1, "--json", cwd=elsewhere))
+        assert result["episodes"][0]["score"] > 0
+        assert Path(result["run_dir"]).parent == elsewhere / "runs"
+        assert Path(result["workflow"]).is_relative_to(tmp_path / "venv")
+    assert "airstriker_pixels" in _run(python, "-m", "server", "check", "airstriker_pixels", cwd=elsewhere)
