@@ -228,7 +228,7 @@ def _read_class(cls: type[Node]) -> NodeSchema:
     try:
         hints: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
-            if issubclass(base, Node) and base is not Node and "__abstract__" not in base.__dict__:
+            if issubclass(base, Node) and not base.__module__.startswith(f"{__package__}."):  # ours have no fields
                 hints.update(inspect.get_annotations(base, eval_str=True))
         register = issubclass(cls, Register)
         signatures = {}
@@ -236,9 +236,16 @@ def _read_class(cls: type[Node]) -> NodeSchema:
             if not hasattr(cls, step):
                 raise NodeClassError(f"{name} has no {step}(); a {'register' if register else 'node'} needs one")
             signatures[step] = _signature(getattr(cls, step), f"{name}.{step}")
-    except NameError as error:
+        taking, giving = signatures["latch" if register else "tick"], signatures["emit" if register else "tick"]
+        outputs, record = _read_outputs(name, giving.return_annotation)
+    except NodeClassError:
+        raise
+    except Exception as error:
         raise NodeClassError(f"{name}: an annotation cannot be read: {error}") from None
-    taking, giving = signatures["latch" if register else "tick"], signatures["emit" if register else "tick"]
+    if register and len(giving.parameters) > 1:
+        raise NodeClassError(f"{name}.emit takes nothing but self; inputs belong to {name}.latch")
+    if register and taking.return_annotation not in (None, NoneType):
+        raise NodeClassError(f"{name}.latch returns nothing; outputs belong to {name}.emit")
     widgets: dict[str, Widget] = {}
     brain: type[Brain] | None = None
     brain_required = False
@@ -247,7 +254,7 @@ def _read_class(cls: type[Node]) -> NodeSchema:
             continue
         if field == "brain":
             options = [option for option in get_args(annotation) or (annotation,) if option is not NoneType]
-            if len(options) != 1 or not (isinstance(options[0], type) and issubclass(options[0], Brain)):
+            if len(options) != 1 or not (isinstance(options[0], type) and issubclass(options[0], Brain)) or options[0] is Brain:
                 raise NodeClassError(f"{name}.brain is annotated {annotation!r}; expected one subclass of Brain")
             brain, brain_required = options[0], NoneType not in get_args(annotation)
             continue
@@ -255,19 +262,19 @@ def _read_class(cls: type[Node]) -> NodeSchema:
     inputs = {
         parameter.name: _read_input(name, parameter) for parameter in taking.parameters.values() if parameter.name != "self"
     }
-    outputs, record = _read_outputs(name, giving.return_annotation)
-    for place, sockets in (("input", inputs), ("output", outputs)):
-        for socket in sockets:
-            if socket in widgets and place == "input":
-                raise NodeClassError(f"{name}.{socket} is both an input and a widget; give one of them another name")
+    for socket in inputs:
+        if socket in widgets:
+            raise NodeClassError(f"{name}.{socket} is both an input and a widget; give one of them another name")
     if outputs and any(socket.kind.anything for socket in inputs.values()):
         raise NodeClassError(f"{name} takes Any and gives outputs; use a TypeVar, so that the type of what flows is known")
+    if type(cls.version) is not int or cls.version < 1:
+        raise NodeClassError(f"{name}.version is {cls.version!r}; expected a whole number from 1")
     for version in range(1, cls.version):
         if version not in cls.migrations:
             raise NodeClassError(f"{name} has version {cls.version} but no migration from version {version}")
     terminal = getattr(cls, "terminal", None)
-    if terminal is not None and terminal not in outputs:
-        raise NodeClassError(f"{name}.terminal is {terminal!r}, which is no output; outputs are {', '.join(outputs)}")
+    if terminal is not None and (terminal not in outputs or outputs[terminal].kind.label != "flag"):
+        raise NodeClassError(f"{name}.terminal is {terminal!r}, which is no Flag output; outputs are {', '.join(outputs)}")
     return NodeSchema(inputs, outputs, widgets, brain, brain_required, record)
 
 
@@ -290,6 +297,8 @@ def _signature(function: Callable[..., Any], where: str) -> inspect.Signature:
 def _read_widget(name: str, field: str, annotation: Any, value: Any) -> Widget:
     if not isinstance(value, _WidgetField):
         raise NodeClassError(f"{name}.{field} is annotated but is no widget; write {field}: … = widget(…) or ClassVar")
+    if hasattr(Register, field) or field in Node.__annotations__:
+        raise NodeClassError(f"{name}.{field} is a name that every node has already; give the widget another one")
     if not is_value_type(annotation):
         raise NodeClassError(
             f"{name}.{field}: {annotation!r} is no widget type; "

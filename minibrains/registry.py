@@ -52,11 +52,14 @@ class Registry(Mapping[str, type[Node]]):
 
     def add_file(self, path: Path) -> None:
         """Add the nodes of one Python file as a pack named like the file; for trying out what you write."""
-        spec = importlib.util.spec_from_file_location(path.stem, path)
+        name = f"minibrains_pack_{path.stem}"  # not the stem itself: random.py must not stand in for random
+        spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None or not path.is_file():
             raise MinibrainsError(f"{path}: there is no such Python file to take nodes from")
+        if not path.stem.isidentifier():
+            raise MinibrainsError(f"{path}: nodes are named {path.stem}.…; rename the file so that it can stand there")
         module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
+        sys.modules[name] = module
         spec.loader.exec_module(module)
         self.add_module(module, path.stem)
 
@@ -91,7 +94,7 @@ class Registry(Mapping[str, type[Node]]):
                 reason = f"{type(error).__name__}: {error}"
                 faults.append(Fault(f"the node cannot be brought from @{version} to @{version + 1}: {reason}", entry.id))
                 return None
-        found: list[Fault] = []
-        migrated = read_node(entry.id, raw, found)
-        faults.extend(fault for fault in found if fault not in faults)
+        more: list[Fault] = []
+        migrated = read_node(entry.id, raw, more)
+        faults.extend(fault for fault in more if fault not in faults)
         return None if migrated is None else (cls, migrated)

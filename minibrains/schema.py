@@ -21,7 +21,7 @@ _NULL = {"type": "null"}
 def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of workflow files with these node types.
 
-    Two things a schema cannot say: that a whole number is not written `8.0`, and that `offset` is below `every`.
+    What it cannot say: a whole number is not written `8.0`, a rate is above 0, `offset` is below `every`.
     """
     current = {f"{name}@{cls.version}": cls for name, cls in registry.items()}
     # an older entry is sound if it can be migrated; its widgets are those of a class that is no longer there

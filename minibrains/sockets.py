@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 import types
-import typing
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -180,7 +179,7 @@ class Unifier:
         """`kind` with every size filled in that is known by now."""
         if kind.variable is not None:
             root = self._variable(node, kind)
-            node, kind = next(iter([*filter(None, [self._given.get(root)]), *self._wanted[root]]), (node, kind))
+            node, kind = self._given.get(root) or next(iter(self._wanted.get(root, ())), (node, kind))
         return SocketTypes(
             tuple(SocketType(o.name, o.dtype, tuple(self._shown(node, d) for d in o.dims), o.python) for o in kind.options),
             kind.variable,
@@ -191,10 +190,13 @@ class Unifier:
         return self._root((node, f"<{kind.variable}>"))
 
     def _give(self, variable: Key, node: str, kind: SocketTypes) -> None:
-        first_node, first = self._given.setdefault(variable, (node, kind))
-        if len(first.options) != len(kind.options):
-            raise Mismatch(str(self.resolve(first_node, first)), str(self.resolve(node, kind)))
-        self._fit(node, kind, first_node, first)
+        if variable in self._given:
+            first_node, first = self._given[variable]
+            if len(first.options) != len(kind.options):
+                raise Mismatch(str(self.resolve(first_node, first)), str(self.resolve(node, kind)))
+            self._fit(node, kind, first_node, first)
+            return
+        self._given[variable] = (node, kind)
         for target, wanted in self._wanted[variable]:
             self._fit(node, kind, target, wanted)
 
@@ -215,15 +217,22 @@ class Unifier:
 
     def _fit(self, source: str, given: SocketTypes, target: str, wanted: SocketTypes) -> None:
         self._open.extend((source, option, target, wanted) for option in given.options)
-        decided = True
+        decided, mismatches = True, list[Mismatch]()
         while decided:  # one decision says sizes, and they may decide others
             decided = False
             for pair in list(self._open):
+                source, one, target, wanted = pair
                 options = self._options(*pair)
-                if len(options) < 2:
-                    self._open.remove(pair)
-                    self._decide(*pair, options)
-                    decided = True
+                if len(options) > 1:
+                    continue
+                self._open.remove(pair)
+                decided = True
+                dims = zip(options[0].dims, one.dims, strict=True) if options else ()
+                if not options or not all(self._equate(target, mine, source, other) for mine, other in dims):
+                    expected = self.resolve(target, SocketTypes(tuple(options)) if options else wanted)
+                    mismatches.append(Mismatch(str(expected), str(self.resolve(source, SocketTypes((one,))))))
+        if mismatches:
+            raise mismatches[0]
 
     def _options(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> list[SocketType]:
         """What `given` may be for the target, by all that is known of sizes."""
@@ -234,34 +243,22 @@ class Unifier:
             and self._sizes_fit(source, given, target, option)
         ]
 
-    def _decide(self, source: str, given: SocketType, target: str, wanted: SocketTypes, options: Sequence[SocketType]) -> None:
-        try:
-            if not options:
-                raise Mismatch("one of them", "none")
-            for mine, other in zip(options[0].dims, given.dims, strict=True):
-                self._equate(target, mine, source, other)
-        except Mismatch:
-            expected = self.resolve(target, SocketTypes(tuple(options)) if options else wanted)
-            raise Mismatch(str(expected), str(self.resolve(source, SocketTypes((given,))))) from None
-
     def _sizes_fit(self, source: str, given: SocketType, target: str, option: SocketType) -> bool:
         pairs = zip(option.dims, given.dims, strict=True)
         sizes = ((self._value(target, mine), self._value(source, other)) for mine, other in pairs)
         return all(mine == other or mine is None or other is None for mine, other in sizes)
 
-    def _equate(self, node: str, dim: Dim, other_node: str, other: Dim) -> None:
+    def _equate(self, node: str, dim: Dim, other_node: str, other: Dim) -> bool:
         size, other_size = self._value(node, dim), self._value(other_node, other)
-        if size is not None and other_size is not None:
-            if size != other_size:
-                raise Mismatch(f"{dim} = {size}", f"{other} = {other_size}")
-        elif size is None and other_size is None:
-            root, other_root = self._size_root(node, dim), self._size_root(other_node, other)
+        root, other_root = self._size_root(node, dim), self._size_root(other_node, other)
+        if size is None and other_size is None:
             if root != other_root:
                 self._parent[root] = other_root
-        elif size is None:
-            self._size[self._size_root(node, dim)] = typing.cast(int, other_size)
-        else:
-            self._size[self._size_root(other_node, other)] = size
+        elif other_size is not None and size is None:
+            self._size[root] = other_size
+        elif size is not None and other_size is None:
+            self._size[other_root] = size
+        return size is None or other_size is None or size == other_size
 
     def _value(self, node: str, dim: Dim) -> int | None:
         if isinstance(dim, int):

@@ -111,8 +111,12 @@ class Workflow:
 def dump_json(value: Any) -> str:
     """JSON as our files have it: indented, short lists in one line, a newline at the end."""
     text = json.dumps(value, indent=1, ensure_ascii=False)
-    # a line ends with [ only where a list begins: within a text a new line is written \\n
-    return re.sub(r"\[\n([^\[\]{}]{0,200}?)\n *\]", lambda m: f"[{' '.join(map(str.strip, m[1].split('\n')))}]", text) + "\n"
+    # a line ends with [ only where a list begins: inside a text, JSON has no line ends
+    return re.sub(r"\[\n([^\[\]{}]{0,200}?)\n *\]", _in_one_line, text) + "\n"
+
+
+def _in_one_line(lines: re.Match[str]) -> str:
+    return f"[{' '.join(line.strip() for line in lines[1].split(chr(10)))}]"
 
 
 def load_workflow(path: Path) -> Workflow:

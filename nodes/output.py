@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -93,10 +92,10 @@ class VideoWriter(Node):
         source += ["-r", f"{self._host.frame_rate or 60:.6f}", "-i", "-"]
         codec = ["-an", "-vf", even, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p"]
         command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *source, *codec, "-movflags", "+faststart"]
-        # a session of its own: Ctrl-C is for the run, which then closes the clip in order. A pipe of a few frames:
-        # else every tick waits for the encoder
-        size = {"pipesize": 1 << 20} if sys.platform == "linux" else {}
-        return subprocess.Popen([*command, str(self._partial)], stdin=subprocess.PIPE, start_new_session=True, **size)
+        command.append(str(self._partial))
+        # a session of its own: Ctrl-C is for the run, which then closes the clip in order; and a pipe that holds a
+        # few frames, so that not every tick waits for the encoder
+        return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, pipesize=1 << 20)
 
 
 class Preview(Node):

@@ -59,7 +59,17 @@ def test_a_renamed_rom_in_a_nested_folder(capsys, home, search):
     target = home / "roms" / GAME / "rom.md"
     assert facts == {"imported": {GAME: str(target)}, "already_there": {}, "looked_at": 2, "left_out": []}
     assert stored(home) == {f"roms/{GAME}/rom.md": ROM}
-    assert games._rom(GAME, search) == target
+
+
+def test_an_imported_rom_is_found_by_the_console(capsys, home, search, monkeypatch, tmp_path):
+    data = tmp_path / "games" / GAME
+    data.mkdir(parents=True)
+    (data / "data.json").write_text("{}")
+    monkeypatch.setattr(games, "folders", lambda: [data.parent])
+    monkeypatch.setattr(roms, "known_hashes", lambda: {hashlib.sha1(ROM).hexdigest(): GAME})
+    (search / "rom").write_bytes(ROM)
+    imported(capsys, search)
+    assert games.find_game([GAME]).rom == home / "roms" / GAME / "rom.md"
 
 
 def test_a_zipped_rom_never_says_where_it_goes(capsys, home, search, tmp_path):
@@ -152,7 +162,7 @@ def test_people_read_the_same(capsys, home, search):
         first, last = capsys.readouterr().out.splitlines()
         assert first.split("  ")[0] == word
         assert first.endswith(GAME)
-        assert last == f"1 files looked at; the ROMs are in {home / 'roms'}"
+        assert last == f"files looked at: 1; the ROMs are in {home / 'roms'}"
 
 
 def test_nothing_known_is_a_wrong_request(capsys, home, search):
@@ -160,7 +170,7 @@ def test_nothing_known_is_a_wrong_request(capsys, home, search):
     assert main(["roms", "import", str(search), "--json"]) == 2
     out, err = capsys.readouterr()
     message = json.loads(out)["error"]["message"]
-    assert message.startswith(f"no ROM of a known game is in {search} (1 files looked at)")
+    assert message.startswith(f"no ROM of a known game is in {search} (files looked at: 1)")
     assert message in err
     assert not home.exists()
 

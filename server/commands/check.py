@@ -104,7 +104,6 @@ def _clock(plan: Plan, clock: Clock) -> str:
     if clock.every > 1:
         words.append(f"every {clock.every}" + (f" from tick {clock.offset}" if clock.offset else ""))
     if clock.when is not None:
-        if clock.when.node not in plan.graph.nodes:
-            return f"never: {clock.when.node} is muted"
-        words.append(f"while {clock.when} is true")
+        muted = "" if clock.when.node in plan.graph.nodes else " (muted)"
+        words.append(f"while {clock.when}{muted} is true")
     return " ".join(words)

@@ -27,11 +27,11 @@ class $name(Node):
     Out:    the smoothed number, beginning with the first value
     """
 
-    # a widget: people set it in the workflow, and it is checked before anything runs
+    # a widget: people set it in the workflow; it is checked before anything runs
     share: float = widget(0.5, min=0.0, max=1.0, doc="how much a new value counts")
 
     def reset(self, episode: Episode) -> None:
-        # state begins here, once an episode; episode.rng() gives reproducible randomness
+        # state begins here, once an episode; episode.rng() is for what is random
         self.smooth: float | None = None
 
     # a parameter is an input, the return annotation the output, named like its type

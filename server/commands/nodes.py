@@ -87,7 +87,8 @@ def _brain_facts(kind: type[Brain], required: bool) -> dict[str, Any]:
 
 def _heading(name: str, cls: type[Node]) -> dict[str, Any]:
     first = inspect.cleandoc(cls.__doc__ or "").partition("\n")[0]
-    return {"type": f"{name}@{cls.version}", "family": cls.__module__.removeprefix("nodes."), "doc": first}
+    family = name.rpartition(".")[0] or cls.__module__.removeprefix("nodes.")
+    return {"type": f"{name}@{cls.version}", "family": family, "doc": first}
 
 
 def _find(registry: Registry, text: str) -> tuple[str, type[Node]]:

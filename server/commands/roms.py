@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace) -> int:
         print(sentence, file=sys.stderr)
     if not search.imported and not search.already_there:
         raise MinibrainsError(
-            f"no ROM of a known game is in {', '.join(arguments.paths)} ({search.looked_at} files looked at); expected unchanged "
+            f"no ROM of a known game is in {', '.join(arguments.paths)} (files looked at: {search.looked_at}); expected unchanged "
             "dumps of games that stable-retro has data for"
         )
     print(json.dumps(search.facts()) if arguments.json else "\n".join(search.describe()))
@@ -84,7 +84,7 @@ class RomImport:
             yield f"imported       {game}"
         for game in self.already_there:
             yield f"already there  {game}"
-        yield f"{self.looked_at} files looked at; the ROMs are in {rom_folder()}"
+        yield f"files looked at: {self.looked_at}; the ROMs are in {rom_folder()}"
 
     def _look_at_file(self, path: Path) -> None:
         with self._leaving_out(str(path)), path.open("rb") as file:

@@ -14,7 +14,8 @@ from minibrains.registry import Registry
 from minibrains.sockets import Mismatch, SocketTypes, Unifier
 from minibrains.workflow import BrainPin, Link, NodeEntry, Workflow
 
-FLAG = SocketTypes.named("flag")
+WHEN = Input("when", SocketTypes.named("flag"))
+"""What a node's `when` is linked to: an input that every node has."""
 
 Sizes = Mapping[str, Mapping[str, int]]
 """Node id -> the sizes it said when it was opened."""
@@ -78,6 +79,7 @@ class _Checker:
         self.workflow = workflow
         self.find_brain = find_brain
         self.faults: list[Fault] = list(workflow.faults)
+        self.unreadable = {fault.node for fault in workflow.faults}
         found = {name: registry.current(entry, self.faults) for name, entry in workflow.nodes.items()}
         self.classes = {name: pair[0] for name, pair in found.items() if pair}
         self.entries = {name: pair[1] for name, pair in found.items() if pair}
@@ -85,14 +87,17 @@ class _Checker:
     def graph(self) -> Graph:
         nodes = {name: self._node(name) for name in self.entries}
         wires: list[Wire] = []
-        for name in self.entries:
+        gates: list[Wire] = []
+        for name, entry in self.entries.items():
             wires.extend(self._wires(name))
-        gates = dict(self._gates())
+            if entry.when is not None:
+                gates.extend(self._wire(entry.when, name, WHEN))
         live = {name: node for name, node in nodes.items() if node.entry.mode == "run"}
-        self.faults.extend(_type_faults(nodes, wires, {}))
+        self.faults.extend(_type_faults(nodes, [*wires, *gates], {}))
         if self.faults:
             raise WorkflowError(self.faults, str(self.workflow.path or "the workflow"))
-        return Graph(self.workflow, live, tuple(wires), gates)
+        flags = {gate.target: Link(gate.source, gate.output.name) for gate in gates}
+        return Graph(self.workflow, live, tuple(wires), flags)
 
     def _node(self, name: str) -> CheckedNode:
         cls, entry = self.classes[name], self.entries[name]
@@ -132,7 +137,7 @@ class _Checker:
     def _brain(self, cls: type[Node], entry: NodeEntry) -> tuple[Path | None, dict[str, int]]:
         kind = cls.schema.brain
         if entry.brain is None:
-            if cls.schema.brain_required and kind is not None and "brain" not in entry.raw:
+            if cls.schema.brain_required and kind is not None and entry.raw.get("brain") is None:
                 raise BrainError(f'{entry.type} needs a brain of kind {kind.kind!r}: "brain": "….safetensors"')
             return None, {}
         if kind is None:
@@ -157,30 +162,19 @@ class _Checker:
                 hint = f'Link it: "in": {{"{socket}": "node.output"}}'
                 self.faults.append(Fault("nothing is linked to this input", name, socket, expected=str(declared.kind), hint=hint))
             for link in links:
-                output = self._output(name, socket, link)
-                if output is not None and entry.mode == "run" and (source := self._through(link)) is not None:
-                    yield Wire(source.node, self.classes[source.node].schema.outputs[source.socket], name, declared)
+                yield from self._wire(link, name, declared)
 
-    def _gates(self) -> Iterator[tuple[str, Link]]:
-        for name, entry in self.entries.items():
-            if entry.when is None or (output := self._output(name, "when", entry.when)) is None:
-                continue
-            if not output.kind.variable and not _fits(output.kind, FLAG):
-                self.faults.append(Fault("the link does not fit", name, "when", expected="flag", found=str(output.kind)))
-            elif (source := self._through(entry.when)) is not None and entry.mode == "run":
-                yield name, source
-
-    def _output(self, name: str, socket: str, link: Link) -> Output | None:
-        if link.node not in self.workflow.nodes:
-            hint = near(link.node, self.workflow.nodes)
-            self.faults.append(Fault(f"there is no node {link.node!r}", name, socket, hint=hint))
-        elif link.node in self.classes:
+    def _wire(self, link: Link, name: str, declared: Input) -> Iterator[Wire]:
+        if link.node in self.classes:
             outputs = self.classes[link.node].schema.outputs
-            if link.socket in outputs:
-                return outputs[link.socket]
-            hint = near(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
-            self.faults.append(Fault(f"{link.node!r} has no output {link.socket!r}", name, socket, hint=hint))
-        return None
+            if link.socket not in outputs:
+                hint = near(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
+                self.faults.append(Fault(f"{link.node!r} has no output {link.socket!r}", name, declared.name, hint=hint))
+            elif self.entries[name].mode == "run" and (source := self._through(link)) is not None:
+                yield Wire(source.node, self.classes[source.node].schema.outputs[source.socket], name, declared)
+        elif link.node not in self.workflow.nodes and link.node not in self.unreadable:
+            meant = near(link.node, self.workflow.nodes)
+            self.faults.append(Fault(f"there is no node {link.node!r}", name, declared.name, hint=meant))
 
     def _through(self, link: Link) -> Link | None:
         """The output that really feeds a link, past bypassed nodes; None behind a muted one."""
