@@ -1,0 +1,74 @@
+"""The examples in the documentation run as they stand there."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minibrains.registry import Registry
+from minibrains.testing import check_node
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^```(?:python|json) (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> dict[str, Path]:
+    """The named code blocks of docs/nodes.md as files in tmp_path."""
+    files = {}
+    for name, text in BLOCK.findall((ROOT / "docs/nodes.md").read_text()):
+        files[name] = tmp_path / name
+        files[name].write_text(text)
+    return files
+
+
+def test_the_example_node_runs_in_the_example_workflow(examples: dict[str, Path], summary: Callable[..., dict[str, Any]]) -> None:
+    result = summary(examples["bright.json"], "--pack", examples["brightness.py"])
+    assert result["nodes"]["light"]["runs"] == 50
+    lines = (Path(result["run_dir"]) / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["tick"] for line in lines] == list(range(0, 300, 6))
+
+
+def test_the_example_test_passes(examples: dict[str, Path]) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", examples["test_brightness.py"]]
+    done = subprocess.run(command, cwd=examples["brightness.py"].parent, capture_output=True, text=True, timeout=120)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_example_brain_is_made_and_used(examples: dict[str, Path]) -> None:
+    subprocess.run([sys.executable, examples["limiter.py"]], cwd=examples["limiter.py"].parent, check=True, timeout=60)
+    registry = Registry()
+    registry.add_file(examples["limiter.py"])
+    limiter = registry["limiter.Limiter"]
+    assert limiter.schema.brain is not None
+    brain = limiter.schema.brain.load(examples["limiter.py"].parent / "digit.safetensors")
+    assert check_node(limiter(brain=brain), {"number": 3.0}, {"number": 12.0}) == [3.0, 9.0]
+
+
+def test_the_example_register_keeps_the_rules(examples: dict[str, Path]) -> None:
+    registry = Registry()
+    registry.add_file(examples["countdown.py"])
+    outputs = check_node(registry["countdown.Countdown"](start=3), {"step": 2.0}, {"step": 1.0}, {})
+    assert outputs == [(3, False), (1.0, False), (0.0, True)]
+
+
+@pytest.mark.parametrize("name", ["brightness.py", "limiter.py", "countdown.py"])
+def test_the_examples_are_as_strictly_typed_as_our_own_code(name: str, examples: dict[str, Path]) -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", examples[name]]
+    done = subprocess.run(command, cwd=examples[name].parent, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_claims_of_the_readme_name_commands_that_exist() -> None:
+    commands = re.findall(r"python -m server ([a-z-]+)", (ROOT / "README.md").read_text())
+    helped = subprocess.run([sys.executable, "-m", "server", "--help"], capture_output=True, text=True, timeout=60)
+    assert commands
+    for command in set(commands):
+        assert command in helped.stdout
