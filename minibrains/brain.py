@@ -205,7 +205,10 @@ class Brain:
         for name in inspect.get_annotations(cls):
             declared = cls.__dict__.get(name)
             if isinstance(declared, _Tensor):
-                parse_spec(declared.spec)
+                try:
+                    parse_spec(declared.spec)
+                except NodeClassError as error:
+                    raise NodeClassError(f"{cls.__name__}.{name}: {error}") from None
                 tensors[name] = declared
             elif isinstance(declared, _Setting) and is_value_type(hints[name]):
                 settings[name] = (hints[name], declared)

@@ -262,6 +262,9 @@ def _read_class(cls: type[Node]) -> NodeSchema:
     inputs = {
         parameter.name: _read_input(name, parameter) for parameter in taking.parameters.values() if parameter.name != "self"
     }
+    for output in outputs.values():
+        if output.lazy and not register:
+            raise NodeClassError(f"{name} gives {output.name!r} as Lazy, which only a register can; give the value itself")
     for socket in inputs:
         if socket in widgets:
             raise NodeClassError(f"{name}.{socket} is both an input and a widget; give one of them another name")
@@ -333,9 +336,9 @@ def _read_input(name: str, parameter: inspect.Parameter) -> Input:
         if required:
             raise NodeClassError(f"{name}.{parameter.name} may be None but has no default; write `= None`")
         annotation = _without(NoneType, annotation)
-    if get_origin(annotation) is Sample:
+    if get_origin(annotation) is Sample and reading == "last":
         (annotation,), reading = get_args(annotation), "sample"
-    kind = read_socket(annotation)
+    kind = _read_kind(f"{name}.{parameter.name}", annotation)
     if kind is None:
         raise NodeClassError(f"{name}.{parameter.name}: {annotation!r} is no socket type; use one of minibrains.sockets")
     return Input(parameter.name, kind, typing.cast(Reading, reading), many, required)
@@ -359,10 +362,17 @@ def _read_output(where: str, field: str | None, annotation: Any) -> Output:
     absent = Absent in options
     if absent:
         annotation = _without(Absent, annotation)
-    kind = read_socket(annotation)
+    kind = _read_kind(where, annotation)
     if kind is None or kind.anything:
         raise NodeClassError(f"{where}: {annotation!r} is no socket type an output can have")
     return Output(field or kind.label, kind, absent, lazy)
+
+
+def _read_kind(where: str, annotation: Any) -> SocketTypes | None:
+    try:
+        return read_socket(annotation)
+    except NodeClassError as error:
+        raise NodeClassError(f"{where}: {error}") from None
 
 
 def _without(option: type, union: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from minibrains import Brain, Episode, Frame, Frames, Node, Socket, tensor, widget
+from minibrains import Brain, Episode, Frame, Node, Socket, tensor, widget
 from minibrains.errors import BrainError
 
 GreyFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 1]")]
@@ -94,6 +94,3 @@ class FrameStack(Node):
         self.ring[self.next] = planes
         newest, self.next = self.next, (self.next + 1) % depth
         return np.concatenate([self.ring[(newest - tap) % depth] for tap in taps])
-
-
-__all__ = ["ColorFrame", "FrameStack", "FrameStackTaps", "Frames", "Grayscale", "GreyFrame", "Resize"]

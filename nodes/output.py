@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 
 from minibrains import Episode, Frame, Host, MinibrainsError, Node, Number, On, widget
 from minibrains.errors import RunError
+from minibrains.files import write_whole
 
 
 class Score(Node):
@@ -118,9 +120,9 @@ class Preview(Node):
             return
         from PIL import Image
 
-        frame = self.newest
-        assert frame is not None
-        Image.fromarray(frame[:, :, 0] if frame.shape[2] == 1 else np.ascontiguousarray(frame)).save(self._path)
+        frame, picture = np.asarray(self.newest), io.BytesIO()
+        Image.fromarray(frame[:, :, 0] if frame.shape[2] == 1 else np.ascontiguousarray(frame)).save(picture, "png")
+        write_whole(self._path, picture.getvalue())
 
 
 class Log(Node):

@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 DONE, FAILED, WRONG, STOPPED = 0, 1, 2, 130
 """Exit status: done; the run failed; the request was wrong; stopped by Ctrl-C."""
@@ -16,45 +17,59 @@ DONE, FAILED, WRONG, STOPPED = 0, 1, 2, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do one command and return the exit status."""
-    arguments = parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
+        arguments = parser().parse_args(words)
         command = importlib.import_module(f"server.commands.{arguments.module}")
         status: int = command.main(arguments)
         sys.stdout.flush()
         return status
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return STOPPED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except Exception as error:
-        return _explain(error, arguments)
+    except (Exception, KeyboardInterrupt) as error:
+        if "--json" in words:
+            from server.run.play import as_error
+
+            print(json.dumps(as_error(error)))
+        return explain(error)
 
 
-def _explain(error: Exception, arguments: argparse.Namespace) -> int:
+def explain(error: BaseException) -> int:
+    """Say on standard error what went wrong; returns the exit status that goes with it."""
+    if isinstance(error, KeyboardInterrupt):
+        print("stopped", file=sys.stderr)
+        return STOPPED
     from minibrains.errors import MinibrainsError, RunError
-    from server.run.play import as_error
 
-    if getattr(arguments, "json", False):
-        print(json.dumps(getattr(error, "summary", None) or as_error(error)))
-    print(str(error) if isinstance(error, MinibrainsError) else "a fault in Minibrains itself:", file=sys.stderr)
-    if not isinstance(error, MinibrainsError):
-        traceback.print_exception(error)
-    return WRONG if isinstance(error, MinibrainsError) and not isinstance(error, RunError) else FAILED
+    if isinstance(error, MinibrainsError):
+        print(error, file=sys.stderr)
+        return FAILED if isinstance(error, RunError) else WRONG
+    print("a fault in Minibrains itself:", file=sys.stderr)
+    traceback.print_exception(error)
+    return FAILED
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong the way every other part of Minibrains does."""
+
+    def error(self, message: str) -> NoReturn:
+        from minibrains.errors import MinibrainsError
+
+        raise MinibrainsError(f"{self.prog}: {message}. {' '.join(self.format_usage().split())}")
 
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line, without any of the commands' modules."""
-    top = argparse.ArgumentParser(prog="minibrains", description="Wire game-playing agents out of small parts and run them.")
+    top = _Parser(prog="minibrains", description="Wire game-playing agents out of small parts and run them.")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
-    packs = argparse.ArgumentParser(add_help=False)
+    packs = _Parser(add_help=False)
     packs.add_argument("--no-packs", action="store_true", help="leave out the node packs of installed packages")
     packs.add_argument("--pack", metavar="FILE", action="append", default=[], help="take nodes from this Python file too")
-    as_json = argparse.ArgumentParser(add_help=False)
+    as_json = _Parser(add_help=False)
     as_json.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
-    workflow = argparse.ArgumentParser(add_help=False)
+    workflow = _Parser(add_help=False)
     workflow.add_argument("workflow", metavar="WORKFLOW", help="a workflow file, or the name of a shipped one")
     workflow.add_argument("--set", metavar="NODE.WIDGET=VALUE", action="append", default=[], help="set a widget")
     workflow.add_argument("--brain", metavar="NODE=FILE", action="append", default=[], help="give a node another brain")

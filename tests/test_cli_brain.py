@@ -112,7 +112,8 @@ def test_somebody_elses_safetensors(capsys, tmp_path):
 
 
 def test_control_characters_do_not_reach_the_terminal(capsys, tmp_path):
-    name = strange(tmp_path / "rude.safetensors", {"title": "\x1b[2Jall gone\r\n", "minibrains.kind": "\x07"}, **{"\x1b[8m": NUMBERS})
+    metadata = {"title": "\x1b[2Jall gone\r\n", "minibrains.kind": "\x07"}
+    name = strange(tmp_path / "rude.safetensors", metadata, **{"\x1b[8m": NUMBERS})
     assert main(["brain", name]) == 0
     out = capsys.readouterr().out
     assert "all gone" in out

@@ -101,6 +101,7 @@ def test_what_is_not_due_by_a_clock(capsys, tmp_path):
     path = write(
         tmp_path,
         yes={"type": "All@1"},
+        later={"type": "All@1", "every": 4, "offset": 2},
         random={"type": "RandomPolicy@1", "set": {"actions": 6}},
         often={"type": "Log@1", "in": {"value": "random.action"}},
         seldom={"type": "Log@1", "in": {"value": "random.action"}, "every": 4},
@@ -109,7 +110,8 @@ def test_what_is_not_due_by_a_clock(capsys, tmp_path):
         unasked={"type": "Log@1", "in": {"value": "random.action"}, "when": "silent.now"},
     )
     words = runs(checked(capsys, path))
-    assert words["tick", "yes"] == "once, on the first tick"
+    assert words["tick", "yes"] == "once"
+    assert words["tick", "later"] == "every 4 from tick 2, once"
     assert words["tick", "often"] == "when delivered"
     assert words["tick", "seldom"] == "every 4, when delivered"
     assert words["tick", "unfed"] == "never: nothing that runs is linked to value"
@@ -152,7 +154,7 @@ def test_nothing_is_opened(capsys, tmp_path):
         "        return True\n"
     )
     facts = checked(capsys, write(tmp_path, guard={"type": "checkpack.Guard@1"}), "--pack", str(pack))
-    assert runs(facts) == {("tick", "guard"): "once, on the first tick"}
+    assert runs(facts) == {("tick", "guard"): "once"}
 
 
 def test_shipped_workflows_are_sound_and_need_neither_torch_nor_stable_retro():

@@ -73,7 +73,7 @@ def printed(capsys, *arguments):
 
 
 def test_the_list_has_every_type_under_its_file(capsys):
-    families = {}
+    family, families = "", {}
     for line in printed(capsys, "--no-packs").splitlines():
         if line.startswith("  "):
             type_, doc = line.split(maxsplit=1)

@@ -232,19 +232,22 @@ TYPES = {cls.__name__: cls for cls in FAMILY}
 
 @st.composite
 def workflows(draw: st.DrawFn) -> Entries:
-    """Registers may read any node, other nodes read registers and what comes before them."""
-    classes = [Console, *draw(st.lists(st.sampled_from(FAMILY), min_size=1, max_size=11))]
-    outputs = [
-        (place, name, output.kind.label) for place, cls in enumerate(classes) for name, output in cls.schema.outputs.items()
-    ]
+    """Registers may read any node, other nodes read registers and what comes before them, most of all what is near."""
+    classes = [Console]
+    for _ in range(draw(st.integers(1, 11))):
+        classes.append(draw(st.sampled_from(FAMILY)))
 
     def links(reader: int, label: str) -> st.SearchStrategy[str]:
-        register = issubclass(classes[reader], Register)
-        return st.sampled_from([
-            f"n{place}.{name}"
-            for place, name, kind in outputs
-            if kind == label and (register or place < reader or issubclass(classes[place], Register))
-        ])  # fmt: skip
+        near, far = [], []
+        for place, cls in enumerate(classes):
+            wide = issubclass(classes[reader], Register) or issubclass(cls, Register)
+            if place < reader or wide:
+                found = [f"n{place}.{name}" for name, output in cls.schema.outputs.items() if output.kind.label == label]
+                (far if wide or place < reader - 3 else near).extend(found)
+        return st.sampled_from(near) | st.sampled_from(far) if near else st.sampled_from(far)
+
+    def one_in(count: int) -> bool:
+        return draw(st.integers(1, count)) == count
 
     entries: dict[str, dict[str, Any]] = {}
     for place, cls in enumerate(classes):
@@ -257,16 +260,15 @@ def workflows(draw: st.DrawFn) -> Entries:
                 entry["in"][name] = draw(wanted)
         if "length" in cls.schema.widgets:
             entry["set"]["length"] = draw(st.sampled_from([0, 0, 1, 5, 30]))
-        if "breaks" in cls.schema.widgets and draw(st.integers(0, 3)) == 3:
+        if "breaks" in cls.schema.widgets and one_in(4):
             entry["set"]["breaks"] = draw(st.integers(1, 4))
             entry["on_error"] = "hold"
         if not issubclass(cls, Register):
-            pace = draw(st.sampled_from([None, None, 1, 2, 3, 6, 7, "10 hz", "25.5 hz"]))
-            if pace is not None:
-                entry["every"] = pace
-            if isinstance(pace, int):
-                entry["offset"] = draw(st.integers(0, pace - 1))
-            if draw(st.integers(0, 3)) == 3:
+            quick = cls.reset is Node.reset and bool(cls.schema.outputs)
+            if one_in(4) if quick else not one_in(4):
+                entry["every"] = pace = draw(st.sampled_from([1, 2, 3, 6, 7, "10 hz", "25.5 hz"]))
+                entry["offset"] = draw(st.integers(0, pace - 1)) if isinstance(pace, int) else 0
+            if one_in(6 if quick else 3):
                 entry["when"] = draw(links(place, "flag"))
         if place:  # the first console stays: it says what "10 hz" is
             entry["mode"] = draw(st.sampled_from(["run"] * 8 + ["mute", "bypass"]))
@@ -352,7 +354,7 @@ healthy = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
 @anything
-@settings(max_examples=400, deadline=None, suppress_health_check=healthy)
+@settings(max_examples=1000, deadline=None, suppress_health_check=healthy)
 def test_same_calls(entries: Entries, episodes: int, ticks: int, chunk: int) -> None:
     compare(entries, episodes, ticks, chunk)
 

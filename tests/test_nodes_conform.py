@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minibrains import Node
+from minibrains import Frames, Node
 from minibrains.files import shipped
 from minibrains.testing import Inputs, ScratchHost, check_node
 from nodes import action, control, image, output, policy
@@ -104,7 +104,7 @@ class _Writer(Node):
         if self.fault != "reset":
             self.count = 0
 
-    def tick(self, frames: image.Frames) -> image.Frames:
+    def tick(self, frames: Frames) -> Frames:
         self.count += 1
         if self.fault == "input":
             frames += 1

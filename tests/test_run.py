@@ -186,3 +186,20 @@ def test_reading_a_workflow_imports_no_emulator_and_no_torch(tmp_path: Path) -> 
         )
         done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["run"], "WORKFLOW"),
+        (["run", "hello", "--episodes", "0"], "expected a whole number from 1, found '0'"),
+        (["run", "hello", "--sed", "1"], "--sed"),
+        (["dance"], "dance"),
+    ],
+)
+def test_a_wrong_command_line_is_exit_2(minibrains: Any, arguments: list[str], word: str) -> None:
+    plain, as_json = minibrains(*arguments), minibrains(*arguments, "--json")
+    assert plain.returncode == as_json.returncode == 2
+    assert word in plain.stderr
+    assert word in json.loads(as_json.stdout)["error"]["message"]
+    assert plain.stdout == ""

@@ -186,8 +186,9 @@ def no_whole_float(value):
     return not (isinstance(value, float) and value.is_integer())
 
 
-SCALARS = st.none() | st.booleans() | st.integers(-12, 12) | st.floats(-3, 3).filter(no_whole_float) | st.text(max_size=3)
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2))
+NAMES = st.text(max_size=3)
+SCALARS = st.none() | st.booleans() | st.integers(-12, 12) | st.floats(-3, 3).filter(no_whole_float) | NAMES
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=2))
 WIDGETS = [(name, widget) for name, cls in REGISTRY.items() for widget in cls.schema.widgets.values()]
 
 

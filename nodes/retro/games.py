@@ -13,6 +13,8 @@ from minibrains.errors import GameError, near
 from minibrains.files import home, shipped
 
 STATE_SUFFIX = ".state"
+_NO_ROM = (".sha", ".delta")
+"""Files called rom.* that are none: hashes, and patches for a ROM of one's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +105,11 @@ def _plain(name: str) -> bool:
 
 def _rom(name: str, data: Path) -> Path | None:
     original = read_json(data / "metadata.json").get("original_rom_name")
-    if isinstance(original, str) and _plain(original) and (data / original).is_file():
-        return data / original
     for folder in (data, rom_folder() / name):
+        if isinstance(original, str) and _plain(original) and (folder / original).is_file():
+            return folder / original
         for rom in sorted(folder.glob("rom.*")):
-            if rom.suffix != ".sha":
+            if rom.suffix not in _NO_ROM:
                 return rom
     return None
 

@@ -85,12 +85,11 @@ def _runs(plan: Plan, step: Step) -> str:
         return _clock(plan, step.clock)
     if step.role == "tick" and (socket := _starved(plan, step)):
         return f"never: nothing that runs is linked to {socket}"
-    if step.clocks:
-        clocks = " or ".join(sorted(_clock(plan, clock) for clock in step.clocks))
-        return clocks if step.visited else f"{clocks}, when delivered"
+    clocks = " or ".join(sorted(_clock(plan, clock) for clock in step.clocks))
     if step.visited:
-        return "every tick"
-    return "when delivered" if any(read.sources for read in step.inputs) else "once, on the first tick"
+        return clocks or "every tick"
+    due = "when delivered" if any(read.sources for read in step.inputs) else "once"
+    return f"{clocks}, {due}" if clocks else due
 
 
 def _starved(plan: Plan, step: Step) -> str | None:

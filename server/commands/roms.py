@@ -40,8 +40,8 @@ def main(arguments: argparse.Namespace) -> int:
         print(sentence, file=sys.stderr)
     if not search.imported and not search.already_there:
         raise MinibrainsError(
-            f"no ROM of a known game is in {', '.join(arguments.paths)} (files looked at: {search.looked_at}); expected unchanged "
-            "dumps of games that stable-retro has data for"
+            f"no ROM of a known game is in {', '.join(arguments.paths)} (files looked at: {search.looked_at}); "
+            "expected unchanged dumps of games that stable-retro has data for"
         )
     print(json.dumps(search.facts()) if arguments.json else "\n".join(search.describe()))
     return DONE

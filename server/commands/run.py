@@ -17,7 +17,7 @@ from typing import Any
 
 from minibrains.errors import Fault, MinibrainsError, WorkflowError
 from minibrains.workflow import RunSettings, Workflow
-from server.cli import DONE, STOPPED
+from server.cli import DONE, STOPPED, explain
 from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
 from server.engine.engine import Engine
 from server.engine.plan import compile_graph
@@ -37,24 +37,25 @@ def main(arguments: argparse.Namespace) -> int:
     graph = check_workflow(workflow, registry, brains)
     engine = Engine(compile_graph(graph))
     folder = RunFolder(Path(arguments.runs), workflow)
+    results, status = Results(), DONE
+    error: BaseException | None = None
     try:
         with _stop_on_interrupt(engine), _progress(settings) as progress:
-            try:
-                summary = summarise(engine, play(engine, settings, folder, _say, progress), settings, folder)
-            except BaseException as error:
-                results = getattr(error, "results", None) or Results()
-                failed = {**as_error(error), **summarise(engine, results, settings, folder)}
-                folder.write_summary(failed)
-                error.summary = failed  # type: ignore[attr-defined]
-                raise
-        if video is not None:
-            _move_clip(Path(summary["clip"]), video)
-            summary["clip"] = str(video)
-        folder.write_summary(summary)
-    finally:
-        folder.close()
-    print(json.dumps(summary) if arguments.json else describe(summary))
-    return STOPPED if engine.stopping else DONE
+            play(engine, settings, folder, results, _say, progress)
+        if video is not None and "clip" in results.facts:
+            _move_clip(Path(results.facts["clip"]), video)
+            results.facts["clip"] = str(video)
+        status = STOPPED if engine.stopping else DONE
+    except (Exception, KeyboardInterrupt) as caught:
+        error = caught
+    summary = {**(as_error(error) if error else {}), **summarise(engine, results, settings, folder)}
+    folder.write_summary(summary)
+    folder.close()
+    if arguments.json:
+        print(json.dumps(summary))
+    elif error is None:
+        print(describe(summary))
+    return status if error is None else explain(error)
 
 
 def with_video(workflow: Workflow) -> Workflow:

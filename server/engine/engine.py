@@ -266,7 +266,7 @@ class Engine:
 
     def _gate(self, step: Step) -> Run:
         clock, members, marks = step.clock or Clock(), tuple(step.members), self._marks
-        open_now = _opening(clock, self.frame_rate, self._values)
+        open_now = self._opening(clock, step.node)
         flag = step.inputs[0].sources[0].slot if step.inputs else None
         values = self._values
 
@@ -280,6 +280,22 @@ class Engine:
 
         return closed if clock.when is not None and flag is None else gate
 
+    def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
+        """Whether a clock opens on the current tick, leaving its flag aside."""
+        values, every, offset, hertz, rate = self._values, clock.every, clock.offset, clock.hertz, self.frame_rate
+        if hertz is None:
+            return (lambda: True) if every == 1 else (lambda: values[TICK_SLOT] % every == offset)
+        if rate is None or hertz > rate:
+            why = "needs a console, which says what a second is" if rate is None else f"is faster than the game, {rate:.2f} hz"
+            fault = Fault(f'"every": "{hertz:g} hz" {why}', node)
+            raise WorkflowError([fault], str(self.plan.graph.workflow.path or "the workflow"))
+
+        def open_now() -> bool:
+            tick = values[TICK_SLOT]
+            return not tick or int(tick * hertz / rate) != int((tick - 1) * hertz / rate)
+
+        return open_now
+
 
 def _call(function: Callable[[], Any]) -> Any:
     return function()
@@ -288,26 +304,6 @@ def _call(function: Callable[[], Any]) -> Any:
 def _nothing() -> Any:
     """In the place of a lazy output that its register could not give out."""
     return ABSENT
-
-
-def _opening(clock: Clock, frame_rate: float | None, values: list[Any]) -> Callable[[], bool]:
-    """Whether a clock opens on the current tick, leaving its flag aside."""
-    every, offset = clock.every, clock.offset
-    if clock.hertz is not None:
-        if frame_rate is None:
-            raise RunError(f'"every": "{clock.hertz:g} hz" needs a console, which sets how many ticks are a second')
-        if clock.hertz > frame_rate:
-            raise RunError(f'"every": "{clock.hertz:g} hz" is faster than the game, {frame_rate:.2f} ticks a second')
-        hertz = clock.hertz
-
-        def open_now() -> bool:
-            tick = values[TICK_SLOT]
-            return not tick or int(tick * hertz / frame_rate) != int((tick - 1) * hertz / frame_rate)
-
-        return open_now
-    if every == 1:
-        return lambda: True
-    return lambda: values[TICK_SLOT] % every == offset
 
 
 def _make_nodes(plan: Plan) -> dict[str, Node]:

@@ -63,32 +63,26 @@ class Results:
     seconds: float = 0.0
 
 
-def play(engine: Engine, settings: RunSettings, folder: RunFolder, say: Say, progress: Progress) -> Results:
-    """Open the engine, play the episodes, close it. Ends early, in good order, once `engine.stopping` is set.
+def play(engine: Engine, settings: RunSettings, folder: RunFolder, results: Results, say: Say, progress: Progress) -> None:
+    """Open the engine, play the episodes into `results` and `folder`, close it.
 
-    Raises what the engine raises; what was played before is in `folder` by then, and in the results that
-    the exception carries as `results`.
+    Ends early, in good order, once `engine.stopping` is set. Raises what the engine raises; what was
+    played before stays in `results`.
     """
-    results = Results()
     try:
-        try:
-            engine.open(lambda node, engine: RunHost(node, folder.path, engine, say, results.facts))
-            gc.collect()
-            gc.freeze()
-            for index in range(settings.episodes):
-                if engine.stopping:
-                    break
-                engine.reset(index, settings.seed)
-                ended = _play_episode(engine, index, settings.ticks, results, progress)
-                results.episodes.append({**_report(engine), "ticks": engine.tick, "ended": ended})
-                folder.append_episode(results.episodes[-1])
-        finally:
-            gc.unfreeze()
-            engine.close()
-    except BaseException as error:
-        error.results = results  # type: ignore[attr-defined]
-        raise
-    return results
+        engine.open(lambda node, engine: RunHost(node, folder.path, engine, say, results.facts))
+        gc.collect()
+        gc.freeze()  # what was made until now stays: the collector need not look at it during ticks
+        for index in range(settings.episodes):
+            if engine.stopping:
+                break
+            engine.reset(index, settings.seed)
+            ended = _play_episode(engine, index, settings.ticks, results, progress)
+            results.episodes.append({**_report(engine), "ticks": engine.tick, "ended": ended})
+            folder.append_episode(results.episodes[-1])
+    finally:
+        gc.unfreeze()
+        engine.close()
 
 
 def _play_episode(engine: Engine, index: int, limit: int | None, results: Results, progress: Progress) -> str:

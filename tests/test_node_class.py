@@ -1,0 +1,352 @@
+"""What a node class says about itself: read from its annotations, and refused at import where it is wrong."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import pytest
+
+from minibrains import Absent, Action, Flag, Frame, Lazy, MinibrainsError, Node, Number, On, Register, Sample, Text, widget
+from minibrains.errors import NodeClassError
+from minibrains.node import Input, Output
+from minibrains.registry import Registry
+from minibrains.sockets import read_socket
+
+T = TypeVar("T")
+MODULE = """
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+from minibrains import *
+from minibrains import Sample
+
+T = TypeVar("T")
+
+class Table(Brain):
+    kind = "table"
+    rows: int = setting(1)
+"""
+Build = Callable[..., ModuleType]
+
+
+@pytest.fixture
+def build(monkeypatch: pytest.MonkeyPatch) -> Build:
+    """A module of nodes from its source, as an import would make it."""
+
+    def make(source: str, future: bool = False) -> ModuleType:
+        module = ModuleType("written_by_somebody")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        head = "from __future__ import annotations\n" if future else ""
+        code = compile(head + MODULE + textwrap.dedent(source), "somebody.py", "exec", dont_inherit=True)
+        exec(code, module.__dict__)
+        return module
+
+    return make
+
+
+# -- refused ------------------------------------------------------------------------------------------
+
+TICK, EMIT, LATCH = "def tick(self) -> Flag: ...", "def emit(self) -> Flag: ...", "def latch(self) -> None: ..."
+WRONG_NODES = {
+    # inputs
+    "input without annotation": ("def tick(self, x) -> Flag: ...", "Wrong.tick", "'x' has no annotation"),
+    "no return annotation": ("def tick(self, x: Frame): ...", "Wrong.tick", "no return annotation"),
+    "unknown socket type": ("def tick(self, x: int) -> Flag: ...", "Wrong.x", "no socket type"),
+    "spec that cannot be read": ("def tick(self, x: Annotated[int, Socket('s', 'f33[3]')]): ...", "Wrong.x", "'f33[3]'"),
+    "*args": ("def tick(self, *xs: Frame) -> Flag: ...", "Wrong.tick", "*xs"),
+    "**kwargs": ("def tick(self, **xs: Frame) -> Flag: ...", "Wrong.tick", "**xs"),
+    "keyword only": ("def tick(self, *, x: Frame) -> Flag: ...", "Wrong.tick", "x: "),
+    "default of an input": ("def tick(self, x: Number = 3.0) -> Flag: ...", "Wrong.x", "3.0"),
+    "optional without default": ("def tick(self, x: Frame | None) -> Flag: ...", "Wrong.x", "= None"),
+    "optional list": ("def tick(self, x: list[Frame] | None = None) -> Flag: ...", "Wrong.x", "no socket type"),
+    "nested readings": ("def tick(self, x: On[Sample[Frame]]) -> Flag: ...", "Wrong.x", "no socket type"),
+    "Any with outputs": ("def tick(self, x: Any) -> Flag: ...", "Wrong", "takes Any"),
+    # outputs
+    "output that is no socket": ("def tick(self) -> int: ...", "Wrong", "int"),
+    "output of a plain tuple": ("def tick(self) -> tuple[Flag, Flag]: ...", "Wrong", "tuple"),
+    "output Any": ("def tick(self) -> Any: ...", "Wrong", "Any"),
+    "optional output": ("def tick(self) -> Flag | None: ...", "Wrong", "None"),
+    "lazy output of a plain node": ("def tick(self) -> Lazy[Frame]: ...", "Wrong", "'frame' as Lazy"),
+    "no tick": ("", "Wrong", "no tick()"),
+    "tick that is no function": ("tick = 3", "Wrong", "not a callable"),
+    # widgets
+    "field that is no widget": (f"size: int = 3\n{TICK}", "Wrong.size", "no widget"),
+    "field without a value": (f"size: int\n{TICK}", "Wrong.size", "no widget"),
+    "widget of no JSON type": (f"size: bytes = widget(b'')\n{TICK}", "Wrong.size", "bytes"),
+    "widget of a mutable type": (f"size: list[int] = widget()\n{TICK}", "Wrong.size", "list"),
+    "mutable default": (f"size: tuple[int, ...] = widget([1])\n{TICK}", "Wrong.size", "mutable default [1]"),
+    "default of another type": (f"size: int = widget('3')\n{TICK}", "Wrong.size", "'3'"),
+    "default out of range": (f"size: int = widget(9, max=3)\n{TICK}", "Wrong.size", "at most 3"),
+    "default that is no choice": (f"size: Literal['a', 'b'] = widget('c')\n{TICK}", "Wrong.size", "'c'"),
+    "widget and input": ("x: int = widget(1)\ndef tick(self, x: Flag) -> Flag: ...", "Wrong.x", "both"),
+    "widget named like a method": (f"state: str = widget('')\n{TICK}", "Wrong.state", "another one"),
+    "widget named like the version": (f"version: int = widget(1)\n{TICK}", "Wrong.version", "another one"),
+    "widget named like the schema": (f"schema: int = widget(1)\n{TICK}", "Wrong.schema", "another one"),
+    # brain, version
+    "brain that is no Brain": (f"brain: int\n{TICK}", "Wrong.brain", "int"),
+    "brain of no kind": (f"brain: Brain\n{TICK}", "Wrong.brain", "Brain"),
+    "missing migration": (f"version = 3\nmigrations = {{1: dict}}\n{TICK}", "Wrong", "no migration from version 2"),
+    "version 0": (f"version = 0\n{TICK}", "Wrong.version", "0"),
+    "version that is no number": (f"version = '2'\n{TICK}", "Wrong.version", "'2'"),
+}
+WRONG_REGISTERS = {
+    "no emit": (TICK, "Wrong", "no emit()"),
+    "no latch": (EMIT, "Wrong", "no latch()"),
+    "emit with an input": (f"def emit(self, x: Flag) -> Flag: ...\n{LATCH}", "Wrong.emit", "Wrong.latch"),
+    "latch with an output": (f"def latch(self) -> Flag: ...\n{EMIT}", "Wrong.latch", "Wrong.emit"),
+    "unknown terminal": (f"terminal = 'over'\n{EMIT}\n{LATCH}", "Wrong.terminal", "'over'"),
+    "terminal that is no flag": (f"terminal = 'text'\ndef emit(self) -> Text: ...\n{LATCH}", "Wrong.terminal", "'text'"),
+}
+WRONG_NETWORKS = {"no forward": ("brain: Table", "Wrong", "no forward()")}
+WRONG = {
+    what: (base, *details)
+    for base, table in {"Node": WRONG_NODES, "Register": WRONG_REGISTERS, "TorchNode": WRONG_NETWORKS}.items()
+    for what, details in table.items()
+}
+
+
+@pytest.mark.parametrize("future", [False, True], ids=["plain", "future"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_class_is_refused_in_one_sentence(build: Build, wrong: str, future: bool) -> None:
+    base, body, place, word = WRONG[wrong]
+    with pytest.raises(NodeClassError) as error:
+        build(f"class Wrong({base}):\n    '''A node.'''\n{textwrap.indent(body, '    ')}", future)
+    assert place in str(error.value)
+    assert word in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "class Wrong(Node):\n    def tick(self, x: Missing) -> Flag: ...",
+        "class Wrong(Node):\n    def tick(self, x: np.ndarray) -> Flag: ...",
+        "class Wrong(Node):\n    def tick(self, x: Text.nothing) -> Flag: ...",
+        "class Wrong(Node):\n    size: Missing = widget(3)\n    def tick(self) -> Flag: ...",
+        "class Both(NamedTuple):\n    a: Flag\n    b: Missing\nclass Wrong(Node):\n    def tick(self) -> Both: ...",
+        "class Wrong(Node):\n    def tick(self, x: Flag | 'Missing') -> Flag: ...",
+    ],
+)
+def test_an_annotation_that_cannot_be_evaluated_is_refused_in_one_sentence(build: Build, source: str) -> None:
+    with pytest.raises(NodeClassError, match=r"^Wrong: an annotation cannot be read"):
+        build(source, future=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ("x: int = setting(1)", "no kind"),
+        ("kind = 3", "no kind"),
+        ("kind = 'k'\n    x: int = 1", "Wrong.x"),
+        ("kind = 'k'\n    x: bytes = setting(b'')", "Wrong.x"),
+        ("kind = 'k'\n    x: int = tensor('f33[3]')", r"Wrong\.x: .*'f33\[3\]'"),
+    ],
+)
+def test_a_wrong_brain_class_is_refused(build: Build, body: str, word: str) -> None:
+    with pytest.raises(NodeClassError, match=word):
+        build(f"class Wrong(Brain):\n    {body}\n")
+
+
+# -- read ---------------------------------------------------------------------------------------------
+
+
+class Shown(NamedTuple):
+    frame: Lazy[Frame]
+    hit: Flag | Absent
+
+
+class Reader(Node):
+    def tick(
+        self,
+        last: Frame,
+        event: On[Action],
+        aged: Sample[Frame],
+        many: list[Number],
+        events: list[On[Number]],
+        either: Frame | Text,
+        same: T,
+        optional: Frame | None = None,
+        aged_optional: Sample[Frame] | None = None,
+    ) -> T | Absent:
+        raise NotImplementedError
+
+
+class Shower(Register):
+    terminal = "hit"
+
+    def emit(self) -> Shown:
+        raise NotImplementedError
+
+    def latch(self, value: Number) -> None: ...
+
+
+def kind(annotation: Any) -> Any:
+    return read_socket(annotation)
+
+
+def test_readings_of_inputs() -> None:
+    expected = [
+        Input("last", kind(Frame)),
+        Input("event", kind(Action), "on", required=False),
+        Input("aged", kind(Frame), "sample"),
+        Input("many", kind(Number), many=True),
+        Input("events", kind(Number), "on", many=True, required=False),
+        Input("either", kind(Frame | Text)),
+        Input("same", kind(T)),
+        Input("optional", kind(Frame), required=False),
+        Input("aged_optional", kind(Frame), "sample", required=False),
+    ]
+    assert dict(Reader.schema.inputs) == {declared.name: declared for declared in expected}
+
+
+def test_outputs_are_one_value_or_the_fields_of_a_record() -> None:
+    assert dict(Reader.schema.outputs) == {"value": Output("value", kind(T), absent=True)}
+    assert not Reader.schema.record
+    assert dict(Shower.schema.outputs) == {
+        "frame": Output("frame", kind(Frame), lazy=True),
+        "hit": Output("hit", kind(Flag), absent=True),
+    }
+    assert Shower.schema.record
+
+
+class Settings(Node):
+    """Every kind of widget there is."""
+
+    size: int = widget(84, min=1, max=512, doc="pixels")
+    share: float = widget(0.5, min=0)
+    mode: Literal["greedy", "sample"] = widget("greedy")
+    names: tuple[str, ...] = widget(("a",))
+    rows: tuple[tuple[int, ...], ...] = widget(())
+    table: Mapping[str, int | str] = widget(MappingProxyType({"x": 1}))
+    maybe: int | None = widget(None)
+    free: Any = widget()
+
+    def tick(self) -> Flag:
+        raise NotImplementedError
+
+
+def test_widgets_have_their_defaults_and_ranges() -> None:
+    node, widgets = Settings(free=None), Settings.schema.widgets
+    assert (node.size, node.share, node.mode, node.names, dict(node.table), node.maybe) == (
+        84,
+        0.5,
+        "greedy",
+        ("a",),
+        {"x": 1},
+        None,
+    )
+    assert widgets["size"].describe() == "int from 1 to 512"
+    assert (widgets["size"].doc, widgets["free"].required, widgets["size"].required) == ("pixels", True, False)
+
+
+def test_what_a_widget_is_set_to_is_immutable_inside_the_node() -> None:
+    given = {"names": ["b", "c"], "rows": [[1, 2], []], "table": {"y": "z"}, "free": {"deep": [1, [2]]}, "share": 1}
+    node = Settings(**given)
+    assert (node.names, node.rows, node.free["deep"]) == (("b", "c"), ((1, 2), ()), (1, (2,)))
+    assert type(node.share) is float
+    for table in (node.table, node.free):
+        with pytest.raises(TypeError):
+            table["new"] = 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("size", 0, "int from 1 to 512"),
+        ("size", 513, "int from 1 to 512"),
+        ("size", 3.0, "int from 1 to 512"),
+        ("size", True, "int"),
+        ("size", "3", "int"),
+        ("share", -0.1, "float of at least 0"),
+        ("share", float("nan"), "float"),
+        ("share", float("inf"), "float"),
+        ("share", 10**400, "float"),
+        ("mode", "best", "one of 'greedy', 'sample'"),
+        ("names", "ab", "list of text"),
+        ("names", [1], "list of text"),
+        ("table", [], "object of int or text"),
+        ("table", {"x": 1.5}, "object of int or text"),
+        ("maybe", "", "int or null"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_was_expected(name: str, value: Any, expected: str) -> None:
+    with pytest.raises(ValueError, match=f"^Settings.{name}: expected {expected}") as error:
+        Settings(free=0, **{name: value})
+    assert repr(value) in str(error.value)
+
+
+def test_an_unknown_or_missing_widget_or_brain_is_refused(build: Build) -> None:
+    with pytest.raises(TypeError, match=r"Settings has no widget 'sizes'. Did you mean 'size'\?"):
+        Settings(free=0, sizes=3)
+    with pytest.raises(TypeError, match="Settings needs its widget 'free'"):
+        Settings()
+    module = build("class Holder(Node):\n    brain: Table\n    def tick(self) -> Flag: ...\n")
+    with pytest.raises(TypeError, match="Holder needs a brain of kind 'table'"):
+        module.Holder()
+    assert module.Holder(brain=module.Table()).brain.rows == 1
+
+
+def test_a_brain_may_be_optional(build: Build) -> None:
+    module = build("class Holder(Node):\n    brain: Table | None\n    def tick(self) -> Flag: ...\n")
+    assert (module.Holder.schema.brain, module.Holder.schema.brain_required) == (module.Table, False)
+    assert module.Holder().brain is None
+
+
+# -- inheritance, modules -----------------------------------------------------------------------------
+
+FAMILY = """
+class Base(Node):
+    __abstract__ = True
+    size: int = widget(1, min=1)
+    brain: Table
+
+class First(Base):
+    more: str = widget("x")
+    def tick(self, frame: Frame) -> Flag: ...
+
+class Second(First):
+    size: int = widget(2)
+    limit: ClassVar[int] = 3
+    def tick(self, text: Text) -> Number: ...
+"""
+
+
+@pytest.mark.parametrize("future", [False, True], ids=["plain", "future"])
+def test_node_classes_inherit_widgets_brain_and_steps(build: Build, future: bool) -> None:
+    module = build(FAMILY, future)
+    table = module.Table()
+    first, second = module.First(brain=table), module.Second(brain=table, more="y")
+    assert (first.size, first.more, second.size, second.more) == (1, "x", 2, "y")
+    assert (list(module.First.schema.inputs), list(module.Second.schema.inputs)) == (["frame"], ["text"])
+    assert module.Second.schema.brain is module.Table
+    with pytest.raises(ValueError, match=r"First.size: expected int of at least 1, found 0"):
+        module.First(brain=table, size=0)
+    assert module.Second(brain=table, size=0).size == 0
+
+
+def test_a_registry_takes_the_nodes_a_module_defines(build: Build) -> None:
+    registry = Registry()
+    module = build(FAMILY + "class _Hidden(First): ...\n")
+    registry.add_module(module, "pack")
+    assert set(registry) == {"pack.First", "pack.Second"}
+    with pytest.raises(MinibrainsError, match=r"two node classes are called pack\.First"):
+        registry.add_module(build(FAMILY), "pack")
+
+
+def test_a_single_file_is_a_pack_and_hides_no_module(tmp_path: Path) -> None:
+    import random
+
+    path = tmp_path / "random.py"
+    path.write_text(f"from __future__ import annotations\n{MODULE}{FAMILY}")
+    registry = Registry()
+    registry.add_file(path)
+    assert set(registry) == {"random.First", "random.Second"}
+    assert sys.modules["random"] is random
+    for name in ("missing.py", "my-nodes.py"):
+        (tmp_path / "my-nodes.py").write_text("")
+        with pytest.raises(MinibrainsError, match=name):
+            registry.add_file(tmp_path / name)
