@@ -78,9 +78,9 @@ def make_engine(entries: Entries, types: Iterable[type[Node]]) -> Engine:
     return Engine(compile_graph(check(workflow, registry, _no_brain)))
 
 
-def open_engine(engine: Any) -> list[Call]:
+def open_engine(engine: Any, calls: list[Call] | None = None) -> list[Call]:
     """Open an engine, or a reference engine, with fake hosts; returns the list its nodes note their calls in."""
-    calls: list[Call] = []
+    calls = [] if calls is None else calls
     engine.open(lambda node, engine: FakeHost(node, engine, calls))
     return calls
 

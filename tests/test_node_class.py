@@ -56,7 +56,7 @@ WRONG_NODES = {
     "input without annotation": ("def tick(self, x) -> Flag: ...", "Wrong.tick", "'x' has no annotation"),
     "no return annotation": ("def tick(self, x: Frame): ...", "Wrong.tick", "no return annotation"),
     "unknown socket type": ("def tick(self, x: int) -> Flag: ...", "Wrong.x", "no socket type"),
-    "spec that cannot be read": ("def tick(self, x: Annotated[int, Socket('s', 'f33[3]')]): ...", "Wrong.x", "'f33[3]'"),
+    "spec that cannot be read": ("def tick(self, x: Annotated[int, Socket('s', 'f33[3]')]) -> None: ...", "Wrong.x", "'f33[3]'"),
     "*args": ("def tick(self, *xs: Frame) -> Flag: ...", "Wrong.tick", "*xs"),
     "**kwargs": ("def tick(self, **xs: Frame) -> Flag: ...", "Wrong.tick", "**xs"),
     "keyword only": ("def tick(self, *, x: Frame) -> Flag: ...", "Wrong.tick", "x: "),

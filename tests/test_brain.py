@@ -1,0 +1,542 @@
+"""Brain files: what is saved comes back, and no file, however broken, does more than raise one BrainError."""
+
+from __future__ import annotations
+
+import copy
+import errno
+import hashlib
+import io
+import json
+import os
+import pickle
+import resource
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from minibrains import Brain, BrainError, setting, tensor
+from minibrains.brain import read_header
+from minibrains.files import find_inside, shipped, write_whole
+from minibrains.sockets import DTYPES
+from server.catalog import node_types
+
+SHIPPED = sorted(shipped("models").glob("**/*.safetensors"))
+
+
+def kinds() -> dict[str, type[Brain]]:
+    """Every kind of brain that a module in nodes/ declares."""
+
+    def subclasses(cls: type[Brain]) -> Iterator[type[Brain]]:
+        for sub in cls.__subclasses__():
+            yield sub
+            yield from subclasses(sub)
+
+    node_types(packs=False)  # imports all of nodes/
+    return {cls.kind: cls for cls in subclasses(Brain) if cls.__module__.startswith("nodes.")}
+
+
+KINDS = kinds()
+fuzz = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+class Little(Brain):
+    """A brain with a bit of everything, small enough to be broken in every place."""
+
+    kind = "little"
+    version = 2
+    gain: np.ndarray = tensor("f32[n]")
+    table: np.ndarray = tensor("u8[n m]")
+    name: str = setting()
+    limit: int = setting(3)
+
+    def check(self, where: str) -> None:
+        if (self.gain < 0).any():
+            raise BrainError(f"{where}: gain must not be negative")
+
+
+def write_little(path: Path) -> str:
+    little = Little(gain=np.float32([1, 2]), table=np.uint8([[1, 2, 3], [4, 5, 6]]), name="ü", limit=7)
+    return little.save(path, title="Little", made_by="a test", parents=["ab"], metrics={"score": 1.5})
+
+
+# -- what is saved comes back -------------------------------------------------------------------------
+
+
+def test_every_kind_of_brain_has_one_that_is_shipped() -> None:
+    assert {read_header(path).kind for path in SHIPPED} == set(KINDS)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_shipped_brain_saved_again_is_the_same_file(path: Path, tmp_path: Path) -> None:
+    header = read_header(path)
+    brain = KINDS[header.kind or ""].load(path)
+    ours = ("minibrains.kind", "minibrains.version", "config")
+    people = {name: text for name, text in header.metadata.items() if name not in ours}
+    digests = {brain.save(tmp_path / name, **people) for name in ("first", "again")}
+    for copy_ in (tmp_path / "first", tmp_path / "again"):
+        assert copy_.read_bytes() == path.read_bytes()
+        loaded = type(brain).load(copy_)
+        assert (loaded.config, loaded.sizes, loaded.tensors.keys()) == (brain.config, brain.sizes, brain.tensors.keys())
+        assert all(np.array_equal(loaded.tensors[name], brain.tensors[name]) for name in brain.tensors)
+    assert digests == {hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def test_a_saved_brain_is_a_safetensors_file_with_readable_metadata(tmp_path: Path) -> None:
+    digest = write_little(tmp_path / "little")
+    header = read_header(tmp_path / "little")
+    assert digest == hashlib.sha256((tmp_path / "little").read_bytes()).hexdigest()
+    assert (header.kind, header.version, header.config) == ("little", 2, {"name": "ü", "limit": 7})
+    assert header.metadata["metrics"] == '{"score": 1.5}'
+    assert {name: str(info) for name, info in header.tensors.items()} == {"gain": "f32[2]", "table": "u8[2 3]"}
+    assert safetensors.numpy.load_file(tmp_path / "little")["table"].tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("map_from", [0, 2**40], ids=["mapped", "read"])
+def test_what_was_loaded_cannot_be_written_to(map_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minibrains.brain.MAP_FROM", map_from)
+    write_little(tmp_path / "little")
+    little = Little.load(tmp_path / "little")
+    assert (little.table.tolist(), little.name, little.sizes["m"]) == ([[1, 2, 3], [4, 5, 6]], "ü", 3)
+    with pytest.raises(ValueError, match="read-only"):
+        little.gain[0] = 5
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (2, 3)], ids=str)
+def test_tensors_of_every_dtype_and_rank_come_back(dtype: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    class Holder(Brain):
+        kind = "holder"
+        value: np.ndarray = tensor(f"{dtype}[{' '.join('abc'[: len(shape)])}]")
+
+    value = np.arange(np.prod(shape)).reshape(shape).astype(DTYPES[dtype])
+    Holder(value=value.T.copy().T).save(tmp_path / "holder", title="t", made_by="test")
+    loaded = Holder.load(tmp_path / "holder").value
+    assert (loaded.dtype, loaded.shape, loaded.tolist()) == (value.dtype, shape, value.tolist())
+
+
+# A header may have any length, also one whose first bytes are those of a pickle (0x80 0x02 … 0x05) or a zip ("PK").
+@pytest.mark.parametrize("length", [640, 896, 1152, 1408, int.from_bytes(b"PK", "little")])
+def test_a_header_as_long_as_a_pickle_begins_is_read(length: int, tmp_path: Path) -> None:
+    header, data = sound()
+    text = json.dumps(header).encode().ljust(length)
+    (tmp_path / "little").write_bytes(length.to_bytes(8, "little") + text + data)
+    assert Little.load(tmp_path / "little").limit == 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "culprit"),
+    [
+        ({"table": None}, "'table' u8"),
+        ({"gain": np.float64([1, 2])}, "f64"),
+        ({"gain": np.float32([1, 2, 3])}, "'table'.* n = 3"),
+        ({"gain": np.float32([-1, 1])}, "negative"),
+        ({"gaim": np.float32([1, 2])}, "Did you mean 'gain'"),
+        ({"limit": "x"}, "'limit'"),
+        ({"name": 3}, "'name'"),
+    ],
+)
+def test_a_brain_made_in_memory_is_checked_too(fields: dict[str, Any], culprit: str) -> None:
+    right = {"gain": np.float32([1, 2]), "table": np.zeros((2, 2), np.uint8), "name": "n"}
+    with pytest.raises(BrainError, match=culprit):
+        Little(**{name: value for name, value in {**right, **fields}.items() if value is not None})
+
+
+# -- broken files -------------------------------------------------------------------------------------
+
+
+def sound() -> tuple[dict[str, Any], bytes]:
+    """Header and data of a sound little brain."""
+    header = {
+        "__metadata__": {"minibrains.kind": "little", "minibrains.version": "2", "config": '{"name": "n"}'},
+        "gain": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+        "table": {"dtype": "U8", "shape": [2, 3], "data_offsets": [8, 14]},
+    }
+    return header, np.float32([1, 2]).tobytes() + bytes(6)
+
+
+def packed(header: Any, data: bytes) -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def edited(*path_and_value: Any, data: bytes | None = None) -> bytes:
+    """The sound file with one value in its header replaced; `...` removes it."""
+    header, right = sound()
+    *path, last, value = path_and_value
+    place: Any = header
+    for step in path:
+        place = place[step]
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    return packed(header, right if data is None else data)
+
+
+def config(text: str) -> bytes:
+    return edited("__metadata__", "config", text)
+
+
+def torch_archive() -> bytes:
+    import torch
+
+    file = io.BytesIO()
+    torch.save({"gain": torch.ones(2)}, file)
+    return file.getvalue()
+
+
+HEADER, DATA = sound()
+TEXT = json.dumps(HEADER).encode()
+GAIN = HEADER["gain"]
+BROKEN: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "file of 0"),
+    "seven bytes": (bytes(7), "file of 7"),
+    "header of length 0": (bytes(8) + TEXT, "header of 0 bytes"),
+    "header of length 2**64 - 1": (b"\xff" * 8 + TEXT, "header of 18446744073709551615 bytes"),
+    "header longer than the file": ((len(TEXT) + 1).to_bytes(8, "little") + TEXT, "header"),
+    "header not JSON": (packed(b"{'gain': 1}", DATA), "the header is not JSON"),
+    "header not UTF-8": (packed(b'{"\xff": 1}', DATA), "the header is not JSON"),
+    "header a list": (packed([GAIN], DATA), "not a JSON object"),
+    "header with NaN": (packed(TEXT.replace(b"[2]", b"[NaN]"), DATA), "the header is not JSON"),
+    "header nested too deeply for a parser": (packed(b'{"a":' * 100_000, DATA), "nested too deeply"),
+    "header nested too deeply for us": (packed(b'{"a":' + b"[" * 200 + b"]" * 200 + b"}", DATA), "nested too deeply"),
+    "tensor twice": (packed(TEXT[:-1] + b', "gain": ' + json.dumps(GAIN).encode() + b"}", DATA), "'gain' is named twice"),
+    "key twice in an entry": (packed(TEXT.replace(b'"shape": [2],', b'"shape": [2], "shape": [2],'), DATA), "'shape'"),
+    "a name half of a pair": (packed(TEXT.replace(b'"gain"', b'"\\ud800"'), DATA), "surrogates"),
+    "a million names, one twice": (packed(b"{" + b"".join(b'"%d":1,' % i for i in range(10**5)) + b'"7":1}', b""), "'7'"),
+    # entries
+    "entry no object": (edited("gain", [1]), "'gain'"),
+    "entry without dtype": (edited("gain", "dtype", ...), "'gain'"),
+    "entry with another key": (edited("gain", "more", 1), "'gain'"),
+    "unknown dtype": (edited("gain", "dtype", "F8_E4M3"), "'F8_E4M3'"),
+    "dtype a number": (edited("gain", "dtype", 32), "32"),
+    "long name": (edited("x" * 10**6, 3), "xxx"),
+    "gigantic number": (edited("gain", "shape", [10**4000]), "more than 64 bits"),
+    # offsets
+    "overlap": (edited("table", "data_offsets", [4, 10]), "'table' starts at byte 4, expected 8"),
+    "gap": (edited("table", "data_offsets", [9, 15], data=DATA + b"0"), "'table' starts at byte 9, expected 8"),
+    "trailing bytes": (packed(HEADER, DATA + b"0"), "14 bytes"),
+    "missing bytes": (packed(HEADER, DATA[:-1]), "14 bytes"),
+    "offsets backwards": (edited("gain", "data_offsets", [8, 0]), "'gain'"),
+    "offsets negative": (edited("gain", "data_offsets", [-8, 0]), "'gain'"),
+    "offsets of three": (edited("gain", "data_offsets", [0, 4, 8]), "'gain'"),
+    "offsets no list": (edited("gain", "data_offsets", "08"), "'gain'"),
+    "offsets beyond the file": (edited("table", "data_offsets", [2**62, 2**62 + 6]), "'table' starts at byte"),
+    # metadata
+    "metadata no object": (edited("__metadata__", [1]), "__metadata__"),
+    "metadata null": (edited("__metadata__", None), "__metadata__"),
+    "metadata not texts": (edited("__metadata__", "title", 3), "__metadata__"),
+    "no metadata": (edited("__metadata__", ...), "no brain of ours"),
+    "wrong kind": (edited("__metadata__", "minibrains.kind", "big"), "kind 'big'"),
+    "wrong version": (edited("__metadata__", "minibrains.version", "3"), "version 3"),
+    "version no number": (edited("__metadata__", "minibrains.version", "two"), "version 2"),
+    "no version": (edited("__metadata__", "minibrains.version", ...), "version 1"),
+    "config not JSON": (config("{"), "config in the header is not JSON"),
+    "config NaN": (config('{"limit": NaN}'), "config in the header is not JSON"),
+    "config infinite": (config('{"limit": 1e999}'), "config in the header is not JSON"),
+    "config a list": (config("[]"), "config in the header is not a JSON object"),
+    "config key twice": (config('{"name": "a", "name": "a"}'), "'name' is named twice"),
+    "config half of a pair": (config('{"name": "\\ud800"}'), "config in the header"),
+    "config a gigantic number": (config('{"name": "n", "limit": %s}' % ("9" * 4000)), "config in the header"),
+    "config nested": (config('{"name": %s}' % ("[" * 5000)), "nested too deeply"),
+    "setting missing": (config("{}"), "'name'"),
+    "setting of another type": (config('{"name": 3}'), "'name'"),
+    "setting unknown": (config('{"name": "n", "limits": 3}'), "Did you mean 'limit'"),
+    # tensors of another kind of brain
+    "tensor missing": (edited("table", ..., data=DATA[:8]), "the tensor 'table' u8[n m] is missing"),
+    "tensor too many": (packed({**HEADER, "more": {"dtype": "U8", "shape": [0], "data_offsets": [14, 14]}}, DATA), "'more'"),
+    "tensor renamed": (packed(TEXT.replace(b'"gain"', b'"gaim"'), DATA), "'gain'"),
+    "tensor of another dtype": (edited("gain", "dtype", "I32"), "expected f32[n], found i32[2]"),
+    "tensor of another rank": (edited("gain", "shape", [2, 1]), "expected f32[n], found f32[2 1]"),
+    "sizes that disagree": (edited("table", "shape", [3, 2]), "n = 2"),
+    "a bad value": (packed(HEADER, np.float32([1, -2]).tobytes() + bytes(6)), "gain must not be negative"),
+    # other files
+    "pickle": (pickle.dumps({"gain": [1.0]}), "pickle"),
+    "old pickle": (pickle.dumps({"gain": [1.0]}, protocol=2), "pickle"),
+    "torch.save": (torch_archive(), "torch archive"),
+    "text": (b"this is not a brain at all, but a text", "not a safetensors file"),
+    **{
+        f"shape {str(shape)[:40]}": (edited("gain", "shape", shape), "'gain'")
+        for shape in (
+            [-2], [True, 2], [2.0], ["2"], [None], [[2]], 2, None, {}, [3], [1], [], [2**63], [2**32, 2**32],
+            [2**62] * 400, [2] + [1] * 100, [2**61, 8, 0], [10.0**300],
+        )
+    },
+    **{
+        f"empty tensor of shape {shape}": (
+            edited("gain", {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}, data=bytes(14)), "'gain'"
+        )
+        for shape in ([0, 2**62], [2**62, 0, 2**62], [2**31, 2**31, 2**31, 0])
+    },
+}  # fmt: skip
+
+
+def refusal(path: Path, load: Callable[[Path], Any] = Little.load) -> str:
+    """The sentence with which a file is refused."""
+    with pytest.raises(BrainError) as error:
+        load(path)
+    sentence = str(error.value)
+    assert path.name in sentence
+    assert "\n" not in sentence
+    assert len(sentence) < 2000
+    return sentence
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_file_is_refused_in_one_sentence_that_names_file_and_culprit(broken: str, tmp_path: Path) -> None:
+    data, culprit = BROKEN[broken]
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(data)
+    assert culprit in refusal(path)
+
+
+def test_no_number_in_a_file_says_how_much_memory_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    small = [data for data, _ in BROKEN.values() if len(data) < 20_000]
+    assert len(small) > 60
+    tracemalloc.start()
+    try:
+        for data in small:
+            path.write_bytes(data)
+            refusal(path)
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_truncated_anywhere_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    write_little(path)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        refusal(path)
+
+
+@pytest.mark.parametrize("load", [Little.load, read_header], ids=["load", "read_header"])
+@pytest.mark.parametrize(
+    ("name", "culprit"),
+    [
+        ("missing", "No such file"),
+        ("folder", "directory"),
+        ("file/x", "directory"),
+        ("loop", "symbolic links"),
+        ("x" * 300, "too long"),
+    ],
+)
+def test_what_is_no_file_is_refused(name: str, culprit: str, load: Callable[[Path], Any], tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert culprit in refusal(tmp_path / name, load)
+
+
+def test_a_large_file_without_any_tensor_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minibrains.brain.MAP_FROM", 0)
+
+    class Nothing(Brain):
+        kind = "nothing"
+
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(packed({"__metadata__": {"minibrains.kind": "nothing"}}, b""))
+    assert Nothing.load(path).tensors == {}
+
+
+@pytest.mark.parametrize(
+    ("settings_", "culprit"),
+    [
+        ({"convolutions": [[1, 2]]}, "[1, 2]"),
+        ({"convolutions": [[1, 99, 1]]}, "convolution 0"),
+        ({"channels": -4}, "-4"),
+        ({"hidden": 0}, "hidden"),
+        ({"height": 2**63}, "convolution"),
+    ],
+)
+def test_settings_that_describe_no_network_are_refused(settings_: dict[str, Any], culprit: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    right = {"channels": 4, "height": 8, "width": 8, "actions": 2, "hidden": 2, "convolutions": [[1, 2, 1]]}
+    metadata = {"minibrains.kind": "policy_head", "config": json.dumps({**right, **settings_})}
+    path.write_bytes(packed({"__metadata__": metadata}, b""))
+    assert culprit in refusal(path, KINDS["policy_head"].load)
+
+
+# -- files nobody would write -------------------------------------------------------------------------
+
+SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8)
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4))
+
+
+def mutate(value: Any, draw: Callable[[st.SearchStrategy[Any]], Any]) -> Any:
+    """A copy of JSON data with one value anywhere in it replaced, removed, renamed, doubled or wrapped up."""
+    root = {"root": copy.deepcopy(value)}
+    places: list[tuple[Any, Any]] = [(root, "root")]
+    for container, key in places:
+        inner = container[key]
+        if isinstance(inner, (dict, list)):
+            places.extend((inner, step) for step in (inner if isinstance(inner, dict) else range(len(inner))))
+    container, key = places[draw(st.integers(0, len(places) - 1))]
+    other, last = places[draw(st.integers(0, len(places) - 1))]
+    match draw(st.sampled_from(["replace", "swap", "wrap", "remove", "rename"])):
+        case "swap":
+            container[key] = copy.deepcopy(other[last])
+        case "wrap":
+            for _ in range(draw(st.sampled_from([1, 2, 60, 300]))):
+                container[key] = [container[key]]
+        case "remove" if container is not root:
+            del container[key]
+        case "rename" if isinstance(container, dict) and container is not root:
+            container[draw(st.text(max_size=8) | st.just(str(last)))] = container.pop(key)
+        case _:
+            container[key] = draw(JSON)
+    return root["root"]
+
+
+def load_or_refuse(data: bytes, cls: type[Brain], path: Path) -> None:
+    """Loading either succeeds or raises BrainError; any other exception fails the test."""
+    path.write_bytes(data)
+    sentence = None
+    try:
+        brain = cls.load(path)
+    except BrainError as error:
+        sentence = str(error)
+    if sentence is None:
+        assert brain.tensors.keys() == cls.tensor_specs(brain.config).keys()
+    else:
+        assert str(path) in sentence
+        assert "\n" not in sentence
+
+
+def split(data: bytes) -> tuple[dict[str, Any], bytes]:
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + length]), data[8 + length :]
+
+
+FUZZED = {**KINDS, "little": Little}
+SEEDS = {**{read_header(path).kind or "": path.read_bytes() for path in SHIPPED}, "little": packed(*sound())}
+EDITS = st.lists(
+    st.tuples(st.sampled_from(["flip", "delete", "insert", "truncate"]), st.integers(0, 1500), st.binary(min_size=1, max_size=4)),
+    min_size=1,
+    max_size=4,
+)
+
+
+@pytest.mark.parametrize("kind", FUZZED)
+@fuzz
+@given(edits=EDITS)
+def test_bytes_changed_at_random_are_loaded_or_refused(kind: str, edits: list[Any], tmp_path: Path) -> None:
+    data = bytearray(SEEDS[kind])
+    for what, place, new in edits:
+        place %= len(data) + 1
+        if what == "flip":
+            data[place : place + len(new)] = new
+        elif what == "insert":
+            data[place:place] = new
+        else:
+            del data[place : None if what == "truncate" else place + len(new)]
+    load_or_refuse(bytes(data), FUZZED[kind], tmp_path / "x.safetensors")
+
+
+@pytest.mark.parametrize("kind", FUZZED)
+@fuzz
+@given(data=st.data())
+def test_a_header_changed_at_random_is_loaded_or_refused(kind: str, data: st.DataObject, tmp_path: Path) -> None:
+    header, rest = split(SEEDS[kind])
+    for _ in range(data.draw(st.integers(1, 3))):
+        header = mutate(header, data.draw)
+    load_or_refuse(packed(header, rest), FUZZED[kind], tmp_path / "x.safetensors")
+
+
+WIDTHS = {"BOOL": 1, "U8": 1, "I16": 2, "F16": 2, "BF16": 2, "I32": 4, "F32": 4, "F64": 8}
+
+
+@pytest.mark.parametrize("kind", FUZZED)
+@fuzz
+@given(data=st.data())
+def test_a_file_of_sound_form_with_any_tensors_and_settings_is_loaded_or_refused(
+    kind: str, data: st.DataObject, tmp_path: Path
+) -> None:
+    seed, _ = split(SEEDS[kind])
+    metadata = seed.pop("__metadata__")
+    settings_ = json.loads(metadata["config"])
+    for _ in range(data.draw(st.integers(0, 2))):
+        settings_ = mutate(settings_, data.draw)
+    header: dict[str, Any] = {"__metadata__": {**metadata, "config": json.dumps(settings_)}}
+    end = 0
+    for name, entry in seed.items():
+        shape = data.draw(st.just(entry["shape"]) | st.lists(st.integers(0, 4), max_size=4))
+        dtype = data.draw(st.just(entry["dtype"]) | st.sampled_from(sorted(WIDTHS)))
+        start, end = end, end + int(np.prod(shape)) * WIDTHS[dtype]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+    rest = data.draw(st.binary(min_size=end, max_size=end) if end < 4096 else st.just(bytes(end)))
+    load_or_refuse(packed(header, rest), FUZZED[kind], tmp_path / "x.safetensors")
+
+
+# -- files that are never half written, and never outside ---------------------------------------------
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()], ids=["full", "Ctrl-C"])
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+@pytest.mark.parametrize("before", [None, b"old"], ids=["new file", "old file"])
+def test_a_failed_write_leaves_what_was_there_and_nothing_else(
+    call: str, error: BaseException, before: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any) -> None:
+        raise error
+
+    path = tmp_path / "x.json"
+    if before is not None:
+        path.write_bytes(before)
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(type(error)):
+        write_whole(path, "new")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == ({} if before is None else {"x.json": before})
+
+
+def test_a_write_that_the_disk_refuses_halfway_leaves_nothing(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_whole(tmp_path / "x", bytes(100_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_write_replaces_the_file_and_makes_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "x.txt"
+    for text in ("first", "zweiter"):
+        write_whole(path, text)
+        assert path.read_text() == text
+    assert [file.name for file in path.parent.iterdir()] == ["x.txt"]
+
+
+def test_a_file_is_found_in_the_first_folder_that_has_it(tmp_path: Path) -> None:
+    for name in ("a/x", "b/x", "b/deep/y"):
+        write_whole(tmp_path / name, name)
+    folders = [tmp_path / "a", tmp_path / "b", tmp_path / "missing"]
+    assert find_inside("x", folders) == (tmp_path / "a/x").resolve()
+    assert find_inside("deep/y", folders) == (tmp_path / "b/deep/y").resolve()
+    assert find_inside("z", folders) is None
+
+
+def test_no_name_leads_out_of_the_folders(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("key")
+    folder = tmp_path / "models"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "link").symlink_to(secret)
+    (folder / "up").symlink_to(tmp_path)
+    (folder / "loop").symlink_to(folder / "loop")
+    names = ["../secret", "deep/../../secret", "./../models/../secret", str(secret), "link", "up/secret", "../models-2/x"]
+    nothing = ["", ".", "deep", "loop", "loop/x", "\0", "deep\0", "\ud800", "x" * 300, "x/" * 3000]
+    (tmp_path / "models-2").mkdir()
+    (tmp_path / "models-2" / "x").write_text("a neighbour whose name begins like the folder's")
+    assert [find_inside(name, [folder]) for name in names + nothing] == [None] * len(names + nothing)
