@@ -173,8 +173,9 @@ class Node:
                 raise TypeError(f"{type(self).__name__} needs its widget {name!r} ({declared.describe()})")
             else:
                 setattr(self, name, declared.default)
-        if schema.brain_required and brain is None:
-            raise TypeError(f"{type(self).__name__} needs a brain of kind {schema.brain and schema.brain.kind!r}")
+        if not isinstance(brain, schema.brain or NoneType) and (brain is not None or schema.brain_required):
+            wanted = f"needs a brain of kind {schema.brain.kind!r}" if schema.brain else "has no brain"
+            raise TypeError(f"{type(self).__name__} {wanted}, found {brain!r}")
         self.brain = brain
         self._made_by_open: frozenset[str] = frozenset(vars(self)) | {"_made_by_open"}
 
@@ -259,6 +260,11 @@ def _read_class(cls: type[Node]) -> NodeSchema:
             brain, brain_required = options[0], NoneType not in get_args(annotation)
             continue
         widgets[field] = _read_widget(name, field, annotation, getattr(cls, field, None))
+    for field in dir(cls):
+        if isinstance(getattr(cls, field, None), _WidgetField) and field not in widgets:
+            raise NodeClassError(
+                f"{name}.{field} is a widget without an annotation in a node class; write {field}: … = widget(…)"
+            )
     inputs = {
         parameter.name: _read_input(name, parameter) for parameter in taking.parameters.values() if parameter.name != "self"
     }
@@ -365,7 +371,12 @@ def _read_output(where: str, field: str | None, annotation: Any) -> Output:
     kind = _read_kind(where, annotation)
     if kind is None or kind.anything:
         raise NodeClassError(f"{where}: {annotation!r} is no socket type an output can have")
-    return Output(field or kind.label, kind, absent, lazy)
+    socket = field or kind.label
+    if not (socket.isidentifier() and socket.isascii()):
+        raise NodeClassError(
+            f"{where} would be called {socket!r}, which no link can name; return a NamedTuple with a field for it"
+        )
+    return Output(socket, kind, absent, lazy)
 
 
 def _read_kind(where: str, annotation: Any) -> SocketTypes | None:

@@ -249,6 +249,8 @@ def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[Link
         return {}
     result = {}
     for socket, texts in inputs.items():
+        if texts == []:
+            continue  # as good as not there
         links: Iterable[Link | None] = [_read_link(socket, t, wrong) for t in (texts if isinstance(texts, list) else [texts])]
         result[socket] = tuple(link for link in links if link is not None)
     return result
@@ -280,7 +282,7 @@ def _read_run(settings: Any, faults: list[Fault]) -> RunSettings:
         if key not in ("episodes", "ticks", "seed"):
             faults.append(Fault(f'"run" has no key {key!r}', hint=near(key, ("episodes", "ticks", "seed"))))
         elif type(value) is not int or not (key != "seed") <= value < 2**63:
-            faults.append(Fault(f'"run": {key!r} is not a whole number', found=repr(value)))
+            faults.append(Fault(f'"run": {key!r} is not a whole number from {int(key != "seed")}', found=repr(value)))
         else:
             result = replace(result, **{key: value})
     return result

@@ -27,7 +27,7 @@ class Broken(Exception):
 
 
 class ReferenceEngine:
-    """Has what a host looks at (tick, frame_rate, sizes) and the life of an Engine: open, reset, advance, close."""
+    """Has the life of an Engine: open, reset, advance, close."""
 
     def __init__(self, workflow: Workflow, types: Mapping[str, type[Node]]) -> None:
         self.all_entries = workflow.nodes
@@ -37,7 +37,6 @@ class ReferenceEngine:
         self.registers = [name for name, node in self.nodes.items() if isinstance(node, Register)]
         self.order = self._topological_order()
         self.frame_rate: float | None = None
-        self.sizes: dict[str, dict[str, int]] = {}
         self.tick = 0
         self.runs = dict.fromkeys(self.nodes, 0)
         self.errors = dict.fromkeys(self.nodes, 0)
@@ -120,20 +119,18 @@ class ReferenceEngine:
 
     def _one_tick(self) -> bool:
         for name in self.registers:
-            self.runs[name] += 1
-            self._call(name, self.nodes[name].emit)
+            self._run(name, self.nodes[name].emit)
         for name in self.order:
             if self._is_due(name) and self._clock_is_open(name) and self._is_complete(name):
-                self.runs[name] += 1
                 arguments = self._arguments(name)
                 self.last_run[name] = self.count
-                self._call(name, self.nodes[name].tick, *arguments)
+                self._run(name, self.nodes[name].tick, *arguments)
         terminals = [Link(name, self.nodes[name].terminal) for name in self.registers if self.nodes[name].terminal]
         if any(self._value(terminal) for terminal in terminals):
             return True
         for name in self.registers:
             if self._is_complete(name):
-                self._call(name, self.nodes[name].latch, *self._arguments(name))
+                self._try(name, self.nodes[name].latch, *self._arguments(name))
         return False
 
     def _is_due(self, name: str) -> bool:
@@ -183,11 +180,12 @@ class ReferenceEngine:
     def _value(self, source: Link) -> Any:
         return self.delivered[source][0] if source in self.delivered else None
 
-    def _call(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
-        """Call a node and deliver what it gives out."""
+    def _run(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
+        """Let a node run and deliver what it gives out."""
+        self.runs[name] += 1
         result = self._try(name, function, *arguments)
         schema = self.nodes[name].schema
-        if result is _FAILED or function.__name__ == "latch" or not schema.outputs:
+        if result is _FAILED or not schema.outputs:
             return
         for output, value in zip(schema.outputs.values(), result if schema.record else [result], strict=True):
             delivered = self._try(name, value) if output.lazy else value

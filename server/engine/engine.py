@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import compress
 from time import perf_counter
 from typing import Any
@@ -57,7 +58,7 @@ class Engine:
         self.stopping = False
         """Set it (from a signal handler, say) and the run ends after the current tick."""
         self.times = TickTimes()
-        self._opened: list[Node] = []
+        self._opened: list[str] = []
         self._size = len(plan.steps)
         self._owners = [step.node for step in plan.steps] + [latch.node for latch in plan.latches]
         self._holds = [plan.graph.nodes[name].entry.on_error == "hold" for name in self._owners]
@@ -84,7 +85,7 @@ class Engine:
         names = sorted(self.nodes, key=lambda name: not self.plan.graph.nodes[name].register)
         for name in names:
             node = self.nodes[name]
-            self._opened.append(node)
+            self._opened.append(name)
             try:
                 node.open(make_host(name, self))
             except MinibrainsError as error:
@@ -115,15 +116,15 @@ class Engine:
 
     def close(self) -> None:
         """Close every opened node, whatever happens in the others."""
-        errors: list[BaseException] = []
+        errors: list[tuple[str, Exception]] = []
         while self._opened:
-            node = self._opened.pop()
+            name = self._opened.pop()
             try:
-                node.close()
+                self.nodes[name].close()
             except Exception as error:
-                errors.append(error)
-        if errors:
-            raise RunError(f"a node could not be closed: {type(errors[0]).__name__}: {errors[0]}") from errors[0]
+                errors.append((name, error))
+        for name, first in errors:
+            raise RunError(f"{name} could not be closed: {type(first).__name__}: {first}") from first
 
     # -- ticking ------------------------------------------------------------------------------------
 
@@ -289,12 +290,8 @@ class Engine:
             why = "needs a console, which says what a second is" if rate is None else f"is faster than the game, {rate:.2f} hz"
             fault = Fault(f'"every": "{hertz:g} hz" {why}', node)
             raise WorkflowError([fault], str(self.plan.graph.workflow.path or "the workflow"))
-
-        def open_now() -> bool:
-            tick = values[TICK_SLOT]
-            return not tick or int(tick * hertz / rate) != int((tick - 1) * hertz / rate)
-
-        return open_now
+        share, whole = (Fraction(str(hertz)) / Fraction(str(rate))).as_integer_ratio()
+        return lambda: values[TICK_SLOT] * share % whole < share
 
 
 def _call(function: Callable[[], Any]) -> Any:

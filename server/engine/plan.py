@@ -132,6 +132,8 @@ class _Compiler:
         self.watched = {(link.node, link.socket) for link in graph.gates.values()} | terminals
         """Outputs that the engine itself looks at on every tick."""
         self.main = {name: self._main_step(node) for name, node in graph.nodes.items()}
+        self.paced = {clock: name for name, step in self.main.items() for clock in step.clocks}
+        """A node that was given this clock in the workflow."""
         self.readers = {
             (name, output.name): Step("read", name)
             for name, node in graph.nodes.items()
@@ -256,7 +258,7 @@ class _Compiler:
         for step in ordered:
             for clock in step.clocks:
                 if clock not in gates:
-                    gates[clock] = gate = Step("gate", step.node, clock=clock)
+                    gates[clock] = gate = Step("gate", self.paced[clock], clock=clock)
                     if clock.when is not None and self._live(clock.when):
                         after[id(self._giver(clock.when.node, clock.when.socket)[0])].append(gate)
                     else:
