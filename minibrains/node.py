@@ -66,6 +66,9 @@ class Input:
     reading: Reading = "last"
     many: bool = False
     required: bool = True
+    """The node waits for the first delivery."""
+    needed: bool = True
+    """Something must be linked to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +350,8 @@ def _read_input(name: str, parameter: inspect.Parameter) -> Input:
     kind = _read_kind(f"{name}.{parameter.name}", annotation)
     if kind is None:
         raise NodeClassError(f"{name}.{parameter.name}: {annotation!r} is no socket type; use one of minibrains.sockets")
-    return Input(parameter.name, kind, typing.cast(Reading, reading), many, required)
+    needed = parameter.default is inspect.Parameter.empty and not many
+    return Input(parameter.name, kind, typing.cast(Reading, reading), many, required, needed)
 
 
 def _read_outputs(name: str, annotation: Any) -> tuple[dict[str, Output], bool]:

@@ -60,7 +60,12 @@ class Registry(Mapping[str, type[Node]]):
             raise MinibrainsError(f"{path}: nodes are named {path.stem}.…; rename the file so that it can stand there")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except MinibrainsError:
+            raise
+        except Exception as error:
+            raise MinibrainsError(f"{path}: the file cannot be imported: {type(error).__name__}: {error}") from error
         self.add_module(module, path.stem)
 
     def add_packs(self) -> list[str]:

@@ -104,9 +104,9 @@ def _checked_run(node: Node, name: str, ticks: tuple[Inputs, ...]) -> list[Any]:
     last: tuple[Any, Any] | None = None
     for inputs in ticks:
         given = {key: _read_only(value) for key, value in inputs.items()}
-        kept = copy.deepcopy(dict(inputs))
+        kept = copy.deepcopy({key: _thawed(value) for key, value in given.items()})
         result = _step(node, given)
-        if not _equal(kept, dict(inputs)):
+        if not _equal(kept, {key: _thawed(value) for key, value in given.items()}):
             raise AssertionError(f"{name} changes its inputs")
         if last is not None and not _equal(*last):
             raise AssertionError(f"{name} writes into an output after it was returned")
@@ -154,6 +154,10 @@ def _read_only(value: Any) -> Any:
     if isinstance(value, dict):
         return MappingProxyType(value)
     return [_read_only(item) for item in value] if isinstance(value, list) else value
+
+
+def _thawed(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _same(first: list[Any], second: list[Any], rule: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -94,6 +94,11 @@ class Workflow:
     def name(self) -> str:
         return self.path.stem if self.path else "workflow"
 
+    @property
+    def where(self) -> str:
+        """What sentences call it."""
+        return str(self.path or "the workflow")
+
     def to_json(self) -> dict[str, Any]:
         """The file again, with everything in it that this version does not know."""
         return {**self.raw, "minibrains": FORMAT}
@@ -101,6 +106,11 @@ class Workflow:
     def save(self, path: Path) -> None:
         """Write the file: temporary name, then rename."""
         write_whole(path, dump_json(self.to_json()))
+
+    def with_run(self, settings: RunSettings) -> Workflow:
+        """This workflow with other settings of its run."""
+        run = {key: value for key, value in asdict(settings).items() if value is not None}
+        return replace(self, run=settings, raw={**self.raw, "run": run})
 
     def with_node(self, name: str, entry: Mapping[str, Any]) -> Workflow:
         """This workflow with one node put in or replaced, from an entry as it would stand in the file."""

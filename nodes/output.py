@@ -83,7 +83,6 @@ class VideoWriter(Node):
         if encoder.wait(60):
             raise RunError(f"the video encoder ended with {encoder.returncode}; {self._partial} is not whole")
         os.replace(self._partial, self._path)
-        self._host.record(clip=str(self._path))
 
     def _start(self, shape: tuple[int, ...]) -> subprocess.Popen[bytes]:
         import imageio_ffmpeg

@@ -2,7 +2,10 @@
 
 import sys
 
-from server.cli import main
-
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        from server.cli import main
+
+        sys.exit(main())
+    except KeyboardInterrupt:  # so early that nothing has begun
+        sys.exit(130)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
@@ -46,6 +47,8 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = ()) -> FindB
 
     def find(pin: BrainPin) -> Path:
         path = allowed.get(pin.file) or find_inside(pin.file, folders)
+        if path is None and any(os.path.islink(folder / pin.file) for folder in folders):
+            raise BrainError(f"the brain {pin.file!r} is a link that leads out of its folder; put the file itself there")
         if path is None:
             known = [str(file.relative_to(folder)) for folder in folders for file in folder.glob("**/*.safetensors")]
             looked = ", ".join(map(str, folders))

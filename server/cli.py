@@ -37,17 +37,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def explain(error: BaseException) -> int:
     """Say on standard error what went wrong; returns the exit status that goes with it."""
-    if isinstance(error, KeyboardInterrupt):
-        print("stopped", file=sys.stderr)
-        return STOPPED
     from minibrains.errors import MinibrainsError, RunError
+    from server.run.play import sentence
 
-    if isinstance(error, MinibrainsError):
-        print(error, file=sys.stderr)
-        return FAILED if isinstance(error, RunError) else WRONG
-    print("a fault in Minibrains itself:", file=sys.stderr)
-    traceback.print_exception(error)
-    return FAILED
+    print(sentence(error), file=sys.stderr)
+    if isinstance(error, KeyboardInterrupt):
+        return STOPPED
+    if not isinstance(error, (MinibrainsError, OSError)):
+        traceback.print_exception(error)
+    return WRONG if isinstance(error, MinibrainsError) and not isinstance(error, RunError) else FAILED
 
 
 class _Parser(argparse.ArgumentParser):

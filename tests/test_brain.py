@@ -61,9 +61,12 @@ class Little(Brain):
             raise BrainError(f"{where}: gain must not be negative")
 
 
+def make_little() -> Little:
+    return Little(gain=np.float32([1, 2]), table=np.uint8([[1, 2, 3], [4, 5, 6]]), name="ü", limit=7)
+
+
 def write_little(path: Path) -> str:
-    little = Little(gain=np.float32([1, 2]), table=np.uint8([[1, 2, 3], [4, 5, 6]]), name="ü", limit=7)
-    return little.save(path, title="Little", made_by="a test", parents=["ab"], metrics={"score": 1.5})
+    return make_little().save(path, title="Little", made_by="a test", parents=["ab"], metrics={"score": 1.5})
 
 
 # -- what is saved comes back -------------------------------------------------------------------------
@@ -99,13 +102,13 @@ def test_a_saved_brain_is_a_safetensors_file_with_readable_metadata(tmp_path: Pa
 
 
 @pytest.mark.parametrize("map_from", [0, 2**40], ids=["mapped", "read"])
-def test_what_was_loaded_cannot_be_written_to(map_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_brain_cannot_be_written_to(map_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minibrains.brain.MAP_FROM", map_from)
     write_little(tmp_path / "little")
-    little = Little.load(tmp_path / "little")
-    assert (little.table.tolist(), little.name, little.sizes["m"]) == ([[1, 2, 3], [4, 5, 6]], "ü", 3)
-    with pytest.raises(ValueError, match="read-only"):
-        little.gain[0] = 5
+    for little in (Little.load(tmp_path / "little"), make_little()):
+        assert (little.table.tolist(), little.name, little.sizes["m"]) == ([[1, 2, 3], [4, 5, 6]], "ü", 3)
+        with pytest.raises(ValueError, match="read-only"):
+            little.gain[0] = 5
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -263,11 +266,12 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "torch.save": (torch_archive(), "torch archive"),
     "text": (b"this is not a brain at all, but a text", "not a safetensors file"),
     **{
+        f"shape {str(shape)[:40]}": (edited("gain", "shape", shape), "whole numbers")
+        for shape in ([-2], [True, 2], [2.0], ["2"], [None], [[2]], 2, None, {}, [2**63], [10.0**300])
+    },
+    **{
         f"shape {str(shape)[:40]}": (edited("gain", "shape", shape), "'gain'")
-        for shape in (
-            [-2], [True, 2], [2.0], ["2"], [None], [[2]], 2, None, {}, [3], [1], [], [2**63], [2**32, 2**32],
-            [2**62] * 400, [2] + [1] * 100, [2**61, 8, 0], [10.0**300],
-        )
+        for shape in ([3], [1], [], [2**32, 2**32], [2**62] * 400, [2] + [1] * 100, [2**61, 8, 0])
     },
     **{
         f"empty tensor of shape {shape}": (

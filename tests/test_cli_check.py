@@ -35,19 +35,21 @@ def runs(facts):
 def slow(tmp_path):
     """A picture that is only looked at once a second."""
     log = {"type": "Log@1", "in": {"value": "grey.frame"}, "when": "clock.now"}
-    return write(tmp_path, console={**CONSOLE, "in": {"pad1": "sink.pad"}}, clock=CLOCK, grey=GREY, log=log, sink={
-        "type": "EmulatorSink@1", "brain": "action_table/airstriker.safetensors"})  # fmt: skip
+    policy = {"type": "RandomPolicy@1", "set": {"actions": 6}}
+    sink = {"type": "EmulatorSink@1", "in": {"action": "policy.action"}, "brain": "action_table/airstriker.safetensors"}
+    console = {**CONSOLE, "in": {"pad1": "sink.pad"}}
+    return write(tmp_path, console=console, clock=CLOCK, grey=GREY, log=log, policy=policy, sink=sink)
 
 
 def test_the_plan_as_json(capsys, slow):
     facts = checked(capsys, slow)
     assert facts["workflow"] == slow
-    assert facts["nodes"] == 5
+    assert facts["nodes"] == 6
     assert runs(facts).keys() == {
-        ("emit", "console"), ("tick", "clock"), ("gate", "console"), ("read", "console"), ("tick", "sink"), ("tick", "grey"),
-        ("tick", "log"),
+        ("emit", "console"), ("tick", "clock"), ("gate", "log"), ("read", "console"), ("tick", "sink"), ("tick", "grey"),
+        ("tick", "log"), ("tick", "policy"),
     }  # fmt: skip
-    places = [step["node"] for step in facts["steps"]]
+    places = [step["node"] for step in facts["steps"] if step["role"] == "tick"]
     assert places.index("clock") < places.index("grey") < places.index("log")
     (grey,) = (step for step in facts["steps"] if step["node"] == "grey")
     assert grey["type"] == "Grayscale@1"
@@ -73,7 +75,7 @@ def test_the_plan_for_people(capsys, slow):
     out, err = capsys.readouterr()
     assert err == ""
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert lines[0] == f"{slow}: nodes 5, steps 7, latches 1"
+    assert lines[0] == f"{slow}: nodes 6, steps 8, latches 1"
     assert "emit console RetroEmulator@1 every tick" in lines
     assert "gate console.frame, grey, log while clock.now is true when: clock.now" in lines
     assert "tick grey Grayscale@1 while clock.now is true (inherited) frame: console.frame" in lines

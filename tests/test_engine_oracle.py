@@ -101,7 +101,7 @@ class Window(Noted, Register):
         held = self.sum
         return lambda: held
 
-    def latch(self, terms: list[Sample[Number]], event: On[Number]) -> None:
+    def latch(self, terms: list[Sample[Number]], event: On[Number] = None) -> None:
         self.note("latch", terms, event)
         self.sum = (self.sum + sum(term.value + term.age for term in terms) + (event or 0)) % 1000
 
@@ -156,7 +156,7 @@ class Pick(Noted, Node):
 
 
 class Event(Noted, Node):
-    def tick(self, a: On[Number], b: Number | None = None) -> Number:
+    def tick(self, a: On[Number] = None, b: Number | None = None) -> Number:
         self.note("tick", a, b)
         return (500 if a is None else a) + (b or 0) % 10
 
@@ -172,7 +172,7 @@ class Stamped(Noted, Node):
 
     clocked = True
 
-    def tick(self, a: On[Number], s: Sample[Number] | None = None) -> Flag:
+    def tick(self, a: On[Number] = None, s: Sample[Number] | None = None) -> Flag:
         self.note("tick", a, s)
         return a is not None and a % 2 == 0
 
@@ -191,7 +191,7 @@ class Accumulate(Noted, Node):
     def reset(self, episode: Episode) -> None:
         self.sum = episode.index
 
-    def tick(self, a: Number, event: On[Number]) -> Number | Absent:
+    def tick(self, a: Number, event: On[Number] = None) -> Number | Absent:
         self.note("tick", a, event)
         self.sum = (self.sum + a + (event or 0)) % 1000
         if self.breaks and self.sum % self.breaks == 0:
@@ -252,7 +252,7 @@ def workflows(draw: st.DrawFn) -> Entries:
             wanted = links(place, declared.kind.label)
             if declared.many:
                 entry["in"][name] = draw(st.lists(wanted, max_size=3))
-            elif declared.required or draw(st.booleans()):
+            elif declared.needed or draw(st.booleans()):
                 entry["in"][name] = draw(wanted)
         if "length" in cls.schema.widgets:
             entry["set"]["length"] = draw(st.sampled_from([0, 0, 1, 5, 30]))

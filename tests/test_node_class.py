@@ -29,6 +29,9 @@ T = TypeVar("T")
 class Table(Brain):
     kind = "table"
     rows: int = setting(1)
+
+class Mixin:
+    size: int = widget(3)
 """
 Build = Callable[..., ModuleType]
 
@@ -69,6 +72,7 @@ WRONG_NODES = {
     "output that is no socket": ("def tick(self) -> int: ...", "Wrong", "int"),
     "output of a plain tuple": ("def tick(self) -> tuple[Flag, Flag]: ...", "Wrong", "tuple"),
     "output Any": ("def tick(self) -> Any: ...", "Wrong", "Any"),
+    "output no link can name": ("def tick(self) -> Annotated[int, Socket('my label')]: ...", "Wrong's output", "'my label'"),
     "optional output": ("def tick(self) -> Flag | None: ...", "Wrong", "None"),
     "lazy output of a plain node": ("def tick(self) -> Lazy[Frame]: ...", "Wrong", "'frame' as Lazy"),
     "no tick": ("", "Wrong", "no tick()"),
@@ -76,6 +80,7 @@ WRONG_NODES = {
     # widgets
     "field that is no widget": (f"size: int = 3\n{TICK}", "Wrong.size", "no widget"),
     "field without a value": (f"size: int\n{TICK}", "Wrong.size", "no widget"),
+    "widget without annotation": (f"size = widget(3)\n{TICK}", "Wrong.size", "annotation"),
     "widget of no JSON type": (f"size: bytes = widget(b'')\n{TICK}", "Wrong.size", "bytes"),
     "widget of a mutable type": (f"size: list[int] = widget()\n{TICK}", "Wrong.size", "list"),
     "mutable default": (f"size: tuple[int, ...] = widget([1])\n{TICK}", "Wrong.size", "mutable default [1]"),
@@ -102,11 +107,9 @@ WRONG_REGISTERS = {
     "terminal that is no flag": (f"terminal = 'text'\ndef emit(self) -> Text: ...\n{LATCH}", "Wrong.terminal", "'text'"),
 }
 WRONG_NETWORKS = {"no forward": ("brain: Table", "Wrong", "no forward()")}
-WRONG = {
-    what: (base, *details)
-    for base, table in {"Node": WRONG_NODES, "Register": WRONG_REGISTERS, "TorchNode": WRONG_NETWORKS}.items()
-    for what, details in table.items()
-}
+WRONG_MIXTURES = {"widget of a class that is no node": (TICK, "Wrong.size", "annotation in a node class")}
+BASES = {"Node": WRONG_NODES, "Register": WRONG_REGISTERS, "TorchNode": WRONG_NETWORKS, "Mixin, Node": WRONG_MIXTURES}
+WRONG = {what: (base, *details) for base, table in BASES.items() for what, details in table.items()}
 
 
 @pytest.mark.parametrize("future", [False, True], ids=["plain", "future"])
@@ -193,12 +196,12 @@ def test_readings_of_inputs() -> None:
         Input("last", kind(Frame)),
         Input("event", kind(Action), "on", required=False),
         Input("aged", kind(Frame), "sample"),
-        Input("many", kind(Number), many=True),
-        Input("events", kind(Number), "on", many=True, required=False),
+        Input("many", kind(Number), many=True, needed=False),
+        Input("events", kind(Number), "on", many=True, required=False, needed=False),
         Input("either", kind(Frame | Text)),
         Input("same", kind(T)),
-        Input("optional", kind(Frame), required=False),
-        Input("aged_optional", kind(Frame), "sample", required=False),
+        Input("optional", kind(Frame), required=False, needed=False),
+        Input("aged_optional", kind(Frame), "sample", required=False, needed=False),
     ]
     assert dict(Reader.schema.inputs) == {declared.name: declared for declared in expected}
 
@@ -262,6 +265,7 @@ def test_what_a_widget_is_set_to_is_immutable_inside_the_node() -> None:
         ("size", True, "int"),
         ("size", "3", "int"),
         ("share", -0.1, "float of at least 0"),
+        ("share", True, "float"),
         ("share", float("nan"), "float"),
         ("share", float("inf"), "float"),
         ("share", 10**400, "float"),
@@ -287,6 +291,10 @@ def test_an_unknown_or_missing_widget_or_brain_is_refused(build: Build) -> None:
     module = build("class Holder(Node):\n    brain: Table\n    def tick(self) -> Flag: ...\n")
     with pytest.raises(TypeError, match="Holder needs a brain of kind 'table'"):
         module.Holder()
+    with pytest.raises(TypeError, match="Holder needs a brain of kind 'table', found 'a text'"):
+        module.Holder(brain="a text")
+    with pytest.raises(TypeError, match="Settings has no brain"):
+        Settings(free=0, brain=module.Table())
     assert module.Holder(brain=module.Table()).brain.rows == 1
 
 

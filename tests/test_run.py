@@ -103,7 +103,9 @@ def test_people_get_a_table(minibrains: Any) -> None:
         (["airstriker", "--set", 'console.states=["Level9"]'], ["no state 'Level9'", "Level1"]),
         (["airstriker", "--set", 'console.write={"lifes": 1}'], ["no variable 'lifes'", "lives"]),
         (["airstriker", "--video", "clip.avi"], ["ending in .mp4"]),
-        (["hello", "--video", "clip.mp4"], ["no console"]),
+        (["airstriker", "--video", "nowhere/clip.mp4"], ["nowhere is not there"]),
+        (["airstriker", "--set", 'console.write={"lives": 99999999999}'], ["'lives' is >u2", "0 to 65535"]),
+        (["hello", "--video", "clip.mp4"], ["no running console"]),
         (["airstriker_random", "--set", "random.actions=7"], ["sink.action", "index[6]", "index[7]"]),
     ],
 )
@@ -152,6 +154,63 @@ def test_holding_an_error_goes_on_and_counts(summary: Summary, tmp_path: Path) -
     shutil.copytree(shipped("models"), tmp_path, dirs_exist_ok=True)
     result = summary("broken.json", "--ticks", 20, "--episodes", 1)
     assert result["nodes"]["hp"]["errors"] == result["nodes"]["hp"]["runs"] == 20
+
+
+def test_an_episode_that_failed_is_in_the_results(minibrains: Any, tmp_path: Path) -> None:
+    (tmp_path / "brittle.py").write_text(
+        "from minibrains import Node, Number\n\n\nclass Brittle(Node):\n"
+        '    """Breaks on the third tick, and again when it is closed."""\n\n    def tick(self, number: Number) -> None:\n'
+        '        if number > 0:\n            raise ValueError("REAL REASON")\n\n    def close(self) -> None:\n'
+        '        raise OSError("close trouble")\n'
+    )
+    breaking = {"type": "brittle.Brittle@1", "in": {"number": "lives.number"}}
+    lives = {"type": "Variable@1", "set": {"name": "lives"}, "in": {"variables": "console.variables"}}
+    nodes = {"console": {"type": "RetroEmulator@1"}, "lives": lives, "break": breaking}
+    (tmp_path / "brittle.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
+    done = minibrains("run", "brittle.json", "--pack", "brittle.py", "--json")
+    assert done.returncode == 1
+    result = json.loads(done.stdout)
+    assert result["error"]["message"] == "break (brittle.Brittle) failed on tick 0: ValueError: REAL REASON"
+    assert [episode["ended"] for episode in result["episodes"]] == ["failed"]
+    assert result["ticks_per_s"] is not None or result["ticks"] == 0
+    assert "break could not be closed: OSError: close trouble" in done.stderr
+
+
+def test_a_pack_file_that_cannot_be_imported_is_a_sentence(minibrains: Any, tmp_path: Path) -> None:
+    for name, text in (("boom.py", "1/0"), ("syntax.py", "class X(")):
+        (tmp_path / name).write_text(text)
+        done = minibrains("run", "hello", "--pack", name)
+        assert done.returncode == 2
+        assert f"{name}: the file cannot be imported" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_clip_of_a_workflow_with_a_writer_of_its_own(summary: Summary, tmp_path: Path) -> None:
+    workflow = json.loads((shipped("workflows") / "airstriker.json").read_text())
+    small = {"type": "Resize@1", "set": {"width": 32, "height": 32}, "in": {"frame": "console.frame"}}
+    writer = {"type": "VideoWriter@1", "set": {"file": "thumb.mp4", "scale": 1}, "in": {"frame": "small.frame"}}
+    workflow["nodes"].update(small=small, thumb=writer)
+    (tmp_path / "two.json").write_text(json.dumps(workflow))
+    result = summary("two.json", "--ticks", 60, "--episodes", 1, "--video", "full.mp4")
+    full, thumb = tmp_path / "full.mp4", Path(result["run_dir"]) / "thumb.mp4"
+    assert full.stat().st_size > thumb.stat().st_size > 500
+    assert result["clip"] == str(full)
+    assert set(result["brains"]) == {"reflex", "sink"}
+
+
+def test_a_run_folder_says_what_was_played(summary: Summary) -> None:
+    result = summary("airstriker", "--ticks", 30, "--episodes", 2, "--seed", 9)
+    saved = json.loads((Path(result["run_dir"]) / "workflow.json").read_text())
+    assert saved["run"] == {"episodes": 2, "ticks": 30, "seed": 9}
+    again = summary(Path(result["run_dir"]) / "workflow.json")
+    assert again["actions_sha256"] == result["actions_sha256"]
+    assert again["brains"] == result["brains"]
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(minibrains: Any) -> None:
+    done = minibrains("run", "hello", "--json", "--ticks", 50, "--runs", "/proc")
+    assert done.returncode == 2
+    assert "the run folder" in json.loads(done.stdout)["error"]["message"]
 
 
 def test_ctrl_c_ends_the_run_after_the_tick_with_its_summary(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class Gauge(Node):
     table: Mapping[str, tuple[int | str, ...]] = widget()
     either: int | tuple[float, ...] = widget(1, max=9)
 
-    def tick(self, now: On[Flag], values: list[Number]) -> Number:
+    def tick(self, values: list[Number], now: On[Flag] = None) -> Number:
         return 0.0
 
 
@@ -49,7 +49,8 @@ SOUND = {
         "clock": {"type": "Every@1", "set": {"ticks": 4}},
         "sum": {"type": "Score@1"},
         "gauge": GAUGE,
-        "sink": {"type": "EmulatorSink@1", "brain": "action_table/airstriker.safetensors"},
+        "random": {"type": "RandomPolicy@1", "set": {"actions": 6}},
+        "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "action_table/airstriker.safetensors"},
     },
 }
 

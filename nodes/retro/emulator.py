@@ -31,7 +31,7 @@ class Console(NamedTuple):
 
 
 _FLUSH: Final = 1024
-"""Ticks after which latched pads and rewards go into the hashes, so that memory stays flat."""
+"""Ticks after which the log goes into the hashes, so that memory stays flat."""
 _KEPT: Final = ("_start", "_waited", "_written", "_held", "_score", "_episode", "_frames", "_log", "_actions", "_trajectory")
 _PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
 
@@ -59,7 +59,7 @@ class RetroEmulator(Register):
 
     def check(self) -> None:
         game = self._find()
-        for state in self.states:
+        for state in self.states or filter(None, [game.default_state(self.players)]):
             game.state_file(state)
         for name, value in self.write.items():
             if isinstance(value, str) and value != "$seed":
@@ -138,13 +138,15 @@ class RetroEmulator(Register):
         reward, done = self.scenario.frame(variables)
         self._shown = Console(self._screen, variables, reward, done)
         self._score += reward
-        self._log.append((*self._latched, reward))
+        self._log.append((*self._latched, reward, *variables.values()))
         if len(self._log) == _FLUSH:
-            self._flush()
+            self._actions, self._trajectory = self._chain()
+            self._frames += _FLUSH
+            self._log.clear()
 
     def report(self) -> Mapping[str, Any]:
-        """Start, score and victory of the episode, and the hashes of what was pressed and what came of it."""
-        self._flush()
+        """Start, score and victory of the episode; hashes of what was pressed, and of what came of it (all variables)."""
+        actions, trajectory = self._chain()
         variables = self._shown.variables
         start = {"state": self._start, "noops": self._waited, **({"write": self._written} if self._written else {})}
         won = variables[self._victory[0]] > variables[self._victory[1]] if self._victory else None
@@ -152,8 +154,8 @@ class RetroEmulator(Register):
             "score": self._score,
             "won": won if won is None or self._shown.done else False,
             "start": start,
-            "actions_sha256": self._actions.hex(),
-            "trajectory_sha256": self._trajectory.hex(),
+            "actions_sha256": actions.hex(),
+            "trajectory_sha256": trajectory.hex(),
         }
 
     def close(self) -> None:
@@ -227,29 +229,31 @@ class RetroEmulator(Register):
         raise GameError(f'{game.data / "metadata.json"}: "won" is {names!r}; expected two of the game\'s variables')
 
     def _writable(self) -> dict[str, int]:
-        """The width in bits of every variable that `write` names."""
+        """The width in bits of every variable that `write` names. Raises GameError on a value that does not fit."""
         known = self.data.list_variables()
-        for name in self.write:
+        widths = {}
+        for name, value in self.write.items():
             if name not in known:
                 raise GameError(f"write: the game has no variable {name!r}. {near(name, known) or ''}".rstrip(" "))
-        return {name: 8 * int(known[name]["type"][-1]) for name in self.write}
+            kind = known[name]["type"]
+            widths[name] = bits = 8 * int(kind[-1])
+            least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[1] == "i" else (0, (1 << bits) - 1)
+            if not isinstance(value, str) and not least <= value <= most:
+                raise GameError(f"write: {name!r} is {kind}, a number from {least} to {most}; found {value}")
+        return widths
 
-    def _flush(self) -> None:
-        """Chain what was latched since the last time onto the hashes; a chain can be saved in mid-game."""
+    def _chain(self) -> tuple[bytes, bytes]:
+        """The hashes with what was latched since they were last moved on. A chain can be saved in mid-game."""
         if not self._log:
-            return
+            return self._actions, self._trajectory
         log = np.array(self._log)
-        first, self._frames = self._frames, self._frames + len(log)
         records = np.empty((len(log), self.players), _PADS)
         records["episode"] = self._episode
-        records["tick"] = np.arange(first, self._frames)[:, None]
+        records["tick"] = np.arange(self._frames, self._frames + len(log))[:, None]
         records["player"] = np.arange(self.players)
-        records["mask"] = log[:, :-1]
-        self._actions = hashlib.sha256(self._actions + records.tobytes()).digest()
-        records["episode"] = 0
-        rewards = log[:, -1].astype("<f8").tobytes()
-        self._trajectory = hashlib.sha256(self._trajectory + records.tobytes() + rewards).digest()
-        self._log.clear()
+        records["mask"] = log[:, : self.players]
+        actions = hashlib.sha256(self._actions + records.tobytes())
+        return actions.digest(), hashlib.sha256(self._trajectory + log.astype("<f8").tobytes()).digest()
 
 
 def _read_state(path: Path) -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import graphlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ def check_sizes(graph: Graph, opened: Sizes) -> None:
     """Unify the socket types once more, with what the nodes said when they were opened. Raises WorkflowError."""
     faults = list(_type_faults(graph.nodes, graph.wires, opened))
     if faults:
-        raise WorkflowError(faults, str(graph.workflow.path or "the workflow"))
+        raise WorkflowError(faults, graph.workflow.where)
 
 
 class _Checker:
@@ -92,10 +93,16 @@ class _Checker:
             wires.extend(self._wires(name))
             if entry.when is not None:
                 gates.extend(self._wire(entry.when, name, WHEN))
+        for name, entry in self.workflow.nodes.items():
+            if name not in self.entries:
+                for socket, links in entry.inputs.items():
+                    for link in links:
+                        self._given(link, name, socket)
         live = {name: node for name, node in nodes.items() if node.entry.mode == "run"}
         self.faults.extend(_type_faults(nodes, [*wires, *gates], {}))
+        self.faults.extend(_loops(nodes, [*wires, *gates]))
         if self.faults:
-            raise WorkflowError(self.faults, str(self.workflow.path or "the workflow"))
+            raise WorkflowError(self.faults, self.workflow.where)
         flags = {gate.target: Link(gate.source, gate.output.name) for gate in gates}
         return Graph(self.workflow, live, tuple(wires), flags)
 
@@ -154,30 +161,38 @@ class _Checker:
     def _wires(self, name: str) -> Iterator[Wire]:
         cls, entry = self.classes[name], self.entries[name]
         inputs = cls.schema.inputs
-        for socket in entry.inputs:
+        for socket, links in entry.inputs.items():
             if socket not in inputs:
                 self.faults.append(Fault(f"{entry.type} has no input {socket!r}", name, hint=near(socket, inputs)))
+                for link in links:
+                    self._given(link, name, socket)
         for socket, declared in inputs.items():
             links = entry.inputs.get(socket, ())
             if len(links) > 1 and not declared.many:
                 self.faults.append(Fault("the input takes one link", name, socket, found=", ".join(map(str, links))))
-            if not links and declared.required and not declared.many and socket not in entry.inputs:
+            if not links and declared.needed and socket not in entry.inputs:
                 hint = f'Link it: "in": {{"{socket}": "node.output"}}'
                 self.faults.append(Fault("nothing is linked to this input", name, socket, expected=str(declared.kind), hint=hint))
             for link in links:
                 yield from self._wire(link, name, declared)
 
     def _wire(self, link: Link, name: str, declared: Input) -> Iterator[Wire]:
+        running = self._given(link, name, declared.name) and self.entries[name].mode == "run"
+        if running and (source := self._through(link)) is not None:
+            yield Wire(source.node, self.classes[source.node].schema.outputs[source.socket], name, declared)
+
+    def _given(self, link: Link, name: str, socket: str) -> bool:
+        """Whether the output that a link begins at is known; says so if there is none."""
         if link.node in self.classes:
             outputs = self.classes[link.node].schema.outputs
-            if link.socket not in outputs:
-                hint = near(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
-                self.faults.append(Fault(f"{link.node!r} has no output {link.socket!r}", name, declared.name, hint=hint))
-            elif self.entries[name].mode == "run" and (source := self._through(link)) is not None:
-                yield Wire(source.node, self.classes[source.node].schema.outputs[source.socket], name, declared)
+            if link.socket in outputs:
+                return True
+            hint = near(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
+            self.faults.append(Fault(f"{link.node!r} has no output {link.socket!r}", name, socket, hint=hint))
         elif link.node not in self.workflow.nodes and link.node not in self.unreadable:
             meant = near(link.node, self.workflow.nodes)
-            self.faults.append(Fault(f"there is no node {link.node!r}", name, declared.name, hint=meant))
+            self.faults.append(Fault(f"there is no node {link.node!r}", name, socket, hint=meant))
+        return False
 
     def _through(self, link: Link) -> Link | None:
         """The output that really feeds a link, past bypassed nodes; None behind a muted one."""
@@ -205,6 +220,24 @@ def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
     if kind.variable or other.variable:
         return kind.variable == other.variable
     return bool({option.name for option in kind.options} & {option.name for option in other.options})
+
+
+def _loops(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Iterator[Fault]:
+    """Every loop that crosses no register, until none is left when one link of each is taken out."""
+    before: dict[str, set[str]] = {name: set() for name, node in nodes.items() if not node.register}
+    for wire in wires:
+        if wire.source in before and wire.target in before:
+            before[wire.target].add(wire.source)
+    while True:
+        try:
+            graphlib.TopologicalSorter(before).prepare()
+        except graphlib.CycleError as error:
+            loop: list[str] = error.args[1]
+            hint = "Every loop must cross a register; put a Previous into it"
+            yield Fault(f"the links form a loop: {' -> '.join(loop)}", hint=hint)
+            before[loop[1]].discard(loop[0])
+        else:
+            return
 
 
 def _type_faults(nodes: Mapping[str, CheckedNode], wires: Iterator[Wire] | Any, opened: Sizes) -> Iterator[Fault]:

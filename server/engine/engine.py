@@ -89,7 +89,7 @@ class Engine:
             try:
                 node.open(make_host(name, self))
             except MinibrainsError as error:
-                raise WorkflowError([Fault(str(error), name)], str(self.plan.graph.workflow.path or "the workflow")) from error
+                raise WorkflowError([Fault(str(error), name)], self.plan.graph.workflow.where) from error
             except Exception as error:
                 raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, None, error) from error
             node.settle()
@@ -114,17 +114,27 @@ class Engine:
             except Exception as error:
                 raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, None, error) from error
 
-    def close(self) -> None:
-        """Close every opened node, whatever happens in the others."""
-        errors: list[tuple[str, Exception]] = []
+    def report(self) -> dict[str, Any]:
+        """What the nodes say of the episode: registers first, so that a Score node has the last word."""
+        report: dict[str, Any] = {}
+        for name in sorted(self.nodes, key=lambda name: not self.plan.graph.nodes[name].register):
+            try:
+                report.update(self.nodes[name].report())
+            except Exception as error:
+                raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, self.tick, error) from error
+        return report
+
+    def close(self) -> list[str]:
+        """Close every opened node, whatever happens in the others; returns a sentence for each that failed."""
+        sentences = []
         while self._opened:
             name = self._opened.pop()
             try:
                 self.nodes[name].close()
             except Exception as error:
-                errors.append((name, error))
-        for name, first in errors:
-            raise RunError(f"{name} could not be closed: {type(first).__name__}: {first}") from first
+                what = str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
+                sentences.append(f"{name} could not be closed: {what}")
+        return sentences
 
     # -- ticking ------------------------------------------------------------------------------------
 
@@ -289,7 +299,7 @@ class Engine:
         if rate is None or hertz > rate:
             why = "needs a console, which says what a second is" if rate is None else f"is faster than the game, {rate:.2f} hz"
             fault = Fault(f'"every": "{hertz:g} hz" {why}', node)
-            raise WorkflowError([fault], str(self.plan.graph.workflow.path or "the workflow"))
+            raise WorkflowError([fault], self.plan.graph.workflow.where)
         share, whole = (Fraction(str(hertz)) / Fraction(str(rate))).as_integer_ratio()
         return lambda: values[TICK_SLOT] * share % whole < share
 
@@ -315,6 +325,8 @@ def _make_nodes(plan: Plan) -> dict[str, Node]:
             nodes[name].check()
         except MinibrainsError as error:
             faults.append(Fault(str(error), name))
+        except Exception as error:
+            raise NodeFailed(name, checked.entry.type, None, error) from error
     if faults:
-        raise WorkflowError(faults, str(plan.graph.workflow.path or "the workflow"))
+        raise WorkflowError(faults, plan.graph.workflow.where)
     return nodes

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from minibrains.errors import MinibrainsError
+from minibrains.errors import MinibrainsError, RunError
 from minibrains.files import write_whole
 from minibrains.workflow import Workflow
 
@@ -27,16 +28,24 @@ class RunFolder:
             raise MinibrainsError(f"the run folder {runs / stem} cannot be made: {error.strerror or error}") from None
 
     def append_episode(self, episode: Mapping[str, Any]) -> None:
-        """Add a finished episode to episodes.jsonl."""
-        self._episodes.write(json.dumps(episode) + "\n")
-        self._episodes.flush()
+        """Add an episode to episodes.jsonl. Raises RunError if it cannot be written."""
+        with self._writing("episodes.jsonl"):
+            self._episodes.write(json.dumps(episode) + "\n")
+            self._episodes.flush()
 
-    def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Write summary.json as a whole."""
-        write_whole(self.path / "summary.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Write summary.json as a whole, and close the folder. Raises RunError."""
+        with self._writing("summary.json"):
+            write_whole(self.path / "summary.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+            self._episodes.close()
 
-    def close(self) -> None:
-        self._episodes.close()
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, TypeError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise RunError(f"{self.path / name} cannot be written: {reason}") from error
 
 
 def _new_folder(runs: Path, stem: str) -> Path:

@@ -10,14 +10,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from minibrains.errors import MinibrainsError
+from minibrains.brain import hash_file
+from minibrains.errors import MinibrainsError, RunError
 from minibrains.workflow import RunSettings
 from server.engine.engine import Engine
 from server.run.folder import RunFolder
 
 Say = Callable[[str], None]
-Progress = Callable[[int, int, int, float | None], None]
-"""Called now and then: the episode's number, its ticks, all ticks so far, the score of the last episode."""
+Progress = Callable[[int, int, float, float | None], None]
+"""Called now and then: the episode's number, its ticks, ticks a second, its score so far."""
 
 _LOOK_UP_EVERY = 0.1
 """Seconds from one look at the progress to the next."""
@@ -60,15 +61,21 @@ class Results:
 
     episodes: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
+    brains: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Node -> the file and SHA-256 of the brain it played with."""
     seconds: float = 0.0
+    """Spent in ticks."""
 
 
 def play(engine: Engine, settings: RunSettings, folder: RunFolder, results: Results, say: Say, progress: Progress) -> None:
     """Open the engine, play the episodes into `results` and `folder`, close it.
 
     Ends early, in good order, once `engine.stopping` is set. Raises what the engine raises; what was
-    played before stays in `results`.
+    played before stays in `results`, an episode that failed included.
     """
+    for name, node in engine.plan.graph.nodes.items():
+        if node.brain is not None:
+            results.brains[name] = {"file": str(node.brain), "sha256": hash_file(node.brain)}
     try:
         engine.open(lambda node, engine: RunHost(node, folder.path, engine, say, results.facts))
         gc.collect()
@@ -77,44 +84,49 @@ def play(engine: Engine, settings: RunSettings, folder: RunFolder, results: Resu
             if engine.stopping:
                 break
             engine.reset(index, settings.seed)
-            ended = _play_episode(engine, index, settings.ticks, results, progress)
-            results.episodes.append({**_report(engine), "ticks": engine.tick, "ended": ended})
-            folder.append_episode(results.episodes[-1])
+            ended = "failed"
+            try:
+                ended = _play_episode(engine, index, settings.ticks, results, progress)
+            finally:
+                results.episodes.append({**_EMPTY, **engine.report(), "ticks": engine.tick, "ended": ended})
+                folder.append_episode(results.episodes[-1])
     finally:
         gc.unfreeze()
-        engine.close()
+        troubles = engine.close()
+        for trouble in troubles:
+            say(trouble)
+    if troubles:
+        raise RunError("; ".join(troubles))
+
+
+_EMPTY = {"score": None, "won": None, "start": None}
 
 
 def _play_episode(engine: Engine, index: int, limit: int | None, results: Results, progress: Progress) -> str:
     """Play to the end of the episode: "done", "limit" or "stopped"."""
-    chunk, score = 16, results.episodes[-1]["score"] if results.episodes else None
+    chunk = 16
     while not engine.stopping:
         left = chunk if limit is None else min(chunk, limit - engine.tick)
         if not left:
             return "limit"
         started = perf_counter()
-        ended = engine.advance(left)
-        seconds = perf_counter() - started
-        results.seconds += seconds
+        try:
+            ended = engine.advance(left)
+        finally:
+            seconds = perf_counter() - started
+            results.seconds += seconds
         chunk = max(1, min(1 << 20, int(left * _LOOK_UP_EVERY / max(seconds, 1e-6))))
-        progress(index, engine.tick, engine.ticks, score)
+        progress(index, engine.tick, engine.ticks / results.seconds, engine.report().get("score"))
         if ended:
             return "done"
     return "stopped"
 
 
-def _report(engine: Engine) -> dict[str, Any]:
-    """What the nodes say of the episode: the console first, so that a Score node has the last word."""
-    report: dict[str, Any] = {"score": None, "won": None, "start": None}
-    for name in sorted(engine.nodes, key=lambda name: not engine.plan.graph.nodes[name].register):
-        report.update(engine.nodes[name].report())
-    return report
-
-
 def summarise(engine: Engine, results: Results, settings: RunSettings, folder: RunFolder) -> dict[str, Any]:
     """The object that `--json` prints and summary.json holds."""
     times, episodes = engine.times, results.episodes
-    trajectories = [episode["trajectory_sha256"] for episode in episodes if "trajectory_sha256" in episode]
+    whole = [episode for episode in episodes if episode["ended"] in ("done", "limit")]
+    trajectories = [episode["trajectory_sha256"] for episode in whole if "trajectory_sha256" in episode]
 
     def milliseconds(seconds: float | None) -> float | None:
         return None if seconds is None else round(seconds * 1e3, 4)
@@ -145,7 +157,8 @@ def summarise(engine: Engine, results: Results, settings: RunSettings, folder: R
         "distinct_episodes": len(set(trajectories)) if trajectories else None,
         "seed": settings.seed,
         "run_dir": str(folder.path),
-        **({"clip": results.facts["clip"]} if "clip" in results.facts else {}),
+        "brains": results.brains,
+        **{name: fact for name, fact in results.facts.items() if name not in ("game", "rom_sha1")},
     }
 
 
@@ -157,5 +170,15 @@ def _fold(digests: list[str]) -> str | None:
 def as_error(error: BaseException) -> dict[str, Any]:
     """A failure as `--json` prints it."""
     faults = [fault.as_json() for fault in getattr(error, "faults", ())]
-    message = str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
-    return {"error": {"message": message, **({"faults": faults} if faults else {})}}
+    return {"error": {"message": sentence(error), **({"faults": faults} if faults else {})}}
+
+
+def sentence(error: BaseException) -> str:
+    """What went wrong, in words for people."""
+    if isinstance(error, MinibrainsError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped by Ctrl-C"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+    return f"a fault in Minibrains itself: {type(error).__name__}: {error}"

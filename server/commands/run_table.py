@@ -1,0 +1,36 @@
+"""A run's summary as a table for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def describe(summary: dict[str, Any]) -> str:
+    """The summary as a table for people."""
+    episodes = summary["episodes"]
+    lines = [f"{'episode':>7}  {'score':>9}  {'won':>4}  {'ticks':>7}  ended"]
+    for number, episode in enumerate(episodes[:40], 1):
+        won = {True: "yes", False: "no", None: "-"}[episode["won"]]
+        score = "-" if episode["score"] is None else f"{episode['score']:g}"
+        lines.append(f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}")
+    if len(episodes) > 40:
+        lines.append(f"    ... {len(episodes) - 40} more in episodes.jsonl")
+    scores = [episode["score"] for episode in episodes if episode["score"] is not None]
+    if scores:
+        lines.append(f"mean score {sum(scores) / len(scores):.1f} over {len(scores)} episodes, "
+                     f"{summary['distinct_episodes'] or '?'} distinct")  # fmt: skip
+    times = summary["tick_ms"]
+    if summary["ticks"]:
+        lines.append(f"{summary['ticks']} ticks, {summary['ticks_per_s']:.0f} a second; a tick took "
+                     f"p50 {times['p50']:.3f}, p99 {times['p99']:.3f}, at most {times['max']:.3f} ms")  # fmt: skip
+    slow = sorted(summary["nodes"].items(), key=lambda item: -(item[1]["mean_us"] or 0) * item[1]["runs"])
+    lines.append(f"{'slowest nodes':<20}  {'runs':>9}  {'skips':>9}  {'µs a run':>9}")
+    for name, node in slow[:5]:
+        mean = "-" if node["mean_us"] is None else f"{node['mean_us']:.2f}"
+        lines.append(f"{name:<20}  {node['runs']:>9}  {node['skips']:>9}  {mean:>9}")
+    if summary["game"]:
+        lines.append(f"game {summary['game']}, actions {(summary['actions_sha256'] or '-')[:16]}, seed {summary['seed']}")
+    lines.append(f"run folder {summary['run_dir']}")
+    if "clip" in summary:
+        lines.append(f"clip {summary['clip']}")
+    return "\n".join(lines)

@@ -1,0 +1,45 @@
+"""`--video FILE`: a VideoWriter put into the workflow for one run, and its clip put where it was asked for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
+from minibrains.workflow import Workflow
+
+
+class Clip:
+    """The clip of a run's first episode. `workflow` is the run's, with a VideoWriter on its console's screen."""
+
+    def __init__(self, file: Path, workflow: Workflow) -> None:
+        """Raises MinibrainsError if there is nothing to film or `file` cannot be written."""
+        self.file = file.absolute()
+        if file.suffix != ".mp4" or file.is_dir():
+            raise MinibrainsError(f"--video: expected a file ending in .mp4, found {file}")
+        if not os.access(self.file.parent, os.W_OK):
+            raise MinibrainsError(f"--video: the folder {self.file.parent} is not there or cannot be written to")
+        consoles = [node.id for node in workflow.nodes.values() if node.type == "RetroEmulator" and node.mode == "run"]
+        if not consoles:
+            raise WorkflowError([Fault("there is no running console (RetroEmulator) in this workflow to film")], "--video")
+        name = "video"
+        while name in workflow.nodes:
+            name += "_"
+        self._made = f"{name}-{os.getpid()}.mp4"
+        entry = {"type": "VideoWriter@1", "set": {"file": self._made}, "in": {"frame": f"{consoles[0]}.frame"}}
+        self.workflow = workflow.with_node(name, entry)
+
+    def deliver(self, folder: Path) -> bool:
+        """Put the clip, as a whole, from the run folder into its place; False if none was made. Raises RunError."""
+        made, partial = folder / self._made, self.file.with_suffix(".partial.mp4")
+        if not made.exists():
+            return False
+        try:
+            shutil.copyfile(made, partial)
+            os.replace(partial, self.file)
+            made.unlink()
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise RunError(f"--video: {self.file} cannot be written: {error.strerror}; the clip is {made}") from error
+        return True

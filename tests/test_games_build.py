@@ -1,0 +1,60 @@
+"""The games' ROMs are what their sources say: built again, they are the committed bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minibrains.files import shipped
+
+COMPILERS = {"m68k-linux-gnu-gcc": "gcc-m68k-linux-gnu", "arm-none-eabi-gcc": "gcc-arm-none-eabi"}
+"""Cross compilers and the Debian packages that have them."""
+ROMS = sorted(path for path in shipped("games").glob("*/rom.*") if path.suffix != ".sha")
+
+
+@pytest.fixture(scope="module")
+def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of games/ without its ROMs, after `make` there."""
+    missing = sorted(package for compiler, package in COMPILERS.items() if shutil.which(compiler) is None)
+    if missing:
+        pytest.fail(f"the games cannot be built here; on Debian: apt-get install {' '.join(missing)}", pytrace=False)
+    folder = tmp_path_factory.mktemp("built") / "games"
+    built = ["build", *(path.name for path in ROMS), "__pycache__"]
+    shutil.copytree(shipped("games"), folder, ignore=shutil.ignore_patterns(*built))
+    # make's own variables of a make that runs this test are none of this one's
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    command = ["make", "-C", str(folder), f"PYTHON={sys.executable}"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_there_are_games() -> None:
+    assert {rom.parent.name for rom in ROMS} >= {"Pad-Genesis", "Pad-GbAdvance"}
+
+
+@pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
+def test_a_rebuilt_rom_has_the_committed_bytes(rom: Path, rebuilt: Path) -> None:
+    again = rebuilt / rom.parent.name / rom.name
+    assert again.read_bytes() == rom.read_bytes(), f"{rom} is not what its sources say: make -C {rom.parent}, then its states"
+
+
+@pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
+def test_rom_sha_is_of_this_rom(rom: Path) -> None:
+    assert (rom.parent / "rom.sha").read_text().split() == [hashlib.sha1(rom.read_bytes()).hexdigest()]
+
+
+@pytest.mark.parametrize("rom", [rom for rom in ROMS if rom.suffix == ".gba"], ids=lambda rom: rom.parent.name)
+def test_a_gba_header_has_zeros_where_the_logo_was(rom: Path) -> None:
+    assert not any(rom.read_bytes()[0x04:0xA0])
+
+
+@pytest.mark.parametrize("rom", [rom for rom in ROMS if rom.suffix == ".md"], ids=lambda rom: rom.parent.name)
+def test_a_genesis_header_has_our_own_words(rom: Path) -> None:
+    assert rom.read_bytes()[0x100:0x110].strip() == b"MINIBRAINS"

@@ -1,0 +1,363 @@
+"""The Pad ROMs, and through them the console: button order, latency, stacking, dropped or doubled frames.
+
+Pad echoes its pads and a frame counter to RAM and, as a barcode, to the screen (games/Pad-*/README.md).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pad_barcode import BITS, Barcode, read_barcode
+
+from minibrains import Episode, Node, On, Socket, Variables
+from minibrains.files import shipped
+from minibrains.registry import Registry
+from minibrains.testing import ScratchHost, opened, play
+from minibrains.workflow import parse_workflow
+from nodes.action import ActionTable, EmulatorSink
+from nodes.image import FrameStack, FrameStackTaps, Grayscale, Resize
+from nodes.policy import RandomPolicy
+from nodes.retro.emulator import Console, RetroEmulator
+from server.engine.check import check
+from server.engine.engine import Engine
+from server.engine.plan import compile_graph
+
+GAMES = ("Pad-Genesis", "Pad-GbAdvance")
+GENESIS, GBA = GAMES
+BARCODE_LINE = 24
+FIRST_BLANK_LINE = {GENESIS: 224, GBA: 160}
+Pads = tuple[tuple[str, ...], tuple[str, ...]]
+
+every_game = pytest.mark.parametrize("game", GAMES)
+
+
+@pytest.fixture
+def console(game: str, tmp_path: Path) -> Iterator[RetroEmulator]:
+    console = RetroEmulator(game=game, players=2)
+    with opened(console, ScratchHost(tmp_path)):
+        yield console
+
+
+def _mask(game: str, pad: tuple[str, ...]) -> int:
+    return sum(1 << BITS[game].index(button) for button in pad)
+
+
+def _random_pads(game: str, count: int, seed: int = 0) -> list[Pads]:
+    random = np.random.default_rng(seed)
+    pads = [tuple(button for button in BITS[game] if random.random() < 0.4) for _ in range(2 * count)]
+    return list(zip(pads[::2], pads[1::2], strict=True))
+
+
+def _barcode_of(variables: Variables) -> Barcode:
+    return Barcode(variables["frame"], variables["pad1"], variables["pad2"], variables["presses"] & 0xFFFF)
+
+
+def _shown(console: RetroEmulator) -> tuple[np.ndarray, Variables, float, bool]:
+    shown: Console = console.emit()
+    return shown.frame(), shown.variables, shown.reward, shown.done
+
+
+# -- one console ------------------------------------------------------------------------------------
+
+
+@every_game
+def test_every_button_sets_its_own_bit_and_no_other(game: str, console: RetroEmulator) -> None:
+    import stable_retro
+
+    system = game.removeprefix("Pad-")
+    assert set(BITS[game]) == {button for button in stable_retro.get_system_info(system)["buttons"] if button}
+    pads = [{f"pad{player}": (button,)} for player in (1, 2) for button in BITS[game]]
+    first, *after = play(console, *pads, {})
+    assert (first[1]["pad1"], first[1]["pad2"]) == (0, 0)
+    bits = [1 << bit for bit in range(len(BITS[game]))]
+    second = bits if game == GENESIS else [0] * len(bits)
+    expected = [(bit, 0) for bit in bits] + [(0, bit) for bit in second]
+    assert [(variables["pad1"], variables["pad2"]) for _, variables, _, _ in after] == expected
+
+
+@every_game
+def test_all_buttons_at_once_and_opposite_ones(game: str, console: RetroEmulator) -> None:
+    pads = [BITS[game], ("LEFT", "RIGHT"), ("UP", "DOWN"), ("UP", "DOWN", "LEFT", "RIGHT")]
+    _, *after = play(console, *({"pad1": pad} for pad in pads), {})
+    assert [variables["pad1"] for _, variables, _, _ in after] == [_mask(game, pad) for pad in pads]
+
+
+@every_game
+def test_what_is_latched_on_a_tick_is_in_ram_and_on_screen_on_the_next(game: str, console: RetroEmulator) -> None:
+    pads = _random_pads(game, 600)
+    shown = play(console, *({"pad1": one, "pad2": two} for one, two in pads), {})
+    start, held = shown[0][1], [((), ()), *pads]
+    presses = start["presses"]
+    for tick, ((frame, variables, reward, done), (before, now)) in enumerate(
+        zip(shown, itertools.pairwise([((), ()), *held]), strict=True)
+    ):
+        masks = [_mask(game, pad) for pad in now]
+        old = [_mask(game, pad) for pad in before]
+        if game == GBA:
+            masks[1] = old[1] = 0
+        new = sum((mask & ~was).bit_count() for mask, was in zip(masks, old, strict=True))
+        presses += new
+        assert variables["frame"] == start["frame"] + tick, "one frame a latch"
+        assert [variables["pad1"], variables["pad2"]] == masks
+        assert (variables["presses"], reward, done) == (presses, new, False)
+        assert variables["magic"] == 0x50414431
+        assert read_barcode(frame) == _barcode_of(variables), "the screen shows this tick, not another"
+        assert not BARCODE_LINE <= variables["idle_line"] < FIRST_BLANK_LINE[game], "drawn before the picture got there"
+
+
+@every_game
+def test_a_screen_looked_at_now_and_then_shows_the_tick_it_is_looked_at(game: str, console: RetroEmulator) -> None:
+    random = np.random.default_rng(1)
+    play(console)
+    for one, two in _random_pads(game, 200, seed=1):
+        shown: Console = console.emit()
+        if random.random() < 0.3:
+            assert read_barcode(shown.frame()) == _barcode_of(shown.variables)
+        console.latch(one, two)
+
+
+@pytest.mark.parametrize("game", [GBA])
+def test_the_mailbox_is_a_second_pad(game: str, console: RetroEmulator) -> None:
+    play(console)
+    for mailbox in (1, 512, 1023, 0xFFFF, 0):
+        console.data.set_value("mailbox", mailbox)
+        console.latch((), ())
+        frame, variables, _, _ = _shown(console)
+        assert variables["pad2"] == read_barcode(frame).pad2 == mailbox & 1023
+
+
+@pytest.mark.parametrize("game", [GENESIS])
+def test_one_player_is_one_pad(game: str, tmp_path: Path) -> None:
+    console = RetroEmulator(game=game)
+    with opened(console, ScratchHost(tmp_path)):
+        shown = play(console, {"pad1": ("A",), "pad2": ("B",)}, {})
+    assert (shown[1][1]["pad1"], shown[1][1]["pad2"]) == (_mask(game, ("A",)), 0)
+
+
+@every_game
+def test_a_barcode_is_read_from_any_size(game: str, console: RetroEmulator) -> None:
+    play(console)
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        pad=st.sets(st.sampled_from(BITS[game])),
+        scale=st.sampled_from([0.5, 1.0, 1.5, 2.0]),
+        grey=st.booleans(),
+        frames=st.integers(1, 5),
+    )
+    def read(pad: set[str], scale: float, grey: bool, frames: int) -> None:
+        for _ in range(frames):
+            console.latch(tuple(sorted(pad)))
+        frame, variables, _, _ = _shown(console)
+        height, width, _ = frame.shape
+        picture = Grayscale().tick(frame) if grey else frame
+        picture = Resize(width=int(width * scale), height=int(height * scale)).tick(picture)
+        assert read_barcode(picture) == _barcode_of(variables)
+
+    read()
+
+
+@every_game
+def test_pictures_without_a_barcode_have_none(game: str, console: RetroEmulator) -> None:
+    ((frame, *_),) = play(console, {})
+    spoilt = frame.copy()
+    spoilt[BARCODE_LINE + 8 : BARCODE_LINE + 16, 16:24] = 255  # the highest bit of the frame counter
+    for picture in (np.zeros_like(frame), np.full_like(frame, 255), 255 - frame, np.roll(frame, 8, axis=0), spoilt):
+        with pytest.raises(ValueError, match="no barcode"):
+            read_barcode(picture)
+
+
+# -- saved and repeated -----------------------------------------------------------------------------
+
+
+@every_game
+def test_200_saves_and_loads_are_exact(game: str, console: RetroEmulator) -> None:
+    pads = _random_pads(game, 5, seed=3)
+    play(console)
+
+    def go_on() -> list[Any]:
+        after = []
+        for one, two in pads:
+            frame, variables, reward, done = _shown(console)
+            after.append((frame.tobytes(), dict(variables), reward, done))
+            console.latch(one, two)
+        return after
+
+    for place in range(200):
+        console.latch(*pads[0])  # what is held at the save and goes on being held
+        saved = console.state()
+        stored = pickle.dumps(saved)
+        first = go_on()
+        console.load_state(pickle.loads(stored) if place % 2 else saved)
+        assert go_on() == first
+
+
+@every_game
+def test_two_episodes_from_one_state_are_identical(game: str, console: RetroEmulator) -> None:
+    ticks = [{"pad1": one, "pad2": two} for one, two in _random_pads(game, 120, seed=4)]
+    runs = []
+    for _ in range(2):
+        shown = play(console, *ticks, episode=Episode(0, 7, "console"))
+        runs.append(([(frame.tobytes(), variables, reward, done) for frame, variables, reward, done in shown], console.report()))
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.soak
+@every_game
+def test_a_million_frames_of_random_pads(game: str, console: RetroEmulator) -> None:
+    play(console)
+    first = console.emit().variables["frame"]
+    pads = _random_pads(game, 4096, seed=6)
+    for frame in range(1_000_000):
+        one, two = pads[frame % 4096 - frame // 4096 % 4096]
+        console.latch(one, two)
+        if frame % 997 == 0:
+            screen, variables, _, done = _shown(console)
+            assert variables["frame"] == first + frame + 1
+            assert variables["pad1"] == _mask(game, one)
+            assert read_barcode(screen) == _barcode_of(variables)
+            assert not done
+
+
+# -- through workflows ------------------------------------------------------------------------------
+
+Stack = Annotated[np.ndarray, Socket("frames", "f32[c h w]")]
+
+
+class Seen(Node):
+    """Note every stack of pictures, by its barcodes, and what the console says on that tick."""
+
+    def open(self, host: Any) -> None:
+        self.host = host
+
+    def reset(self, episode: Episode) -> None:
+        self.stacks: list[tuple[int, list[Barcode], Barcode]] = []
+
+    def tick(self, frames: On[Stack], variables: Variables) -> None:
+        if frames is not None:
+            barcodes = [read_barcode(picture * 255) for picture in frames]
+            self.stacks.append((self.host.tick, barcodes, _barcode_of(variables)))
+
+
+def _table(game: str, path: Path) -> Path:
+    """A brain with one action a button, and one that releases them all."""
+    rows = np.eye(len(BITS[game]) + 1, len(BITS[game]), dtype=np.uint8)
+    starts = np.arange(len(rows) + 1, dtype=np.int32)
+    ActionTable(names=(*BITS[game], "nothing"), buttons=BITS[game], starts=starts, rows=rows).save(
+        path, title="a button each", made_by="a test"
+    )
+    return path
+
+
+def _agent(game: str, **console: Any) -> dict[str, Any]:
+    """A console whose first pad a random policy presses, another button on every tick."""
+    return {
+        "console": {"type": "RetroEmulator@1", "set": {"game": game, **console}, "in": {"pad1": "sink.pad"}},
+        "random": {"type": "RandomPolicy@1", "set": {"actions": len(BITS[game]) + 1, "hold": 1}},
+        "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "table.safetensors"},
+    }
+
+
+@every_game
+@pytest.mark.parametrize(("taps", "every"), [((3, 2, 1, 0), 4), ((12, 8, 4, 0), 1), ((3, 2, 1, 0), 1), ((9, 1), 3)])
+def test_a_stack_has_the_frames_it_says_oldest_first(game: str, tmp_path: Path, taps: tuple[int, ...], every: int) -> None:
+    _table(game, tmp_path / "table.safetensors")
+    FrameStackTaps(taps=np.int32(taps), mean=np.float32([0]), std=np.float32([1])).save(
+        tmp_path / "stack.safetensors", title="taps", made_by="a test"
+    )
+    nodes = {
+        **_agent(game),
+        "grey": {"type": "Grayscale@1", "in": {"frame": "console.frame"}},
+        "half": {"type": "Resize@1", "set": {"width": 120, "height": 80}, "in": {"frame": "grey.frame"}},
+        "stack": {"type": "FrameStack@1", "in": {"frame": "half.frame"}, "brain": "stack.safetensors", "every": every},
+        "seen": {"type": "Seen@1", "in": {"frames": "stack.frames", "variables": "console.variables"}},
+    }
+    if game == GENESIS:
+        nodes["half"]["set"] = {"width": 160, "height": 112}
+    registry = Registry()
+    for cls in (RetroEmulator, Grayscale, Resize, FrameStack, RandomPolicy, EmulatorSink, Seen):
+        registry.add(cls)
+    graph = check(parse_workflow({"minibrains": 1, "nodes": nodes}), registry, lambda pin: tmp_path / pin.file)
+    engine = Engine(compile_graph(graph))
+    try:
+        engine.open(lambda node, engine: _EngineHost(tmp_path, engine, node))
+        engine.reset(0, 5)
+        engine.advance(60)
+        stacks = engine.nodes["seen"].stacks
+    finally:
+        engine.close()
+    assert [tick for tick, _, _ in stacks] == list(range(0, 60, every)), "none dropped, none doubled"
+    first = stacks[0][2].frame
+    shown = {now.frame: now for _, _, now in stacks}
+    for tick, barcodes, now in stacks:
+        assert now.frame == first + tick
+        # before the episode is old enough: its first picture
+        assert [barcode.frame for barcode in barcodes] == [first + max(0, tick - tap * every) for tap in taps]
+        assert all(shown[barcode.frame] == barcode for barcode in barcodes)
+
+
+class _EngineHost(ScratchHost):
+    """A ScratchHost that hands sizes and the tick through to and from an engine."""
+
+    def __init__(self, folder: Path, engine: Any, node: str) -> None:
+        self.engine = engine
+        super().__init__(folder, node)
+
+    @property
+    def tick(self) -> int:  # type: ignore[override]
+        return int(self.engine.tick)
+
+    @tick.setter
+    def tick(self, value: int) -> None:
+        pass
+
+    def size(self, **sizes: int) -> None:
+        self.engine.sizes.setdefault(self.node, {}).update(sizes)
+
+
+@every_game
+def test_the_command_line_plays_to_the_tick_that_was_asked_for(
+    game: str, summary: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    _table(game, tmp_path / "table.safetensors")
+    written = {"countdown": 100, **({"mailbox": "$seed"} if game == GBA else {})}
+    nodes = {
+        **_agent(game, noops=20, write=written),
+        "log": {"type": "Log@1", "in": {"value": "console.variables"}},
+        "score": {"type": "Score@1", "in": {"rewards": ["console.reward"]}},
+    }
+    (tmp_path / "pad.json").write_text(json.dumps({"minibrains": 1, "title": "Pad", "nodes": nodes}))
+    result = summary("pad.json", "--episodes", 5, "--seed", 3)
+    assert result["game"] == game
+    assert result["rom_sha1"] == (shipped("games") / game / "rom.sha").read_text().strip()
+    assert result["distinct_episodes"] == 5
+    lines = [json.loads(line) for line in (Path(result["run_dir"]) / "log.jsonl").read_text().splitlines()]
+    for index, episode in enumerate(result["episodes"]):
+        log = [line["value"] for line in lines if line["episode"] == index]
+        waited = episode["start"]["noops"]
+        # the frames without a button count down as well, and the tick that sees the end is a tick
+        assert (episode["ended"], episode["ticks"]) == ("done", 100 - waited + 1)
+        assert [variables["finished"] for variables in log] == [0] * (100 - waited) + [1]
+        assert [variables["frame"] for variables in log] == list(range(log[0]["frame"], log[0]["frame"] + len(log)))
+        assert log[0]["countdown"] == 100 - waited
+        assert episode["score"] == log[-1]["presses"] - log[0]["presses"] > 20
+        if game == GBA:
+            assert {variables["pad2"] for variables in log[1:]} == {episode["start"]["write"]["mailbox"] & 1023}
+
+
+@every_game
+def test_the_directory_is_whole(game: str) -> None:
+    folder = shipped("games") / game
+    for name in ("README.md", "Makefile", "main.c", "data.json", "scenario.json", "metadata.json", "Start.state", "picture.png"):
+        assert (folder / name).stat().st_size
+    for word in (*BITS[game], *json.loads((folder / "data.json").read_text())["info"]):
+        assert word in (folder / "README.md").read_text(), f"the README does not speak of {word}"
