@@ -12,7 +12,7 @@ run: $(VENV)/installed
 	@echo "$(CURDIR)/airstriker.mp4"
 
 test: $(VENV)/installed-dev
-	@command -v m68k-linux-gnu-gcc arm-none-eabi-gcc >/dev/null || { echo "Debian packages are missing that rebuild our ROMs: apt-get install gcc-m68k-linux-gnu gcc-arm-none-eabi"; exit 2; }
+	@command -v m68k-linux-gnu-gcc >/dev/null && command -v arm-none-eabi-gcc >/dev/null || { echo "Debian packages are missing that rebuild our ROMs: apt-get install gcc-m68k-linux-gnu gcc-arm-none-eabi"; exit 2; }
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy

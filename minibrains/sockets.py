@@ -25,17 +25,17 @@ Dim = int | str
 _SPEC = re.compile(r"([a-z]+\d*)\[([^\]]*)\]")
 _DIM = re.compile(r"\d+|[a-z_][a-z0-9_]*|\{[a-z_][a-z0-9_]*\}")
 DTYPES = {
-    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
-    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
-    "f16": np.float16, "f32": np.float32, "f64": np.float64, "bool": np.bool_,
+    "bool": "?", "u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "f16": "<f2", "bf16": "<u2", "u32": "<u4",
+    "i32": "<i4", "f32": "<f4", "u64": "<u8", "i64": "<i8", "f64": "<f8",
 }  # fmt: skip
-"""The dtypes a spec may name. `index[n]` is besides: a whole number from 0 to n - 1."""
+"""The dtypes a spec may name, and NumPy's names for them (it has no bf16: those are read as their bits).
+`index[n]` is besides: a whole number from 0 to n - 1."""
 
 
 def parse_spec(spec: str) -> tuple[str, tuple[Dim, ...]]:
     """`"u8[h w 3]"` -> `("u8", ("h", "w", 3))`. Raises NodeClassError on anything else."""
     match = _SPEC.fullmatch(spec)
-    if not match or (match[1] not in DTYPES and match[1] not in ("index", "bf16")):
+    if not match or (match[1] not in DTYPES and match[1] != "index"):
         raise NodeClassError(f"the socket spec {spec!r} cannot be read; expected for example 'f32[n {{width}} 3]'")
     dims: list[Dim] = []
     for word in match[2].split():

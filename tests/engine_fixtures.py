@@ -11,8 +11,8 @@ from minibrains import Host, Node
 from minibrains.registry import Registry
 from minibrains.workflow import BrainPin, parse_workflow
 from server.engine.check import check
+from server.engine.compile import compile_graph
 from server.engine.engine import Engine
-from server.engine.plan import compile_graph
 
 Entries = Mapping[str, Mapping[str, Any]]
 """The "nodes" of a workflow file."""

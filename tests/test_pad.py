@@ -28,8 +28,8 @@ from nodes.image import FrameStack, FrameStackTaps, Grayscale, Resize
 from nodes.policy import RandomPolicy
 from nodes.retro.emulator import Console, RetroEmulator
 from server.engine.check import check
+from server.engine.compile import compile_graph
 from server.engine.engine import Engine
-from server.engine.plan import compile_graph
 
 GAMES = ("Pad-Genesis", "Pad-GbAdvance")
 GENESIS, GBA = GAMES

@@ -21,7 +21,7 @@ from minibrains.registry import Registry
 from minibrains.workflow import FORMAT, FORMAT_MIGRATIONS, BrainPin, Workflow, dump_json, load_workflow, parse_workflow
 from server.catalog import brain_finder, node_types
 from server.engine.check import Graph, check
-from server.engine.plan import compile_graph
+from server.engine.compile import compile_graph
 
 DATA = Path(__file__).parent / "data"
 SHIPPED = sorted(shipped("workflows").glob("*.json"))

@@ -16,8 +16,8 @@ from minibrains.workflow import parse_workflow
 from server.bench.measure import medians
 from server.catalog import brain_finder
 from server.engine.check import check
+from server.engine.compile import compile_graph
 from server.engine.engine import Engine
-from server.engine.plan import compile_graph
 
 SIZES = (12, 100, 1000, 10_000)
 REPEATS = 15

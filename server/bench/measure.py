@@ -15,8 +15,8 @@ def seconds(work: Callable[[], object]) -> float:
     return perf_counter() - started
 
 
-def medians(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median seconds of each piece of work. They take turns, so that a busy moment of the machine hits all alike."""
+def take_turns(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
+    """Seconds of each piece of work, `repeats` times. They take turns, so that a busy moment hits all alike."""
     taken: dict[str, list[float]] = {name: [] for name in works}
     gc.collect()
     gc.disable()
@@ -26,4 +26,9 @@ def medians(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str
                 taken[name].append(seconds(work))
     finally:
         gc.enable()
-    return {name: median(times) for name, times in taken.items()}
+    return taken
+
+
+def medians(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Median seconds of each piece of work."""
+    return {name: median(times) for name, times in take_turns(works, repeats).items()}

@@ -28,7 +28,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _plan(arguments: argparse.Namespace) -> Any:
     from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
-    from server.engine.plan import compile_graph
+    from server.engine.compile import compile_graph
 
     workflow, brains = read_workflow(arguments)
     return compile_graph(check_workflow(workflow, read_registry(arguments), brains))

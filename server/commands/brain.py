@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from minibrains.brain import BrainHeader, hash_file, read_header
+from minibrains.brain_file import BrainHeader, hash_file, read_header
 from minibrains.errors import BrainError
 from minibrains.registry import Registry
 from minibrains.values import parse_json

@@ -8,8 +8,9 @@ from typing import Any
 
 from server.cli import DONE
 from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
+from server.engine.compile import compile_graph
 from server.engine.engine import Engine
-from server.engine.plan import Clock, Plan, Step, compile_graph
+from server.engine.plan import Clock, Plan, Step
 
 
 def main(arguments: argparse.Namespace) -> int:

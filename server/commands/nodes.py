@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from minibrains.brain import _UNSET, Brain
+from minibrains.brain import UNSET, Brain
 from minibrains.errors import MinibrainsError, near
 from minibrains.node import Node, Register
 from minibrains.registry import Registry
@@ -70,17 +70,17 @@ def _brain_facts(kind: type[Brain], required: bool) -> dict[str, Any]:
         "kind": kind.kind,
         "version": kind.version,
         "required": required,
-        "tensors": [{"name": n, "type": t.spec, "doc": t.doc} for n, t in kind._tensor_fields.items()],
+        "tensors": [{"name": n, "type": t.spec, "doc": t.doc} for n, t in kind.schema.tensors.items()],
         "further_tensors": kind.tensor_specs.__func__ is not Brain.tensor_specs.__func__,  # type: ignore[attr-defined]
         "settings": [
             {
                 "name": name,
-                "type": name_type(annotation),
-                "required": declared.default is _UNSET,
-                "default": None if declared.default is _UNSET else plain_value(declared.default),
+                "type": name_type(declared.annotation),
+                "required": declared.default is UNSET,
+                "default": None if declared.default is UNSET else plain_value(declared.default),
                 "doc": declared.doc,
             }
-            for name, (annotation, declared) in kind._settings.items()
+            for name, declared in kind.schema.settings.items()
         ],
     }
 

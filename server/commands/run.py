@@ -12,8 +12,8 @@ from server.cli import DONE, STOPPED, explain
 from server.commands.progress import progress_bar
 from server.commands.run_table import describe
 from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
+from server.engine.compile import compile_graph
 from server.engine.engine import Engine
-from server.engine.plan import compile_graph
 from server.run.folder import RunFolder
 from server.run.interrupt import stop_on_interrupt
 from server.run.play import Results, as_error, play, summarise

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minibrains.brain import hash_file, read_header
+from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import BrainError, Fault, WorkflowError, near
 from minibrains.node import Input, Node, Output, Register
 from minibrains.registry import Registry

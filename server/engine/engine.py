@@ -210,6 +210,7 @@ class Engine:
             raise RunError(f"{names}: whether the episode ends cannot be told on tick {self.tick}: {error}") from error
         name = self._owners[index]
         if not self._holds[index]:
+            self.ticks += 1
             raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, self.tick, error) from error
         self._errors[index] += 1
         if index < self._size and self.plan.steps[index].role == "emit":

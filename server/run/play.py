@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from minibrains.brain import hash_file
+from minibrains.brain_file import hash_file
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.workflow import RunSettings
 from server.engine.engine import Engine
