@@ -174,6 +174,7 @@ def test_an_episode_that_failed_is_in_the_results(minibrains: Any, tmp_path: Pat
     assert [episode["ended"] for episode in result["episodes"]] == ["failed"]
     assert result["ticks_per_s"] is not None or result["ticks"] == 0
     assert "break could not be closed: OSError: close trouble" in done.stderr
+    assert "brittle.py" in (Path(result["run_dir"]) / "error.txt").read_text(), "who wrote the node sees file and line"
 
 
 def test_a_pack_file_that_cannot_be_imported_is_a_sentence(minibrains: Any, tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ def main(arguments: argparse.Namespace) -> int:
     engine = Engine(compile_graph(graph))
     folder = RunFolder(Path(arguments.runs), workflow)
     results = Results()
+    if settings.ticks is None and not engine.plan.terminals:
+        _say("nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it")
     errors: list[BaseException] = []
     try:
         with stop_on_interrupt(engine), progress_bar(settings) as progress:
@@ -53,6 +55,7 @@ def main(arguments: argparse.Namespace) -> int:
     elif results.episodes:
         print(describe(summary))
     if errors:
+        folder.keep_traceback(errors[0])
         return explain(errors[0])
     return STOPPED if engine.stopping else DONE
 

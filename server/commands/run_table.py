@@ -24,6 +24,8 @@ def describe(summary: dict[str, Any]) -> str:
         lines.append(f"{summary['ticks']} ticks, {summary['ticks_per_s']:.0f} a second; a tick took "
                      f"p50 {times['p50']:.3f}, p99 {times['p99']:.3f}, at most {times['max']:.3f} ms")  # fmt: skip
     slow = sorted(summary["nodes"].items(), key=lambda item: -(item[1]["mean_us"] or 0) * item[1]["runs"])
+    held = {name: node["errors"] for name, node in summary["nodes"].items() if "errors" in node}
+    lines.extend(f"{name} failed {errors} times and was held" for name, errors in held.items())
     lines.append(f"{'slowest nodes':<20}  {'runs':>9}  {'skips':>9}  {'µs a run':>9}")
     for name, node in slow[:5]:
         mean = "-" if node["mean_us"] is None else f"{node['mean_us']:.2f}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,11 @@ class RunFolder:
         with self._writing("summary.json"):
             write_whole(self.path / "summary.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
             self._episodes.close()
+
+    def keep_traceback(self, error: BaseException) -> None:
+        """Write error.txt: for people the sentence is enough, who wrote the node wants file and line."""
+        with suppress(OSError):
+            write_whole(self.path / "error.txt", "".join(traceback.format_exception(error)))
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[None]:
