@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,6 @@ class RunError(MinibrainsError):
 
 
 def near(name: str, known: Iterable[str]) -> str | None:
-    """A hint naming what was probably meant, or None."""
-    matches: Sequence[str] = get_close_matches(name, list(known), n=1)
+    """A hint naming what was probably meant, or None. Looks at the first thousand names: comparing them is slow."""
+    matches: Sequence[str] = get_close_matches(name[:100], list(islice(known, 1000)), n=1)
     return f"Did you mean {matches[0]!r}?" if matches else None

@@ -39,12 +39,11 @@ class TorchNode(Node):
         initial: Any
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        forward = cls.__dict__.get("forward")
-        if forward is None:
+        if not hasattr(cls, "forward"):
             raise NodeClassError(f"{cls.__name__} has no forward(); a TorchNode needs one over tensors [B, …]")
-        if "initial" in cls.__dict__:
+        if "forward" in cls.__dict__ and hasattr(cls, "initial"):
             cls.tick, cls.reset = _recurrent_tick(cls), _start_state  # type: ignore[attr-defined,method-assign]
-        else:
+        elif "forward" in cls.__dict__:
             cls.tick = _plain_tick(cls)  # type: ignore[attr-defined]
         super().__init_subclass__(**kwargs)
 
@@ -102,10 +101,15 @@ def _signed(tick: Any, cls: type[TorchNode], recurrent: bool) -> Any:
     import inspect
 
     function = cls.__dict__["forward"]
-    hints = typing.get_type_hints(function, include_extras=True)
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except Exception as error:
+        raise NodeClassError(f"{cls.__name__}.forward: an annotation cannot be read: {error}") from None
+    if "return" not in hints:
+        raise NodeClassError(f"{cls.__name__}.forward has no return annotation; write the socket type of what it gives out")
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
-    returns = hints.get("return")
+    returns = hints["return"]
     if recurrent:
         parameters.pop()
         returns = typing.get_args(returns)[0] if typing.get_args(returns) else returns

@@ -50,12 +50,18 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = ()) -> FindB
         if path is None and any(os.path.islink(folder / pin.file) for folder in folders):
             raise BrainError(f"the brain {pin.file!r} is a link that leads out of its folder; put the file itself there")
         if path is None:
-            known = [str(file.relative_to(folder)) for folder in folders for file in folder.glob("**/*.safetensors")]
+            beside = workflow.parent.glob("*.safetensors") if workflow else ()
+            known = [*(file.name for file in beside), *_shipped_brains()]
             looked = ", ".join(map(str, folders))
             raise BrainError(f"there is no brain {pin.file!r} within {looked}. {near(pin.file, known) or ''}".rstrip(" "))
         return path
 
     return find
+
+
+def _shipped_brains() -> list[str]:
+    models = shipped("models")
+    return [str(file.relative_to(models)) for file in models.glob("**/*.safetensors")]
 
 
 def find_brain_file(name: str, workflow: Path | None) -> Path:

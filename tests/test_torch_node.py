@@ -105,6 +105,25 @@ def test_weights_that_do_not_fit_the_network_are_a_sentence() -> None:
         pass
 
 
+class Sharper(Recurrent):
+    """Inherits forward and, with it, its sockets and tick."""
+
+
+def test_forward_is_inherited() -> None:
+    assert Sharper.schema == Recurrent.schema
+    inputs = [{"vector": np.ones(3, np.float32)}] * 2
+    both = [check_node(cls(brain=_brain()), *inputs) for cls in (Sharper, Recurrent)]
+    assert np.array_equal(both[0], both[1])
+
+
+def test_a_torch_node_that_does_not_say_what_it_gives_out_is_refused() -> None:
+    def forward(self: Any, vector: Vector):  # type: ignore[no-untyped-def]
+        return vector
+
+    with pytest.raises(NodeClassError, match=r"Mute\.forward has no return annotation"):
+        type("Mute", (TorchNode,), {"__module__": __name__, "forward": forward})
+
+
 def test_a_torch_node_without_forward_is_refused() -> None:
     with pytest.raises(NodeClassError, match=r"Silent has no forward\(\)"):
         type("Silent", (TorchNode,), {"__module__": __name__})

@@ -33,7 +33,7 @@ def read_workflow(arguments: argparse.Namespace) -> tuple[Workflow, list[Path]]:
         if not separator or not dot:
             raise WorkflowError([Fault("cannot be read", expected="NODE.WIDGET=VALUE", found=text)], "--set")
         entry = _entry(workflow, node, "--set")
-        workflow = workflow.with_node(node, {**entry, "set": {**entry.get("set", {}), name: _value(value)}})
+        workflow = workflow.with_node(node, {**entry, "set": {**workflow.nodes[node].set, name: _value(value)}})
     brains = []
     for text in arguments.brain:
         node, separator, name = text.partition("=")

@@ -223,12 +223,12 @@ def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
 
 
 def _loops(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Iterator[Fault]:
-    """Every loop that crosses no register, until none is left when one link of each is taken out."""
+    """Loops that cross no register, until none is left when one link of each is taken out, or there are 20."""
     before: dict[str, set[str]] = {name: set() for name, node in nodes.items() if not node.register}
     for wire in wires:
         if wire.source in before and wire.target in before:
             before[wire.target].add(wire.source)
-    while True:
+    for _ in range(20):
         try:
             graphlib.TopologicalSorter(before).prepare()
         except graphlib.CycleError as error:
