@@ -12,10 +12,38 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def _run(*command: object, cwd: Path) -> str:
+PACK = {
+    "pyproject.toml": """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "greetings"
+version = "1"
+
+[project.entry-points."minibrains.packs"]
+greet = "greetings"
+""",
+    "greetings.py": '''
+from minibrains import Node, Text, widget
+
+
+class Hello(Node):
+    """Say hello."""
+
+    name: str = widget("world")
+
+    def tick(self) -> Text:
+        return f"hello {self.name}"
+''',
+}
+
+
+def _run(*command: object, cwd: Path, status: int = 0) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
     return done.stdout
 
 
@@ -41,3 +69,23 @@ def test_the_wheel_plays_in_an_empty_environment(tmp_path: Path) -> None:
         assert Path(result["run_dir"]).parent == elsewhere / "runs"
         assert Path(result["workflow"]).is_relative_to(tmp_path / "venv")
     assert "airstriker_pixels" in _run(python, "-m", "server", "check", "airstriker_pixels", cwd=elsewhere)
+
+    _check_packs(python, elsewhere)
+
+
+def _check_packs(python: Path, folder: Path) -> None:
+    """An installed package's nodes are there by its entry point, unless --no-packs is given."""
+    for name, text in PACK.items():
+        (folder / name).write_text(text)
+    _run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, folder, cwd=folder)
+    (wheel,) = folder.glob("greetings-*.whl")
+    _run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel, cwd=folder)
+    (folder / "greetings.py").unlink()
+
+    nodes = {"hello": {"type": "greet.Hello@1"}, "log": {"type": "Log@1", "in": {"value": "hello.text"}}}
+    (folder / "hello_pack.json").write_text(json.dumps({"minibrains": 1, "run": {"ticks": 5}, "nodes": nodes}))
+    result = json.loads(_run(python, "-m", "server", "run", "hello_pack.json", "--json", cwd=folder))
+    line = json.loads((Path(result["run_dir"]) / "log.jsonl").read_text())
+    assert line == {"episode": 0, "tick": 0, "value": "hello world"}
+    refused = _run(python, "-m", "server", "run", "hello_pack.json", "--no-packs", "--json", cwd=folder, status=2)
+    assert "the node type 'greet.Hello' is not known" in json.loads(refused)["error"]["message"]
