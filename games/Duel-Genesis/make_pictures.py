@@ -1,0 +1,53 @@
+"""Draw the pictures of README.md from the running game: `python make_pictures.py`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from calibrate import CPU_CPU, Bench  # noqa: E402
+
+HIT_STOP_SHOWN = 5
+
+
+def title(bench: Bench) -> np.ndarray:
+    bench.emulator.set_state(bench.title)
+    for _ in range(40):
+        bench.emulator.step()
+    return np.array(bench.emulator.get_screen())
+
+
+def blow(bench: Bench, stage: int, agent: int, enemy: int, seed: int) -> np.ndarray:
+    """A heavy blow in a match of two opponents on this stage."""
+    bench.begin(
+        mode=CPU_CPU, agent_level=7, enemy_level=7, agent_character=agent, enemy_character=enemy, stage=stage, seed=seed, blank=0
+    )
+    found, before = 0, 0
+    for frame in range(4000):
+        bench.emulator.step()
+        now = bench.get("hit_stop")
+        found += now > HIT_STOP_SHOWN >= before
+        before = now
+        if frame > 200 and found >= 3 and now == HIT_STOP_SHOWN:
+            break
+    return np.array(bench.emulator.get_screen())
+
+
+def main() -> None:
+    bench = Bench()
+    shots = [title(bench)]
+    shots += [blow(bench, stage, stage, (stage + 1 + stage % 2) % 4, 40 + stage) for stage in range(4)]
+    shots.append(blow(bench, 1, 3, 2, 77))
+    rows = [np.concatenate(shots[row : row + 3], axis=1) for row in (0, 3)]
+    picture = Image.fromarray(np.concatenate(rows, axis=0))
+    picture.quantize(64).save(HERE / "duel.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,568 @@
+#include "opponent.h"
+
+#define RING 64              /* observations kept; a power of two, more than the longest reaction */
+#define STEPS 10             /* of a plan */
+#define BLOCK_STOPS 4        /* frames for which a blocked blow stops both */
+
+enum { SHOT = 1, JUMP = 2, BLOW = 4 };
+
+/* Directions of a plan are relative to where the fighter faces. */
+enum { FORWARD = 1, BACK = 2, UP = 4, DOWN = 8 };
+
+struct seen_fighter {
+    s16 x, y;
+    s16 vx;                             /* of a flight, in subpixels */
+    s16 projectile_x, projectile_speed; /* speed 0: none flies */
+    u8 state, move, frame, faces_right, character;
+};
+
+struct seen {
+    struct seen_fighter fighters[SIDES];
+};
+
+struct step {
+    u8 way;
+    u8 frames;
+    u16 buttons;
+};
+
+struct mind {
+    u32 random;
+    struct step plan[STEPS];
+    u8 steps, at, left;
+    u8 committed;       /* the plan presses something: nothing that is seen changes it */
+    u8 unanswered;      /* what has begun and was not answered yet: SHOT, JUMP, BLOW */
+    u8 jump_seen;       /* frames for which the jump has been seen */
+    s8 walked[RING];    /* own walking of the latest frames in subpixels, from the pads it gave itself */
+    u8 aggression;      /* how often the other attacks, 0..255 */
+    u8 shooting;        /* how often the other throws projectiles */
+    u8 guarding;        /* how often it guards mine */
+};
+
+/* Chances are out of 256. */
+struct skill {
+    u8 reaction;   /* frames between what happens and what the pad can make of it */
+    u8 hesitates;  /* does nothing for a while instead of choosing */
+    u8 dawdles;    /* longest such while, frames */
+    u16 blocks;    /* guards against an attack it has seen begin, or expects */
+    u16 punishes;  /* hits into a recovery it has seen coming */
+    u16 anti_air;  /* meets a jump with a blow */
+    u16 spacing;   /* allows for both fighters' movement since what it sees; pokes from where it can reach */
+    u16 mixes;     /* chooses by the situation and the other's habits, not at random */
+};
+
+static const struct skill skills[LEVELS + 1] = {
+    {0},
+    /* sees  hesit dawdl  block  punish  air  space  mix */
+    {30, 72, 36, 120, 110,  80, 100,  80},
+    {28, 50, 28, 150, 144, 116, 140, 112},
+    {25, 34, 22, 176, 174, 150, 172, 146},
+    {23, 22, 16, 198, 198, 180, 200, 180},
+    {20, 11, 12, 217, 218, 204, 226, 212},
+    {17,  4,  9, 232, 234, 222, 242, 232},
+    {14,  0,  4, 247, 250, 242, 254, 244},
+    {11,  0,  3, 253, 254, 250, 256, 256},
+};
+
+static struct seen ring[RING];
+static u8 newest;
+static struct mind minds[SIDES];
+
+/* ---- chance ---- */
+
+static u32 draw(struct mind *m)
+{
+    u32 x = m->random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return m->random = x;
+}
+
+static u8 happens(struct mind *m, u16 chance) { return (u16)(draw(m) >> 8 & 255) < chance; }
+
+/* A number from 0 to below `limit`, which is at most 256. */
+static u8 below(struct mind *m, u16 limit) { return (u8)(((u16)(draw(m) >> 8 & 255) * limit) >> 8); }
+
+void opponent_seed(u32 seed)
+{
+    for (u8 side = 0; side < SIDES; side++) {
+        u32 x = seed ^ (side ? 0x9E3779B9u : 0x7F4A7C15u);
+        /* neighbouring seeds must not give neighbouring streams */
+        x ^= x >> 16;
+        x *= 0x7FEB352Du;
+        x ^= x >> 15;
+        x *= 0x846CA68Bu;
+        x ^= x >> 16;
+        minds[side].random = x ? x : 1;
+    }
+}
+
+/* ---- looking ---- */
+
+static void look_at(struct seen_fighter *seen, const struct fighter *f)
+{
+    seen->x = pixels(f->x);
+    seen->y = pixels((s16)(GROUND - f->y));
+    seen->vx = f->vx;
+    seen->projectile_x = pixels(f->projectile.x);
+    seen->projectile_speed = f->projectile.flies ? f->projectile.speed : 0;
+    seen->state = (u8)f->state;
+    seen->move = f->move;
+    seen->frame = f->frame;
+    seen->faces_right = f->faces_right;
+    seen->character = f->character;
+}
+
+void opponent_observe(void)
+{
+    newest = (u8)((newest + 1) & (RING - 1));
+    for (u8 side = 0; side < SIDES; side++)
+        look_at(&ring[newest].fighters[side], &game.fighters[side]);
+}
+
+void opponent_new_round(void)
+{
+    for (u8 side = 0; side < SIDES; side++) {
+        struct mind *m = &minds[side];
+        m->steps = m->at = m->left = m->committed = m->unanswered = 0;
+        memset(m->walked, 0, sizeof m->walked);
+    }
+    for (u8 i = 0; i < RING; i++)
+        opponent_observe();
+}
+
+void opponent_new_match(void)
+{
+    for (u8 side = 0; side < SIDES; side++)
+        minds[side].aggression = minds[side].shooting = minds[side].guarding = 64;
+    opponent_new_round();
+}
+
+/* ---- plans ---- */
+
+static void clear_plan(struct mind *m) { m->steps = m->at = m->left = m->committed = 0; }
+
+static void add(struct mind *m, u8 way, u16 buttons, u8 frames)
+{
+    if (m->steps < STEPS && frames)
+        m->plan[m->steps++] = (struct step){way, frames, buttons};
+}
+
+static void plan_hold(struct mind *m, u8 way, u8 frames)
+{
+    clear_plan(m);
+    add(m, way, 0, frames);
+}
+
+static void plan_guard(struct mind *m, u8 low, u8 frames)
+{
+    plan_hold(m, low ? BACK | DOWN : BACK, frames);
+}
+
+static void press(struct mind *m, u8 way, u16 button)
+{
+    add(m, way, button, 3);
+    add(m, way & DOWN, 0, 3);
+    m->committed = 1;
+}
+
+static void plan_press(struct mind *m, u8 way, u16 button)
+{
+    clear_plan(m);
+    press(m, way, button);
+}
+
+static void plan_projectile(struct mind *m)
+{
+    static const u16 punches[] = {PAD_X, PAD_Y, PAD_Z};
+    clear_plan(m);
+    add(m, DOWN, 0, 3);
+    add(m, DOWN | FORWARD, 0, 3);
+    press(m, FORWARD, punches[below(m, 3)]);
+    add(m, 0, 0, 8);
+}
+
+static void plan_rising(struct mind *m)
+{
+    clear_plan(m);
+    add(m, FORWARD, 0, 2);
+    add(m, DOWN, 0, 2);
+    press(m, DOWN | FORWARD, PAD_Z);
+    add(m, 0, 0, 8);
+}
+
+static void plan_jump_in(struct mind *m)
+{
+    static const u16 attacks[] = {PAD_C, PAD_B, PAD_Z, PAD_C};
+    clear_plan(m);
+    add(m, UP | FORWARD, 0, 5);
+    add(m, 0, 0, (u8)(20 + below(m, 6)));
+    press(m, 0, attacks[below(m, 4)]);
+    add(m, BACK, 0, 6);
+}
+
+/* ---- what the tables say ---- */
+
+static const struct move *table(const struct seen_fighter *f, u8 move) { return &characters[f->character].moves[move]; }
+
+static s16 reach_of(const struct seen_fighter *f, u8 move) { return (s16)(table(f, move)->reach + BODY_HALF); }
+
+struct option {
+    u8 move, way;
+    u16 button;
+};
+
+/* Answers to a recovery, the best first. */
+static const struct option punishers[] = {
+    {MOVE_CROUCHING + HEAVY_KICK, DOWN, PAD_C},
+    {MOVE_STANDING + HEAVY_KICK, 0, PAD_C},
+    {MOVE_STANDING + HEAVY_PUNCH, 0, PAD_Z},
+    {MOVE_STANDING + MEDIUM_KICK, 0, PAD_B},
+    {MOVE_CROUCHING + MEDIUM_KICK, DOWN, PAD_B},
+    {MOVE_STANDING + LIGHT_KICK, 0, PAD_A},
+    {MOVE_STANDING + LIGHT_PUNCH, 0, PAD_X},
+};
+#define PUNISHERS (sizeof punishers / sizeof *punishers)
+
+/* What reaches far. */
+static const struct option pokes[] = {
+    {MOVE_STANDING + MEDIUM_KICK, 0, PAD_B},
+    {MOVE_CROUCHING + MEDIUM_KICK, DOWN, PAD_B},
+    {MOVE_CROUCHING + HEAVY_KICK, DOWN, PAD_C},
+    {MOVE_STANDING + HEAVY_KICK, 0, PAD_C},
+};
+
+/* Plan the best answer that is quick enough and reaches; false if there is none. */
+static u8 punish(struct mind *m, const struct seen_fighter *me, s16 gap, s16 frames)
+{
+    for (u8 i = 0; i < PUNISHERS; i++) {
+        const struct option *o = &punishers[i];
+        if (table(me, o->move)->startup < frames && gap <= reach_of(me, o->move) - 2) {
+            plan_press(m, o->way, o->button);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static u8 guard_needed_low(u8 flags) { return !(flags & HIT_HIGH); }
+
+static u8 nearer(u8 habit, u8 towards, u8 part) { return (u8)(habit + ((s16)(towards - habit) / part)); }
+
+/* ---- what it does about what it sees ---- */
+
+/* Walk on until the projectile is here, guard, and go on; onto one who keeps shooting, jump. */
+static void plan_meet_projectile(struct mind *m, const struct skill *skill, s16 arrives, s16 gap)
+{
+    clear_plan(m);
+    add(m, FORWARD, 0, (u8)(arrives > 8 ? arrives - 7 : 0));
+    add(m, BACK | DOWN, 0, (u8)(arrives > 8 ? 20 : arrives > -8 ? arrives + 12 : 1));
+    if (gap < 180 && gap > 80 && m->shooting > 90 && happens(m, skill->mixes)) {
+        add(m, UP | FORWARD, 0, 14); /* held until the block lets go */
+        add(m, 0, 0, 15);
+        press(m, 0, PAD_C);
+        m->committed = 0;
+    } else {
+        add(m, FORWARD, 0, 8);
+    }
+}
+
+/* The other has begun an attack on the ground. */
+static void answer_attack(struct mind *m, const struct skill *skill, const struct seen_fighter *me, const struct seen_fighter *it, s16 gap)
+{
+    const struct move *move = table(it, it->move);
+    s16 passed = (s16)(it->frame + skill->reaction), can_hit_until = (s16)(move->startup + move->active);
+    s16 left = (s16)(move_frames(move) - passed);
+    u8 in_reach = gap <= reach_of(it, it->move) + 8;
+
+    if (it->move == MOVE_PROJECTILE) {
+        /* from near, what leaves its hands is here before it can be seen: go by the hands */
+        s16 flies = (s16)(((gap - 46) << 4) / characters[it->character].projectile_speed);
+        s16 arrives = (s16)(move->startup - passed + (flies > 0 ? flies : 0));
+        if (gap < 130 && gap > 60 && left > 14 && happens(m, (u16)(skill->punishes >> 1)))
+            plan_jump_in(m); /* its owner cannot move for a while */
+        else if (arrives < 24 && happens(m, skill->blocks))
+            plan_meet_projectile(m, skill, arrives, gap);
+        return;
+    }
+    if (it->move == MOVE_RISING) {
+        if (happens(m, skill->blocks)) {
+            plan_guard(m, 1, (u8)(can_hit_until > passed ? can_hit_until - passed + 4 : 4));
+            if (happens(m, skill->punishes)) {
+                add(m, FORWARD, 0, gap > 60 ? 8 : 2);
+                press(m, DOWN, PAD_C);
+            }
+        }
+        return;
+    }
+    if (passed < can_hit_until && in_reach) {
+        if (happens(m, skill->blocks)) {
+            /* until it is over, or as long as a block of it would bind me: then the other may still recover */
+            s16 over = (s16)(can_hit_until + 3), free_again = (s16)(move->startup + BLOCK_STOPS + move->block_stun - 1);
+            s16 advantage = (s16)(move->active + move->recovery - move->block_stun);
+            u8 answers = advantage > 6 && gap < 66 && happens(m, skill->punishes);
+            if (over < free_again && answers)
+                over = free_again;
+            plan_guard(m, guard_needed_low(move->flags), (u8)(over > passed ? over - passed : 1));
+            if (answers)
+                press(m, DOWN, advantage > 10 ? PAD_C : PAD_B);
+        }
+        return;
+    }
+    if (left > 3 && happens(m, skill->punishes)) {
+        if (punish(m, me, gap, left))
+            return;
+        s16 step = (s16)(characters[me->character].walk_forward / SUBPIXELS);
+        /* walk into reach while it still recovers */
+        if (left > 14 && gap - 6 * step < reach_of(me, MOVE_CROUCHING + HEAVY_KICK) - 4) {
+            plan_hold(m, FORWARD, 6);
+            press(m, DOWN, PAD_C);
+        }
+    } else if (happens(m, (u16)(skill->blocks >> 1))) {
+        plan_guard(m, 1, 10);
+    }
+}
+
+/* The other has left the ground. */
+static void answer_jump(struct mind *m, const struct skill *skill, const struct seen_fighter *me, const struct seen_fighter *it, u8 late)
+{
+    const struct character *c = &characters[it->character];
+    s16 speed = it->vx;
+    s16 flight = (s16)(2 * c->jump_up / 6);
+    s16 to_landing = (s16)(flight - skill->reaction - late);
+    s16 lands = (s16)(it->x + pixels((s16)(speed * (flight - late))));
+    s16 gap = (s16)(lands - me->x);
+    if (!it->faces_right)
+        gap = (s16)-gap;
+    /* gap: how far past me it lands, counted in its direction */
+    if (gap < -84 || speed == 0 || to_landing < 4) {
+        if (gap < -84 && happens(m, skill->mixes) && distance(it->x, me->x) > 120)
+            plan_projectile(m);
+        return;
+    }
+    if (happens(m, skill->anti_air)) {
+        s16 wait = (s16)(to_landing - 17);
+        clear_plan(m);
+        if (gap > 30) { /* it comes down behind: walk from under it */
+            add(m, FORWARD, 0, (u8)(wait > 2 ? wait : 2));
+            add(m, BACK, 0, 8);
+            return;
+        }
+        if (wait > 0)
+            add(m, BACK, 0, (u8)wait);
+        if (gap > -40 && happens(m, (u16)(skill->punishes >> 2)))
+            plan_rising(m);
+        else
+            press(m, DOWN, PAD_Z);
+        return;
+    }
+    if (happens(m, skill->blocks))
+        plan_guard(m, 0, (u8)(to_landing + 6));
+}
+
+/* The other's projectile flies at me. */
+static void answer_projectile(struct mind *m, const struct skill *skill, const struct seen_fighter *me, const struct seen_fighter *it)
+{
+    s16 speed = (s16)(it->projectile_speed < 0 ? -it->projectile_speed : it->projectile_speed);
+    /* if I walk to meet it */
+    s16 closing = (s16)(speed + characters[me->character].walk_forward);
+    s16 arrives = (s16)((((distance(it->projectile_x, me->x) - BODY_HALF) << 4) - speed * skill->reaction) / closing);
+    if (!happens(m, skill->blocks))
+        return;
+    if (arrives > 24 && happens(m, 60)) {
+        plan_projectile(m);
+        return;
+    }
+    plan_meet_projectile(m, skill, arrives, distance(it->x, me->x));
+}
+
+/* The other lies on the ground, or gets up. */
+static void await_rising(struct mind *m, const struct skill *skill, const struct seen_fighter *me, s16 gap)
+{
+    u8 clever = happens(m, skill->mixes);
+    if (gap > 62 && clever && happens(m, 150))
+        plan_projectile(m);
+    else if (gap > reach_of(me, MOVE_CROUCHING + MEDIUM_KICK))
+        plan_hold(m, FORWARD, 5);
+    else if (clever && happens(m, 60))
+        plan_press(m, DOWN, PAD_B);
+    else
+        plan_guard(m, 1, 8);
+}
+
+/* Nothing happens: choose what to do from this distance. */
+static void choose(struct mind *m, const struct skill *skill, const struct seen_fighter *me, s16 gap)
+{
+    u8 roll = below(m, 100);
+    s16 poke_reach = reach_of(me, MOVE_STANDING + MEDIUM_KICK);
+    u8 clever = happens(m, skill->mixes);
+    u8 threatened = clever && m->aggression > 90;
+    u8 shoots = clever && m->guarding > 140 ? 14 : threatened ? 50 : clever ? 40 : 24;
+
+    if (gap > 150) {
+        if (roll < shoots)
+            plan_projectile(m);
+        else if (roll < 85)
+            plan_hold(m, FORWARD, (u8)(10 + below(m, 14)));
+        else
+            plan_hold(m, clever ? BACK : 0, 8);
+        return;
+    }
+    if (gap > poke_reach + 14) {
+        if (roll < shoots)
+            plan_projectile(m);
+        else if (threatened && roll < 70)
+            plan_hold(m, BACK, 10);
+        else if (roll < (m->shooting > 110 ? 50 : 32))
+            plan_jump_in(m);
+        else if (roll < 75)
+            plan_hold(m, FORWARD, (u8)(5 + below(m, 8)));
+        else if (roll < 88)
+            plan_guard(m, 1, (u8)(8 + below(m, 12)));
+        else
+            plan_hold(m, BACK, 8);
+        return;
+    }
+    if (gap > 46) {
+        if (threatened && roll < 45) {
+            plan_guard(m, 1, (u8)(12 + below(m, 16)));
+        } else if (roll < 72) {
+            const struct option *o = &pokes[below(m, threatened ? 3 : 4)];
+            if (clever && gap > reach_of(me, o->move) - 2)
+                plan_hold(m, FORWARD, 3);
+            else
+                plan_press(m, o->way, o->button);
+        } else if (roll < 80) {
+            plan_hold(m, FORWARD, 6);
+        } else if (roll < 86) {
+            plan_jump_in(m);
+        } else {
+            plan_guard(m, 1, 10);
+        }
+        return;
+    }
+    if (threatened && roll < 40) {
+        plan_guard(m, 1, (u8)(12 + below(m, 12)));
+    } else if (roll < 62) {
+        plan_press(m, FORWARD, below(m, 2) ? PAD_Z : PAD_C);
+    } else if (roll < 80) {
+        clear_plan(m);
+        for (u8 i = 0; i < 2; i++) {
+            press(m, DOWN, PAD_A);
+            add(m, DOWN, 0, 9);
+        }
+        press(m, DOWN, PAD_C);
+    } else if (roll < 90) {
+        plan_press(m, 0, PAD_A);
+    } else {
+        plan_hold(m, BACK, 10);
+    }
+}
+
+static u8 down(u8 state) { return state == FALLING || state == LYING || state == STANDING_UP || state == HELD; }
+static u8 in_the_air(u8 state) { return state == AIR || state == RISING_UP; }
+
+/* Where the other will be, seen from me, if both go on as they do. */
+static s16 expected_gap(const struct mind *m, const struct skill *skill, const struct seen_fighter *me, const struct seen_fighter *it, const struct seen_fighter *before)
+{
+    s16 gap = distance(it->x, me->x);
+    s16 mine = 0, its = (s16)((it->x - before->x) * skill->reaction);
+    for (u8 ago = 0; ago < skill->reaction; ago++)
+        mine = (s16)(mine + m->walked[(newest - ago) & (RING - 1)]);
+    mine = (s16)(mine / SUBPIXELS);
+    if (its > 60)
+        its = 60;
+    if (its < -60)
+        its = -60;
+    if (it->x < me->x)
+        its = (s16)-its;
+    gap = (s16)(gap + its - mine);
+    return gap < BODY_WIDTH ? BODY_WIDTH : gap;
+}
+
+/* The stick and buttons of the plan's present step; steps on. */
+static struct step next_step(struct mind *m)
+{
+    struct step now = {0, 0, 0};
+    if (m->at < m->steps) {
+        now = m->plan[m->at];
+        if (m->left == 0)
+            m->left = now.frames;
+        if (--m->left == 0 && ++m->at >= m->steps)
+            clear_plan(m);
+    }
+    return now;
+}
+
+u16 opponent_pad(u8 side, u8 level)
+{
+    struct mind *m = &minds[side];
+    const struct skill *skill = &skills[level];
+    /* the newest observation is of the last frame, one frame ago already */
+    const struct seen *now = &ring[(newest - skill->reaction + 1) & (RING - 1)];
+    const struct seen *then = &ring[(newest - skill->reaction) & (RING - 1)];
+    const struct seen_fighter *me = &now->fighters[side], *it = &now->fighters[1 - side], *before = &then->fighters[1 - side];
+    s16 gap = happens(m, skill->spacing) ? expected_gap(m, skill, me, it, before) : distance(it->x, me->x);
+
+    u8 attack_begins = it->state == ATTACK && it->move && (before->move != it->move || it->frame < before->frame);
+    u8 jump_begins = it->state == AIR && before->state != AIR;
+    u8 shot_begins = it->projectile_speed && !before->projectile_speed;
+    if (attack_begins)
+        m->aggression = nearer(m->aggression, 255, 6);
+    else if (m->aggression > 20 && (draw(m) & 15) == 0)
+        m->aggression--;
+    if (shot_begins)
+        m->shooting = nearer(m->shooting, 255, 4);
+    else if (attack_begins || jump_begins)
+        m->shooting = nearer(m->shooting, 0, 8);
+
+    if (then->fighters[side].projectile_speed && !me->projectile_speed)
+        m->guarding = nearer(m->guarding, it->state == BLOCK ? 255 : 0, 4);
+
+    m->unanswered |= (u8)((attack_begins ? BLOW : 0) | (jump_begins ? JUMP : 0) | (shot_begins ? SHOT : 0));
+    m->jump_seen = it->state == AIR ? (u8)(m->jump_seen + (m->jump_seen < 100)) : 0;
+    if (it->state != AIR)
+        m->unanswered &= (u8)~JUMP;
+    if (!it->projectile_speed)
+        m->unanswered &= (u8)~SHOT;
+    if (it->state != ATTACK)
+        m->unanswered &= (u8)~BLOW;
+    if (!m->committed && m->unanswered) {
+        if (m->unanswered & JUMP)
+            answer_jump(m, skill, me, it, m->jump_seen);
+        else if (m->unanswered & SHOT)
+            answer_projectile(m, skill, me, it);
+        else
+            answer_attack(m, skill, me, it, gap);
+        m->unanswered = 0;
+    }
+    if (m->at >= m->steps) {
+        if (happens(m, skill->hesitates))
+            plan_hold(m, 0, (u8)(4 + below(m, skill->dawdles)));
+        else if (down(it->state))
+            await_rising(m, skill, me, gap);
+        else if (in_the_air(it->state) && gap < 100)
+            plan_guard(m, 0, 4);
+        else if ((me->state == HIT || me->state == BLOCK) && happens(m, skill->blocks))
+            plan_guard(m, 1, 8);
+        else
+            choose(m, skill, me, gap);
+    }
+
+    struct step step = next_step(m);
+    u8 ahead_is_right = me->x == it->x ? me->faces_right : me->x < it->x;
+    u16 pad = step.buttons;
+    if (step.way & FORWARD)
+        pad |= ahead_is_right ? PAD_RIGHT : PAD_LEFT;
+    if (step.way & BACK)
+        pad |= ahead_is_right ? PAD_LEFT : PAD_RIGHT;
+    if (step.way & UP)
+        pad |= PAD_UP;
+    if (step.way & DOWN)
+        pad |= PAD_DOWN;
+    const struct character *c = &characters[game.fighters[side].character];
+    m->walked[(newest + 1) & (RING - 1)] =
+        step.buttons || step.way & (UP | DOWN) ? 0 : step.way & FORWARD ? (s8)c->walk_forward : step.way & BACK ? (s8)-c->walk_back : 0;
+    return pad;
+}

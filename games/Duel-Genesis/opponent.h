@@ -1,0 +1,23 @@
+/* The computer opponent, for either side or both.
+
+   It has what a player has: it sees the game late, and it has a pad. Every frame an observation goes into
+   a ring; an opponent of a level looks only at the one that lies its level's reaction time back. What
+   it wants leaves as held buttons, into the same parser as everybody's. It knows the moves' tables, as
+   a practised player does, and remembers what it pressed itself. */
+#ifndef OPPONENT_H
+#define OPPONENT_H
+
+#include "published.h"
+#include "rules.h"
+
+/* Begin again from this seed; each side gets a stream of its own. */
+void opponent_seed(u32 seed);
+/* A new round: what was planned and seen is forgotten. Habits of the other player are remembered. */
+void opponent_new_round(void);
+void opponent_new_match(void);
+/* Look at the game as it is now. Once a frame, whoever holds the pads. */
+void opponent_observe(void);
+/* The buttons that an opponent of this level holds this frame. */
+u16 opponent_pad(u8 side, u8 level);
+
+#endif

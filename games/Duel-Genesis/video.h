@@ -1,0 +1,31 @@
+/* Everything that touches the video chip: tiles, colours, planes, sprites. */
+#ifndef VIDEO_H
+#define VIDEO_H
+
+#include "console.h"
+
+#define TEXT_COLUMNS 40
+#define TEXT_ROWS 28
+
+void video_init(void);
+/* Load a stage's tiles, map and colours; takes a few frames of console time. */
+void video_load_stage(u8 stage);
+/* Give a side the colours of its character; the second of two alike gets a different suit. */
+void video_load_colours(u8 side, u8 character, u8 alike);
+/* Draw the fight as it is: stage, fighters, projectiles, sparks. In the vertical blank. */
+void video_draw_fight(void);
+void video_hide_sprites(void);
+/* The picture on or off; off is faster to emulate. */
+void video_show(u8 on);
+
+void video_clear_text(void);
+void video_text(u8 column, u8 row, const char *text);
+void video_text_centred(u8 row, const char *text);
+void video_tile(u8 column, u8 row, u16 tile);
+/* The logo's tiles into video RAM, or out of it; then where it stands. */
+void video_load_logo(u8 wanted);
+void video_logo(u8 column, u8 row);
+
+#define FLIPPED 0x800 /* a tile mirrored left to right, for video_tile */
+
+#endif

@@ -1,0 +1,553 @@
+"""Duel: it publishes what its README says, its rules hold, its opponent is late and has only a pad."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minibrains.files import shipped
+
+DUEL = Path(shipped("games")) / "Duel-Genesis"
+REACTIONS = {1: 30, 2: 28, 3: 25, 4: 23, 5: 20, 6: 17, 7: 14, 8: 11}
+FIGHT, MATCH_OVER = 3, 5
+PAD_BITS = {
+    "UP": 1,
+    "DOWN": 2,
+    "LEFT": 4,
+    "RIGHT": 8,
+    "B": 16,
+    "C": 32,
+    "A": 64,
+    "START": 128,
+    "Z": 256,
+    "Y": 512,
+    "X": 1024,
+    "MODE": 2048,
+}
+SHARED = (
+    "agent_hp", "agent_status", "agent_victories", "agent_x", "agent_y", "enemy_character", "enemy_hp", "enemy_status",
+    "enemy_victories", "enemy_x", "enemy_y", "reset_countdown", "round_countdown", "score",
+)  # fmt: skip
+Pad = tuple[str, ...]
+
+pytestmark = pytest.mark.skipif(not (DUEL / "rom.md").is_file(), reason="the ROM is not built")
+
+
+class Game:
+    """The ROM, driven frame by frame, all variables at hand."""
+
+    def __init__(self) -> None:
+        import stable_retro
+
+        self.data = stable_retro.data.GameData()
+        self.emulator = stable_retro.RetroEmulator(str(DUEL / "rom.md"))
+        self.emulator.configure_data(self.data)
+        self.emulator.step()
+        assert self.data.load(str(DUEL / "data.json"), str(DUEL / "scenario.json"))
+        self.buttons = stable_retro.get_system_info("Genesis")["buttons"]
+        for _ in range(30):
+            self.emulator.step()
+        self.title = self.emulator.get_state()
+
+    def hold(self, pad: Pad, player: int = 0) -> None:
+        self.emulator.set_button_mask(np.array([name in pad for name in self.buttons], np.uint8), player)
+
+    def step(self, pad1: Pad = (), pad2: Pad = (), frames: int = 1) -> dict[str, int]:
+        self.hold(pad1, 0)
+        self.hold(pad2, 1)
+        for _ in range(frames):
+            self.emulator.step()
+        return self.now()
+
+    def now(self) -> dict[str, int]:
+        return dict(self.data.lookup_all())
+
+    def shared(self) -> tuple[int, ...]:
+        now = self.now()
+        return tuple(now[name] for name in SHARED)
+
+    def write(self, **values: int) -> None:
+        for name, value in values.items():
+            self.data.set_value(name, value)
+
+    def begin(self, **settings: int) -> None:
+        """To the first frame of a fight; two pads unless it says otherwise."""
+        self.emulator.set_state(self.title)
+        self.step()
+        self.write(**{"mode": 1, "blank": 1, "agent_character": 0, "enemy_character": 0, **settings, "start": 1})
+        while self.step()["phase"] != FIGHT:
+            pass
+
+    def approach(self, gap: int) -> None:
+        """The agent walks until it is within `gap` pixels."""
+        while self.now()["enemy_x"] - self.now()["agent_x"] > gap:
+            self.step(("RIGHT",))
+        self.step()
+
+    def until(self, holds: Callable[[dict[str, int]], bool], most: int = 200, pad1: Pad = (), pad2: Pad = ()) -> dict[str, int]:
+        for _ in range(most):
+            if holds(now := self.step(pad1, pad2)):
+                return now
+        raise AssertionError("it did not happen")
+
+
+@pytest.fixture(scope="module")
+def game() -> Iterator[Game]:
+    game = Game()
+    yield game
+    del game.emulator, game.data
+
+
+def load(name: str) -> ModuleType:
+    """A script of the game's folder as a module."""
+    spec = importlib.util.spec_from_file_location(name, DUEL / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def bits(pad: Pad) -> int:
+    return sum(PAD_BITS[name] for name in pad)
+
+
+# ---- what it publishes ----
+
+
+def test_it_boots_and_publishes(game: Game) -> None:
+    game.begin()
+    now = game.now()
+    assert now["magic"] == 0x4455454C
+    assert (now["agent_x"], now["enemy_x"], now["agent_y"], now["enemy_y"]) == (205, 307, 192, 192)
+    assert (now["agent_hp"], now["enemy_hp"], now["agent_status"], now["enemy_status"]) == (176, 176, 512, 512)
+    assert (now["agent_victories"], now["enemy_victories"], now["reset_countdown"], now["score"]) == (0, 0, 0, 0)
+    assert now["round_countdown"] >> 8 == 0x99
+    frame = now["frame"]
+    assert game.step(frames=10)["frame"] == frame + 10
+
+
+def test_the_pads_are_published_as_the_rules_saw_them(game: Game) -> None:
+    game.begin()
+    for name in (name for name in PAD_BITS if name != "START"):
+        now = game.step((name,), ())
+        assert (now["agent_pad"], now["enemy_pad"]) == (PAD_BITS[name], 0), "in the very frame"
+        now = game.step((), (name,))
+        assert (now["agent_pad"], now["enemy_pad"]) == (0, PAD_BITS[name])
+
+
+def test_the_shared_map_is_part_of_the_whole_one() -> None:
+    shared = json.loads((DUEL / "data_sf2.json").read_text())["info"]
+    whole = json.loads((DUEL / "data.json").read_text())["info"]
+    assert set(shared) == set(SHARED)
+    assert {name: whole[name] for name in shared} == shared
+
+
+# ---- moves ----
+
+BUTTONS = "XYZABC"
+
+
+@pytest.mark.parametrize(("way", "first"), [((), 1), (("DOWN",), 7)])
+@pytest.mark.parametrize("button", BUTTONS)
+def test_every_button_is_a_move_with_its_frames(game: Game, button: str, way: Pad, first: int) -> None:
+    game.begin()
+    now = game.step((*way, button))
+    move = first + BUTTONS.index(button)
+    assert now["agent_move"] == move
+    frames = 0
+    while game.step(way)["agent_move"]:
+        frames += 1
+    assert frames + 1 == frames_of(move)
+
+
+def frames_of(move: int) -> int:
+    """Start-up, active and recovery frames of Kaze's moves, as in the README."""
+    total = (15, 24, 37, 18, 27, 39, 15, 24, 37, 18, 27, 40)
+    return total[move - 1]
+
+
+@pytest.mark.parametrize("button", BUTTONS)
+def test_jumping_attacks(game: Game, button: str) -> None:
+    game.begin()
+    game.step(("UP",), frames=4)
+    game.step(frames=10)
+    assert game.step((button,))["agent_move"] == 13 + BUTTONS.index(button)
+    assert game.until(lambda now: now["agent_y"] == 192)["agent_status"] in (512, 520)
+
+
+@pytest.mark.parametrize("faces_left", [False, True])
+def test_the_quarter_circle_throws_a_projectile(game: Game, faces_left: bool) -> None:
+    game.begin()
+    forward = "LEFT" if faces_left else "RIGHT"
+    for way in (("DOWN",), ("DOWN", forward), (forward,), (forward, "Y")):
+        pads = ((), way) if faces_left else (way, ())
+        game.step(*pads, frames=2 if "Y" not in way else 1)
+    side = "enemy" if faces_left else "agent"
+    assert game.now()[f"{side}_move"] == 20
+    assert game.now()[f"{side}_status"] == 522
+    first = game.until(lambda now: now[f"{side}_projectile_x"] > 0)[f"{side}_projectile_x"]
+    assert (game.step(frames=5)[f"{side}_projectile_x"] > first) != faces_left
+    other = "agent" if faces_left else "enemy"
+    assert game.until(lambda now: now[f"{other}_status"] == 524)[f"{other}_hp"] == 176 - 12
+
+
+def test_the_rising_attack_is_untouchable_at_first_and_long(game: Game) -> None:
+    game.begin()
+    game.approach(40)
+    for way in (("RIGHT",), ("DOWN",)):
+        game.step(way, frames=2)
+    game.step(("DOWN", "RIGHT", "Z"), ("X",))
+    assert game.now()["agent_move"] == 21
+    now = game.until(lambda now: now["enemy_status"] == 524)
+    assert now["agent_hp"] == 176, "the jab went through it"
+    assert now["enemy_hp"] == 176 - 27, "18, and half as much again to who was hit while attacking"
+    frames = now["agent_move_frame"]
+    while game.step()["agent_move"] == 21:
+        frames += 1
+    assert frames > 45
+
+
+# ---- hits and blocks ----
+
+
+def hit_by(game: Game, pad: Pad, guard: Pad, gap: int = 40) -> dict[str, int]:
+    """What is left of the enemy that holds `guard`, after the agent's attack."""
+    game.begin()
+    game.approach(gap)
+    game.step((), guard)
+    game.step(pad, guard)
+    for _ in range(30):
+        now = game.step(tuple(name for name in pad if name == "DOWN"), guard)
+        if now["enemy_stun"] or now["enemy_status"] == 524:
+            return now
+    return now
+
+
+@pytest.mark.parametrize(
+    ("pad", "guard", "damage"),
+    [
+        (("Y",), (), 10),
+        (("Y",), ("RIGHT",), 0),
+        (("B",), ("RIGHT", "DOWN"), 0),
+        (("DOWN", "B"), ("RIGHT",), 9),
+        (("DOWN", "B"), ("RIGHT", "DOWN"), 0),
+        (("DOWN", "C"), ("RIGHT",), 12),
+        (("DOWN", "Z"), ("RIGHT",), 0),
+    ],
+)
+def test_high_and_low_blocks(game: Game, pad: Pad, guard: Pad, damage: int) -> None:
+    now = hit_by(game, pad, guard)
+    assert 176 - now["enemy_hp"] == damage
+    assert now["enemy_status"] == (524 if damage else 518)
+
+
+@pytest.mark.parametrize(("guard", "status"), [(("RIGHT",), 518), (("RIGHT", "DOWN"), 524)])
+def test_a_jumping_attack_has_to_be_blocked_standing(game: Game, guard: Pad, status: int) -> None:
+    game.begin()
+    game.approach(90)
+    game.step(("UP", "RIGHT"), guard, 4)
+    game.step((), guard, 20)
+    game.step(("C",), guard, 3)
+    now = game.until(lambda now: now["enemy_status"] in (518, 524), pad2=guard)
+    assert now["enemy_status"] == status
+
+
+def test_a_blocked_projectile_chips(game: Game) -> None:
+    game.begin()
+    for way in (("DOWN",), ("DOWN", "RIGHT"), ("RIGHT",), ("RIGHT", "X")):
+        game.step(way, ("DOWN", "RIGHT"), 2)
+    now = game.until(lambda now: now["enemy_status"] == 518, pad2=("DOWN", "RIGHT"))
+    assert now["enemy_hp"] == 176 - 1
+
+
+def test_a_throw_beats_a_block_and_knocks_down(game: Game) -> None:
+    game.begin()
+    game.approach(40)
+    now = game.step(("RIGHT", "Z"), ("RIGHT", "DOWN"))
+    assert now["agent_move"] == 19
+    now = game.until(lambda now: now["enemy_hp"] < 176, pad2=("DOWN",))
+    assert now["enemy_hp"] == 176 - 18
+    assert now["enemy_status"] == 524
+    frames = 0
+    while not game.step((), ())["enemy_actionable"]:
+        frames += 1
+    assert 40 < frames < 110
+
+
+def test_a_sweep_knocks_down_and_who_lies_cannot_be_hit(game: Game) -> None:
+    now = hit_by(game, ("DOWN", "C"), ())
+    assert now["enemy_status"] == 524
+    for _ in range(3):
+        game.step((), (), 12)
+        game.step(("DOWN", "A"))
+    assert game.now()["enemy_hp"] == 176 - 12
+
+
+def test_a_hit_stops_both_for_a_moment(game: Game) -> None:
+    now = hit_by(game, ("C",), ())
+    assert now["hit_stop"] > 5
+    x, frame = now["enemy_x"], now["agent_move_frame"]
+    now = game.step(frames=4)
+    assert (now["enemy_x"], now["agent_move_frame"]) == (x, frame)
+
+
+# ---- rounds and matches ----
+
+
+def test_a_match_is_won_by_two_rounds_and_counts_down(game: Game) -> None:
+    game.begin(enemy_level=8, mode=0, seed=5)
+    seen = []
+    for _ in range(9000):
+        now = game.step()
+        if not seen or now["enemy_victories"] != seen[-1]:
+            seen.append(now["enemy_victories"])
+        if now["reset_countdown"]:
+            break
+    assert (seen, now["agent_victories"], now["reset_countdown"], now["phase"]) == ([0, 1, 2], 0, 10, MATCH_OVER)
+    assert now["agent_hp"] == -1
+    assert game.step(frames=20)["reset_countdown"] == 9
+
+
+def test_time_runs_out_and_equal_health_is_a_draw(game: Game) -> None:
+    game.begin()
+    begin = game.now()["round_countdown"]
+    assert begin >> 8 == 0x99
+    assert game.step(frames=41)["round_countdown"] >> 8 == 0x98
+    now = game.until(lambda now: now["phase"] != FIGHT, 99 * 40 + 2)
+    assert (now["time_outs"], now["agent_victories"], now["enemy_victories"]) == (1, 0, 0)
+    now = game.until(lambda now: now["phase"] == FIGHT, 400)
+    assert (now["round"], now["agent_hp"]) == (2, 176)
+    now = game.until(lambda now: now["reset_countdown"] == 10, 5 * 4300)
+    assert (now["round"], now["agent_victories"], now["enemy_victories"]) == (5, 0, 0), "a drawn match ends too"
+
+
+def test_time_out_goes_to_who_has_more_left(game: Game) -> None:
+    game.begin()
+    game.approach(40)
+    game.step(("X",))
+    now = game.until(lambda now: now["phase"] != FIGHT, 99 * 40 + 2)
+    assert (now["agent_victories"], now["time_outs"]) == (1, 1)
+
+
+# ---- the opponent ----
+
+
+@pytest.mark.parametrize("level", [1, 4, 8])
+def test_the_opponent_reacts_no_sooner_than_its_level_allows(game: Game, level: int) -> None:
+    game.begin(mode=0, enemy_level=level, seed=11)
+    soonest = []
+    for moment in range(6):
+        game.step(("RIGHT",) if moment % 2 else (), (), 47)
+        start = game.emulator.get_state()
+
+        def future(pad: Pad, start: bytes = start) -> list[int]:
+            game.emulator.set_state(start)
+            return [game.step(pad)["enemy_pad"] for _ in range(70)]
+
+        quiet = future(())
+        for pad in (("UP",), ("C",), ("DOWN", "Z"), ("LEFT",), ("RIGHT",)):
+            other = future(pad)
+            differs = [frame for frame, (a, b) in enumerate(zip(quiet, other, strict=True)) if a != b]
+            soonest += differs[:1]
+        game.emulator.set_state(start)
+    assert soonest, "it never cares"
+    assert min(soonest) >= REACTIONS[level]
+
+
+def play_match(game: Game, frames: int, **settings: int) -> tuple[list[int], list[tuple[int, ...]]]:
+    game.begin(**settings)
+    rng = np.random.default_rng(3)
+    names = list(PAD_BITS)
+    pads, seen = [], []
+    held: Pad = ()
+    for frame in range(frames):
+        if frame % 8 == 0:
+            held = tuple(name for name in names if name not in ("START", "MODE") and rng.random() < 0.2)
+        now = game.step(held)
+        pads.append(now["enemy_pad"])
+        seen.append(game.shared())
+    return pads, seen
+
+
+def test_the_published_pad_replayed_as_pad_2_reproduces_the_match(game: Game) -> None:
+    pads, seen = play_match(game, 2500, mode=0, enemy_level=6, seed=99)
+    assert any(pads)
+    game.begin(mode=1, enemy_level=6, seed=99)
+    rng = np.random.default_rng(3)
+    names = list(PAD_BITS)
+    held: Pad = ()
+    for frame, pad in enumerate(pads):
+        if frame % 8 == 0:
+            held = tuple(name for name in names if name not in ("START", "MODE") and rng.random() < 0.2)
+        game.step(held, tuple(name for name in names if PAD_BITS[name] & pad))
+        assert game.shared() == seen[frame], frame
+
+
+def test_the_same_seed_is_the_same_match_and_another_is_not(game: Game) -> None:
+    first = play_match(game, 600, mode=0, enemy_level=5, seed=1)
+    assert play_match(game, 600, mode=0, enemy_level=5, seed=1) == first
+    assert play_match(game, 600, mode=0, enemy_level=5, seed=2) != first
+
+
+def test_drawing_changes_nothing(game: Game) -> None:
+    assert play_match(game, 400, mode=0, seed=1, blank=0) == play_match(game, 400, mode=0, seed=1, blank=1)
+
+
+def test_what_the_host_writes_is_clamped(game: Game) -> None:
+    game.begin()
+    game.write(agent_level=0, enemy_level=99, mode=7, agent_character=200, enemy_character=9, stage=4)
+    now = game.step()
+    assert [now[name] for name in ("agent_level", "enemy_level", "mode", "agent_character", "enemy_character", "stage")] == [
+        1,
+        8,
+        2,
+        3,
+        3,
+        3,
+    ]
+
+
+def test_cpu_against_cpu_needs_no_pad(game: Game) -> None:
+    game.begin(mode=2, agent_level=4, enemy_level=4)
+    pads = set()
+    for _ in range(300):
+        now = game.step(("START",))
+        pads |= {now["agent_pad"] & ~PAD_BITS["START"], now["enemy_pad"]}
+    assert len(pads) > 4
+
+
+def test_the_title_demonstrates_and_start_leads_to_the_fight(game: Game) -> None:
+    game.emulator.set_state(game.title)
+    assert game.until(lambda now: now["demo"] == 1, 600)["phase"] == 2
+    for phase in (0, 1):
+        game.step(frames=20)  # another screen takes some frames to load
+        assert game.step(("START",), (), 2)["phase"] == phase
+    game.step(frames=20)
+    game.step(("RIGHT",), (), 2)
+    assert game.step()["agent_character"] == 1
+    assert game.step(("START",), (), 2)["phase"] == 2
+
+
+# ---- files ----
+
+
+def test_every_state_loads_and_is_what_its_name_says(game: Game) -> None:
+    names = ("Kaze", "Bron", "Mira", "Tarn")
+    states = sorted(DUEL.glob("*.state"))
+    assert len(states) >= 128
+    for path in states:
+        game.emulator.set_state(gzip.decompress(path.read_bytes()))
+        now = game.step()
+        parts = path.name.split(".")
+        agent, enemy = parts[2 if parts[0].startswith("Random") else 1].split("Vs")
+        assert (names[now["agent_character"]], names[now["enemy_character"]]) == (agent, enemy), path.name
+        assert now["mode"] == (1 if parts[0] == "TwoPads" else 0)
+        if "Level" in path.name:
+            assert f"Level{now['enemy_level']}" in path.name
+        if parts[0].startswith("Level"):
+            game.step(frames=6)
+            assert game.now()["phase"] == FIGHT
+    assert sum(path.stat().st_size for path in states) < 6.5e6
+
+
+def test_the_splits_are_whole_and_keep_apart(game: Game) -> None:
+    splits = json.loads((DUEL / "splits.json").read_text())
+    parts = {part: splits[part] for part in ("training", "validation", "held_back")}
+    named = [name for states in parts.values() for name in states]
+    assert sorted(named) == sorted(path.name.removesuffix(".state") for path in DUEL.glob("*.state"))
+    for states in parts.values():
+        for name, digest in states.items():
+            assert hashlib.sha256((DUEL / f"{name}.state").read_bytes()).hexdigest() == digest
+    assert (
+        splits["rom_sha1"] == (DUEL / "rom.sha").read_text().strip() == hashlib.sha1((DUEL / "rom.md").read_bytes()).hexdigest()
+    )
+
+    def match_up(name: str) -> str:
+        return next(part for part in name.split(".") if "Vs" in part)
+
+    stages: dict[str, set[int]] = {}
+    for part, states in parts.items():
+        stages[part] = set()
+        for name in states:
+            game.emulator.set_state(gzip.decompress((DUEL / f"{name}.state").read_bytes()))
+            stages[part].add(game.step()["stage"])
+    assert 3 not in stages["training"] | stages["validation"]
+    assert len(splits["held_back_match_ups"]) == 4
+    seen = {match_up(name) for name in parts["training"]}
+    assert not seen & set(splits["held_back_match_ups"])
+    assert {pair.split("Vs")[0] for pair in seen} == {pair.split("Vs")[1] for pair in seen} == {"Kaze", "Bron", "Mira", "Tarn"}
+
+
+@pytest.mark.skipif(shutil.which("m68k-linux-gnu-gcc") is None or shutil.which("make") is None, reason="no cross compiler")
+def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
+    shutil.copytree(DUEL.parent / "toolchain", tmp_path / "toolchain")
+    there = tmp_path / "Duel-Genesis"
+    shutil.copytree(DUEL, there, ignore=shutil.ignore_patterns("*.state", "build", "rom.*", "__pycache__"))
+    subprocess.run(["make", "-s", f"PYTHON={sys.executable}"], cwd=there, check=True, capture_output=True, timeout=300)
+    assert (there / "rom.md").read_bytes() == (DUEL / "rom.md").read_bytes()
+    assert (there / "rom.sha").read_text() == (DUEL / "rom.sha").read_text()
+
+
+def test_the_runtime_plays_it(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    workflow = {
+        "minibrains": 1,
+        "title": "Nobody against the opponent",
+        "run": {"episodes": 2, "ticks": 20000},
+        "nodes": {
+            "console": {
+                "type": "RetroEmulator@1",
+                "set": {"game": "Duel-Genesis", "states": ["Level8.KazeVsBron"], "write": {"seed": "$seed"}},
+            }
+        },
+    }
+    path = tmp_path / "duel.json"
+    path.write_text(json.dumps(workflow))
+    result = summary(path, "--episodes", 2)
+    assert [(episode["ended"], episode["won"], episode["score"]) for episode in result["episodes"]] == [("done", False, -2.0)] * 2
+    assert result["distinct_episodes"] == 2
+
+
+def test_the_table_has_the_first_seed_s_actions() -> None:
+    names = load("fighters").action_names()
+    assert len(names) == 44
+    assert [names[place] for place in (0, 1, 2, 3, 6, 9, 21)] == ["none", "up", "down", "left", "right", "X", "A"]
+
+
+@pytest.mark.soak
+def test_a_million_frames_of_random_input(game: Game) -> None:
+    rng = np.random.default_rng(0)
+    names = list(PAD_BITS)
+    game.emulator.set_state(game.title)
+    phases, stuck = set(), 0
+    last: tuple[int, ...] = ()
+    for turn in range(1_000_000 // 8):
+        pads = [tuple(name for name in names if rng.random() < (0.02 if name == "START" else 0.2)) for _ in range(2)]
+        if turn % 4096 == 0:
+            game.write(mode=int(rng.integers(3)), enemy_level=int(rng.integers(1, 9)), blank=1)
+        now = game.step(pads[0], pads[1], 8)
+        phases.add(now["phase"])
+        assert -1 <= now["agent_hp"] <= 176
+        assert -1 <= now["enemy_hp"] <= 176
+        assert 28 <= now["agent_x"] <= 484
+        assert 28 <= now["enemy_x"] <= 484
+        assert now["agent_y"] <= 192
+        assert now["phase"] <= MATCH_OVER
+        shown = tuple(now[name] for name in (*SHARED, "phase"))
+        stuck = stuck + 1 if shown == last else 0
+        last = shown
+        assert stuck < 120, "nothing has moved for 16 seconds"
+    assert phases == {0, 1, 2, 3, 4, 5}
