@@ -21,6 +21,7 @@ rom.md: $(SOURCES) $(HEADERS) $(wildcard $(TOOLCHAIN)*)
 	$(PYTHON) $(TOOLCHAIN)check_object.py build/game.elf
 	$(CROSS)objcopy -O binary -j .text -j .rodata -j .data build/game.elf build/rom.md
 	$(PYTHON) $(TOOLCHAIN)finish_rom.py build/rom.md
+	chmod 644 build/rom.md
 	mv build/rom.md $@
 
 rom.sha: rom.md
