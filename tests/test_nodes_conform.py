@@ -12,7 +12,7 @@ import pytest
 from minibrains import Frames, Node
 from minibrains.files import shipped
 from minibrains.testing import Inputs, ScratchHost, check_node
-from nodes import action, control, image, output, policy
+from nodes import action, control, fighters, image, output, policy
 from nodes.retro.emulator import RetroEmulator
 from server.catalog import node_types
 
@@ -30,6 +30,10 @@ def _ticks(**inputs: list[Any]) -> list[Inputs]:
     return [dict(zip(inputs, values, strict=True)) for values in zip(*inputs.values(), strict=True)]
 
 
+FIGHT = [
+    {"agent_x": 150, "agent_status": 512, "enemy_x": 150 + gap, "enemy_y": 192 - height, "enemy_status": status}
+    for gap, height, status in [(200, 0, 512), (190, 0, 522), (120, 40, 516), (70, 30, 520), (60, 0, 520), (40, 0, 512)] * 6
+]
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionSampler": (
@@ -72,6 +76,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: RetroEmulator(noops=30, states=("Level1",)),
         _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("RIGHT", "B"), (), ("B",)] * 5),
     ),
+    "ScriptedFighter": (lambda: fighters.ScriptedFighter(style="zoner", late=2), _ticks(variables=FIGHT)),
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
     "Switch": (control.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "Variable": (lambda: control.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
