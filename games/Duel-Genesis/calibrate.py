@@ -1,7 +1,9 @@
-"""Play many matches of Duel and say who wins how often: `python calibrate.py [--quick] [--workers N]`.
+"""Play many matches of Duel and say who wins how often, and whether that is within limits.
 
-Plays the ROM beside this file on stable-retro's emulator, each match from a seed of its own, without
-pictures, and prints shares of matches won with Wilson 95 % intervals as Markdown and JSON.
+    python calibrate.py --workers 2 --rows rows.jsonl --json calibration.json
+
+A limit holds if the Wilson 95 % interval lies within it. Only matches that differ count. With --rows every row is kept as it
+comes, and a run that was cut off goes on from there, as long as the ROM and the players are the same.
 """
 
 from __future__ import annotations
@@ -11,31 +13,37 @@ import hashlib
 import itertools
 import json
 import math
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
-
-import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import fighters  # noqa: E402
+from matches import FRAMES_A_SECOND, Result, Setting, play_one, settings  # noqa: E402
 
-FRAMES_A_SECOND = 60
-MOST_FRAMES = 60_000
-CHECKED_EVERY = 8
-"""Frames after which the end of the match is looked for; it can be seen for 16 times as long."""
-BEST = "defensive"
-"""The style whose ceiling is measured."""
-TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
-PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
-CHARACTERS = 4
+FULL = 1000
+"""--n of the whole calibration; a smaller one makes all but the screenings smaller in proportion."""
+LEAST = 12
+"""Matches in a row of the quickest run."""
+SCREENED, SCREENED_ON = 20, 300
+"""Matches with every macro, and with one whose upper bound stays over one half."""
+LEVEL_OF_MACROS, LEVELS_OF_THE_BEST = 4, (6, 8)
+BEST_MACROS = 12
+"""So many of the best macros are played at the higher levels too."""
+STYLES_NEEDED = 3
+SUBJECT = ("rom.md", "data.json", "data_sf2.json", "actions.json", "fighters.py", "../../nodes/fighters.py")
+"""The files that decide how a match goes."""
+
+Row = dict[str, Any]
 
 
 def wilson(won: int, played: int, z: float = 1.959964) -> tuple[float, float]:
@@ -48,277 +56,283 @@ def wilson(won: int, played: int, z: float = 1.959964) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+# ---- limits ----
+
+
 @dataclass(frozen=True)
-class Setting:
-    """One match: who holds pad 1 (a policy's name), against which level, and the rest of it."""
+class Limit:
+    """What the whole interval of a share has to lie within. `most` 0: nothing may be won at all."""
 
-    policy: str
-    level: int
-    seed: int
-    agent: int = 0
-    enemy: int = 1
-    stage: int = 0
-    agent_level: int = 0
-    """0: the policy plays; else both sides are computer opponents, and this is the level of pad 1's."""
+    least: float = 0.0
+    most: float = 1.0
 
+    def met(self, row: Row) -> bool:
+        if self.most == 0:
+            return bool(row["won"] == 0)
+        return bool(row["low"] >= self.least and row["high"] <= self.most)
 
-@dataclass
-class Result:
-    won: bool
-    drawn: bool
-    frames: int
-    rounds: int
-    time_outs: int
-    kinds: tuple[int, int]
-    """How many kinds of move each side landed."""
-    trajectory: str
+    def __str__(self) -> str:
+        if self.least and self.most < 1:
+            return f"{self.least:.0%} to {self.most:.0%}"
+        return f"at least {self.least:.0%}" if self.least else "none" if self.most == 0 else f"at most {self.most:.0%}"
 
 
-class Bench:
-    """The game in this process; a process can have one emulator."""
-
-    def __init__(self) -> None:
-        import stable_retro
-
-        self.data = stable_retro.data.GameData()
-        self.emulator = stable_retro.RetroEmulator(str(HERE / "rom.md"))
-        self.emulator.configure_data(self.data)
-        self.emulator.step()
-        # the players see only these variables; fewer of them are also quicker to read
-        self.data.load(str(HERE / "data_sf2.json"), str(HERE / "scenario.json"))
-        self.overlay = json.loads((HERE / "data.json").read_text())["info"]
-        buttons = stable_retro.get_system_info("Genesis")["buttons"]
-        self.places = {name: place for place, name in enumerate(buttons)}
-        self.masks: dict[tuple[str, ...], np.ndarray] = {}
-        for _ in range(30):
-            self.emulator.step()
-        self.title = self.emulator.get_state()
-
-    def get(self, name: str) -> int:
-        where = self.overlay[name]
-        return int(self.data.memory.extract(where["address"], where["type"]))
-
-    def set(self, name: str, value: int) -> None:
-        where = self.overlay[name]
-        self.data.memory.assign(where["address"], where["type"], value)
-
-    def press(self, pad: tuple[str, ...], player: int = 0) -> None:
-        mask = self.masks.get(pad)
-        if mask is None:
-            mask = np.zeros(len(self.places), np.uint8)
-            mask[[self.places[name] for name in pad]] = 1
-            self.masks[pad] = mask
-        self.emulator.set_button_mask(mask, player)
-
-    def begin(self, **settings: int) -> None:
-        """A new match, drawn or not, with these settings."""
-        self.press((), 0)
-        self.press((), 1)
-        self.emulator.set_state(self.title)
-        self.emulator.step()
-        for name, value in settings.items():
-            self.set(name, value)
-        self.set("start", 1)
-
-    def play(self, setting: Setting, player: fighters.Player) -> Result:
-        self.begin(
-            blank=1, mode=CPU_CPU if setting.agent_level else PAD_CPU,
-            enemy_level=setting.level, agent_level=setting.agent_level or 1,
-            seed=setting.seed, agent_character=setting.agent, enemy_character=setting.enemy, stage=setting.stage,
-        )  # fmt: skip
-        step, lookup, press = self.emulator.step, self.data.lookup_all, self.press
-        player.reset(setting.seed)
-        trace = hashlib.sha256()
-        frames, held = 0, ()
-        computer = bool(setting.agent_level)
-        sees = not computer and getattr(player, "sees", True)
-        step()
-        variables = lookup()
-        while frames < MOST_FRAMES:
-            for _ in range(CHECKED_EVERY):
-                if sees:
-                    variables = lookup()
-                if not computer and (pad := player.pad(variables)) is not held:
-                    press(pad)
-                    held = pad
-                step()
-            frames += CHECKED_EVERY
-            variables = lookup()
-            trace.update(bytes(variables[name] & 255 for name in TRACED))
-            if variables["reset_countdown"]:
-                break
-        mine, theirs = variables["agent_victories"], variables["enemy_victories"]
-        kinds = self.get("agent_landed").bit_count(), self.get("enemy_landed").bit_count()
-        return Result(mine > theirs, mine == theirs, frames, self.get("round"), self.get("time_outs"), kinds, trace.hexdigest())
+NEVER_HALF = Limit(most=0.5)
+SECONDS = (40, 150)
+TIME_OUTS = 0.1
+KINDS = 3
 
 
-def player_named(policy: str) -> fighters.Player:
-    """cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher, macro:I[,J], a style,
-    style/rule (that rule of it alone), or style@N (through the action table, a decision every N frames)."""
-    if policy in ("noop", "cpu"):
-        return fighters.Nothing()
-    if policy == "random44":
-        return fighters.random44()
-    if policy == "rusher":
-        return fighters.Rusher()
-    if policy.startswith("macro:"):
-        return fighters.macro([int(number) for number in policy[6:].split(",")])
-    if "@" in policy:
-        name, _, interval = policy.partition("@")
-        return fighters.Restricted(fighters.RULES[name], int(interval))
-    name, _, rule = policy.partition("/")
-    rules = fighters.RULES[name]
-    return fighters.Scripted([r for r in rules if r.__name__ == rule] if rule else rules)
+def not_alive(row: Row) -> list[str]:
+    """What is wrong with how these matches go, whoever wins them."""
+    wrong = {
+        "length": not SECONDS[0] <= row["median_s"] <= SECONDS[1],
+        "time-outs": row["time_outs"] > TIME_OUTS,
+        "kinds": min(row["kinds"]) < KINDS,
+    }
+    return [name for name, holds in wrong.items() if holds]
 
 
-@dataclass
-class Tally:
-    """Matches of one kind."""
-
-    name: str
-    results: list[Result] = field(default_factory=list)
-
-    @property
-    def won(self) -> int:
-        return sum(result.won for result in self.results)
-
-    def row(self) -> dict[str, Any]:
-        played, won = len(self.results), self.won
-        low, high = wilson(won, played)
-        rounds = sum(result.rounds for result in self.results)
-        return {
-            "what": self.name, "n": played, "won": won,
-            "share": round(won / played, 4), "low": round(low, 4), "high": round(high, 4),
-            "drawn": sum(result.drawn for result in self.results),
-            "distinct": len({result.trajectory for result in self.results}),
-            "median_s": round(median(result.frames for result in self.results) / FRAMES_A_SECOND, 1),
-            "time_outs": round(sum(result.time_outs for result in self.results) / rounds, 3),
-            "kinds": [median(result.kinds[side] for result in self.results) for side in (0, 1)],
-        }  # fmt: skip
+# ---- rows ----
 
 
-_bench: Bench | None = None
+def row_of(what: str, results: Iterable[Result]) -> Row:
+    """A row of the table. Of matches that went alike, only the first counts."""
+    every = list(results)
+    counted = list({result.trajectory: result for result in every}.values())
+    played, won = len(counted), sum(result.won for result in counted)
+    low, high = wilson(won, played)
+    return {
+        "what": what, "n": played, "won": won,
+        "share": round(won / played, 4), "low": round(low, 4), "high": round(high, 4),
+        "drawn": sum(result.drawn for result in counted), "repeated": len(every) - played,
+        "median_s": round(median(result.frames for result in counted) / FRAMES_A_SECOND, 1),
+        "time_outs": round(sum(r.time_outs for r in counted) / sum(r.rounds for r in counted), 3),
+        "kinds": [median(result.kinds[side] for result in counted) for side in (0, 1)],
+        "frames": sum(result.frames for result in every),
+    }  # fmt: skip
 
 
-def play_one(setting: Setting) -> Result:
-    global _bench
-    if _bench is None:
-        _bench = Bench()
-    return _bench.play(setting, player_named(setting.policy))
+def screen(policy: str, level: int, least: int = SCREENED, most: int = SCREENED_ON) -> Row:
+    """`least` matches, and on to `most` only while the upper bound is over one half."""
+    matches, done = settings(policy, level, most), [play_one(s) for s in settings(policy, level, least)]
+    rest = itertools.islice(matches, least, None)
+    while len(done) < most and wilson(sum(result.won for result in done), len(done))[1] > NEVER_HALF.most:
+        done.append(play_one(next(rest)))
+    return row_of(f"{policy} at {level}", done)
 
 
-def settings(policy: str, level: int, n: int, *, agent_level: int = 0, salt: int = 0) -> Iterator[Setting]:
-    """n matches over all match-ups and stages in turn, each with a seed of its own."""
-    for number in range(n):
-        seed = int.from_bytes(hashlib.sha256(f"{policy} {level} {agent_level} {number} {salt}".encode()).digest()[:4], "big")
-        yield Setting(policy, level, seed, number % 4, number // 4 % 4, number // 16 % 4, agent_level)
+def subject() -> str:
+    """Changes with whatever decides how matches go."""
+    return hashlib.sha1(b"".join(hashlib.sha1((HERE / name).read_bytes()).digest() for name in SUBJECT)).hexdigest()
 
 
-Map = Callable[[Callable[[Setting], Result], Iterator[Setting]], Iterator[Result]]
+class Run:
+    """The processes that play, and the rows that are there already."""
+
+    def __init__(self, workers: int, kept: Path | None) -> None:
+        self.pool = ProcessPoolExecutor(workers) if workers > 1 else None
+        self.kept, self.subject, self.begin = kept, subject(), time.time()
+        self.rows: dict[str, Row] = {}
+        if kept and kept.exists():
+            lines = [json.loads(line) for line in kept.read_text().splitlines() if line.endswith("}")]
+            self.rows = {line["key"]: line["row"] for line in lines if line["subject"] == self.subject}
+
+    def map(self, play: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        return self.pool.map(play, items) if self.pool else map(play, items)
+
+    def keep(self, key: str, row: Row) -> Row:
+        self.rows[key] = row
+        if self.kept:
+            with self.kept.open("a") as file:
+                file.write(json.dumps({"subject": self.subject, "key": key, "row": row}) + "\n")
+        words = "{what}: {won}/{n} = {share:.3f} [{low:.3f}, {high:.3f}], {median_s} s".format(**row)
+        print(f"{time.time() - self.begin:6.0f} s  {words}, {row['time_outs']:.0%} time-outs", file=sys.stderr, flush=True)
+        return row
+
+    def tally(self, what: str, matches: Iterable[Setting]) -> Row:
+        planned = list(matches)
+        key = f"{what}, {len(planned)}"
+        return self.rows.get(key) or self.keep(key, row_of(what, self.map(play_one, planned)))
+
+    def screen(self, policies: Iterable[str], level: int) -> list[Row]:
+        """Every one of these policies is a piece of work of its own."""
+        wanted = list(policies)
+        keys = {policy: f"{policy} at {level}, screened" for policy in wanted}
+        missing = [policy for policy in wanted if keys[policy] not in self.rows]
+        for policy, row in zip(missing, self.map(partial(screen, level=level), missing), strict=True):
+            self.keep(keys[policy], row)
+        return [self.rows[key] for key in keys.values()]
 
 
-def tally(run: Map, name: str, matches: Iterator[Setting]) -> dict[str, Any]:
-    begin = time.time()
-    row = Tally(name, list(run(play_one, matches))).row()
-    words = "{what}: {won}/{n} = {share:.3f} [{low:.3f}, {high:.3f}], {drawn} drawn, {distinct} distinct, {median_s} s".format(
-        **row
+# ---- suites ----
+
+Judged = tuple[Row, Limit | None]
+
+
+def noop(run: Run, n: int) -> Iterator[Judged]:
+    for level in (1, 4, 8):
+        yield run.tally(f"noop at {level}", settings("noop", level, part(n, 300))), Limit(most=0)
+
+
+def random44(run: Run, n: int) -> Iterator[Judged]:
+    for level, most in ((1, 0.35), (4, 0.05), (8, 0.01)):
+        yield run.tally(f"random44 at {level}", settings("random44", level, part(n, 1000))), Limit(most=most)
+
+
+MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
+
+
+def rusher(run: Run, n: int) -> Iterator[Judged]:
+    for level, most in MOST_OF_A_RUSHER:
+        yield run.tally(f"rusher at {level}", settings("rusher", level, part(n, 300))), Limit(most=most)
+
+
+def rushers(run: Run, n: int) -> Iterator[Judged]:
+    for kind in fighters.RUSHERS:
+        for level, most in MOST_OF_A_RUSHER:
+            yield run.tally(f"rusher:{kind} at {level}", settings(f"rusher:{kind}", level, part(n, 200))), Limit(most=most)
+
+
+def ladder(run: Run, n: int) -> Iterator[Judged]:
+    for level in range(1, 7):
+        matches = settings("cpu", level, part(n, 300), agent_level=level + 2)
+        yield run.tally(f"level {level + 2} against level {level}", matches), Limit(least=0.6)
+
+
+def mirror(run: Run, n: int) -> Iterator[Judged]:
+    # with 1000, one fair game in four would seem unfair: the interval alone is 6 % wide
+    matches = settings("cpu", 5, part(n, 2000), agent_level=5, mirrored=True)
+    yield run.tally("left side, both level 5", matches), Limit(0.45, 0.55)
+
+
+def styles(run: Run, n: int) -> Iterator[Judged]:
+    for name in fighters.RULES:
+        for level in (2, 4, 6, 8):
+            matches = settings(name, level, part(n, 200 if level == 6 else 32))
+            yield run.tally(f"{name} at {level}", matches), Limit(least=0.7) if level == 6 else None
+
+
+def rules(run: Run, n: int) -> Iterator[Judged]:
+    first = {rule.__name__: f"{name}/{rule.__name__}" for name, rules in fighters.RULES.items() for rule in rules}
+    for row in run.screen(first.values(), 6):
+        yield row, NEVER_HALF
+
+
+def ceiling(run: Run, n: int) -> Iterator[Judged]:
+    """How much can be won through the action table, with a decision every so many frames."""
+    for interval, level in itertools.product((30, 12, 6), (2, 4, 6, 8)):
+        policy = f"patient@{interval}"
+        yield run.tally(f"{policy} at {level}", settings(policy, level, part(n, 16))), None
+
+
+def screened(run: Run, policies: list[str]) -> Iterator[Judged]:
+    """All of them at the lowest level that they must not beat, and the best of them higher up."""
+    rows = run.screen(policies, LEVEL_OF_MACROS)
+    ranked = sorted(zip(rows, policies, strict=True), key=lambda pair: -pair[0]["high"])
+    best = [policy for _, policy in ranked[:BEST_MACROS]]
+    for row in itertools.chain(rows, *(run.screen(best, level) for level in LEVELS_OF_THE_BEST)):
+        yield row, NEVER_HALF
+
+
+def macros(run: Run, n: int) -> Iterator[Judged]:
+    yield from screened(run, [f"macro:{action}" for action in range(len(fighters.actions()))])
+
+
+def pairs(run: Run, n: int) -> Iterator[Judged]:
+    """Two actions in turn. Which of them comes first makes no difference to what is repeated for ever."""
+    yield from screened(run, [f"macro:{a},{b}" for a, b in itertools.combinations(range(len(fighters.actions())), 2)])
+
+
+EVERY = (noop, random44, rusher, rushers, ladder, mirror, styles, rules, ceiling, macros, pairs)
+SUITES = {suite.__name__: suite for suite in EVERY}
+PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
+"""Suites whose matches have to be alive as well: both sides play."""
+
+
+def part(n: int, of: int) -> int:
+    return max(LEAST, of * n // FULL)
+
+
+def judged(run: Run, n: int, wanted: Iterable[str]) -> Iterator[Row]:
+    """All rows of these suites, with their limits and whether they are met."""
+    for name in wanted:
+        for row, limit in SUITES[name](run, n):
+            verdict: Row = {"suite": name, "limit": str(limit) if limit else "", "met": limit.met(row) if limit else None}
+            if name in PLAYED_AS_MEANT:
+                verdict["not_alive"] = not_alive(row)
+            yield {**row, **verdict}
+
+
+def verdicts(rows: list[Row]) -> dict[str, bool]:
+    """Suite by suite: is what it asks for so?"""
+    result = {}
+    for suite, group in itertools.groupby(rows, key=lambda row: row["suite"]):
+        limited = [row["met"] for row in group if row["limit"]]
+        if limited:
+            result[suite] = sum(limited) >= STYLES_NEEDED if suite == "styles" else all(limited)
+    played = [row for row in rows if "not_alive" in row]
+    if played:
+        result["alive"] = not any(row["not_alive"] for row in played)
+    return result
+
+
+# ---- the report ----
+
+
+def cells(row: Row) -> str:
+    verdict = {True: "yes", False: "**no**", None: ""}[row["met"]]
+    interval = f"{row['low']:.3f}–{row['high']:.3f}"
+    mine, theirs = row["kinds"]
+    alive = ", ".join(row.get("not_alive", ()))
+    return (
+        f"| {row['what']} | {row['n']} | {row['won']} | {row['share']:.3f} | {interval} | {row['limit']} | {verdict} "
+        f"| {row['drawn']} | {row['median_s']} | {row['time_outs']:.1%} | {mine:g} / {theirs:g} | {alive} |"
     )
-    print(f"{words}, {row['time_outs']:.0%} time-outs ({time.time() - begin:.0f} s)", file=sys.stderr, flush=True)
-    return row
 
 
-def screen(run: Map, sequence: tuple[int, ...], level: int, least: int, most: int) -> dict[str, Any]:
-    """A macro: `least` matches, and on to `most` while the upper bound is over one half. Stops as soon as it is not."""
-    policy = "macro:" + ",".join(map(str, sequence))
-    matches = settings(policy, level, most)
-    done = Tally(f"{policy} at {level}")
-    while len(done.results) < most:
-        done.results.append(next(run(play_one, itertools.islice(matches, 1))))
-        if wilson(done.won, len(done.results))[1] < 0.5:
-            break
-        if len(done.results) >= least and wilson(done.won, len(done.results))[0] > 0.5:
-            break
-    return done.row()
-
-
-def suites(run: Map, n: int, wanted: set[str]) -> Iterator[dict[str, Any]]:
-    """All measurements, n matches each where the issue says no other number."""
-    if "noop" in wanted:
-        for level in (1, 4, 8):
-            yield tally(run, f"noop at {level}", settings("noop", level, max(n // 10, 12)))
-    if "random" in wanted:
-        for level in (1, 2, 4, 6, 8):
-            yield tally(run, f"random44 at {level}", settings("random44", level, n))
-    if "rusher" in wanted:
-        for level in (1, 2, 4, 5, 8):
-            yield tally(run, f"rusher at {level}", settings("rusher", level, n // 3))
-    if "ladder" in wanted:
-        for level in range(1, 7):
-            yield tally(run, f"level {level + 2} against level {level}", settings("cpu", level, n // 3, agent_level=level + 2))
-    if "mirror" in wanted:
-        for level in (3, 6):
-            yield tally(
-                run,
-                f"left side, both level {level}",
-                (
-                    Setting("cpu", s.level, s.seed, s.agent, s.agent, s.stage, level)
-                    for s in settings("cpu", level, n, agent_level=level, salt=1)
-                ),
-            )
-    if "styles" in wanted:
-        for name in fighters.RULES:
-            for level in (2, 4, 6, 8):
-                yield tally(run, f"{name} at {level}", settings(name, level, n // 5))
-    if "rules" in wanted:
-        for name, rules in fighters.RULES.items():
-            for rule in rules:
-                yield tally(run, f"{name}/{rule.__name__} at 6", settings(f"{name}/{rule.__name__}", 6, max(n // 25, 8)))
-    if "ceiling" in wanted:
-        for interval, level in itertools.product((30, 12, 6), range(1, 9)):
-            yield tally(run, f"{BEST}@{interval} at {level}", settings(f"{BEST}@{interval}", level, max(n // 20, 12)))
-    if "macros" in wanted:
-        for action in range(44):
-            yield screen(run, (action,), 4, 20, 300)
-    if "pairs" in wanted:
-        for pair in itertools.permutations(range(44), 2):
-            yield screen(run, pair, 4, 20, 300)
-
-
-ALL = ("noop", "random", "rusher", "ladder", "mirror", "styles", "rules", "ceiling", "macros", "pairs")
-
-
-def markdown(rows: list[dict[str, Any]]) -> str:
+def markdown(rows: list[Row]) -> str:
+    """The table. Of what was screened, the best of each suite and level; the rest is counted."""
     lines = [
-        "| matches | n | won | share | 95 % | drawn | median s | time-outs | kinds landed |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| matches | n | won | share | 95 % | limit | met | drawn | median s | time-outs | kinds landed | not alive |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    form = "| {what} | {n} | {won} | {share:.3f} | {low:.3f}–{high:.3f} | {drawn} | {median_s} | {time_outs:.1%} |"
-    form += " {mine:g} / {theirs:g} |"
-    lines += [form.format(**row, mine=row["kinds"][0], theirs=row["kinds"][1]) for row in rows]
+    for suite, group in itertools.groupby(rows, key=lambda row: row["suite"]):
+        shown = list(group)
+        if suite in ("macros", "pairs"):
+            over = [row for row in shown if not row["met"]]
+            shown = sorted(shown, key=lambda row: -row["high"])
+            text = f"{suite}: {len(shown)} screened, {len(over)} not below one half; the best:"
+            lines.append(f"| {text} " + "| " * 11 + "|")
+            shown = shown[: max(len(over), BEST_MACROS)]
+        lines += [cells(row) for row in shown]
+    lines += ["", *(f"- {suite}: {'met' if met else '**not met**'}" for suite, met in verdicts(rows).items())]
     return "\n".join(lines)
 
 
+def write(path: Path, text: str) -> None:
+    """All or nothing."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text(text)
+    os.replace(temporary, path)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=1000, help="matches of the longest measurements")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, default=FULL, help="matches of the longest measurements")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--only", default=",".join(ALL), help="of " + ", ".join(ALL))
-    parser.add_argument("--json", type=Path, help="write all rows there")
+    parser.add_argument("--only", default=",".join(SUITES), help="of " + ", ".join(SUITES))
+    parser.add_argument("--rows", type=Path, help="keep rows there as they come, and use those that are there")
+    parser.add_argument("--json", type=Path, help="write the whole report there")
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    begin = time.time()
-    if options.workers > 1:
-        pool = ProcessPoolExecutor(options.workers)
-        run: Map = lambda f, items: pool.map(f, items, chunksize=1)  # noqa: E731
-    else:
-        run = map  # type: ignore[assignment]
-    rows.extend(suites(run, options.n, set(options.only.split(","))))
+    run = Run(options.workers, options.rows)
+    rows = list(judged(run, options.n, options.only.split(",")))
     rom = hashlib.sha1((HERE / "rom.md").read_bytes()).hexdigest()
+    seconds = round(time.time() - run.begin)
     if options.json:
-        options.json.write_text(
-            json.dumps({"rom_sha1": rom, "seconds": round(time.time() - begin), "rows": rows}, indent=1) + "\n"
-        )
-    print(f"ROM {rom}, {time.time() - begin:.0f} s\n\n{markdown(rows)}")
+        report = {"rom_sha1": rom, "seconds": seconds, "verdicts": verdicts(rows), "rows": rows}
+        write(options.json, json.dumps(report, indent=1) + "\n")
+    print(f"ROM {rom}, {seconds} s\n\n{markdown(rows)}")
 
 
 if __name__ == "__main__":

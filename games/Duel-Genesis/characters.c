@@ -9,24 +9,24 @@
 #define NORMALS(s, d, r) \
     {0}, \
     /*  start  act rec  damage   reach  bottom top  hit blk push flags                          poses */ \
-    { 4 + (s), 3,  8,   6 + (d), 40 + (r), 40, 60,  13,  9,  40, 0,                              POSE_GUARD,        POSE_JAB }, \
-    { 6 + (s), 3, 15,  10 + (d), 44 + (r), 40, 62,  17, 13,  52, 0,                              POSE_PUNCH_BACK,   POSE_STRAIGHT }, \
-    { 9 + (s), 4, 24,  15 + (d), 48 + (r), 40, 64,  21, 16,  68, 0,                              POSE_PUNCH_BACK,   POSE_HEAVY_PUNCH }, \
-    { 5 + (s), 3, 10,   6 + (d), 44 + (r),  8, 40,  13,  9,  42, 0,                              POSE_KNEE,         POSE_SHIN_KICK }, \
-    { 7 + (s), 4, 16,  11 + (d), 50 + (r), 24, 58,  17, 13,  54, 0,                              POSE_KNEE,         POSE_SIDE_KICK }, \
-    {10 + (s), 4, 25,  16 + (d), 55 + (r), 36, 72,  22, 16,  70, 0,                              POSE_KNEE,         POSE_HIGH_KICK }, \
-    { 4 + (s), 3,  8,   5 + (d), 38 + (r), 22, 44,  12,  9,  40, 0,                              POSE_CROUCH,       POSE_LOW_JAB }, \
-    { 6 + (s), 3, 15,   9 + (d), 42 + (r), 22, 46,  16, 12,  50, 0,                              POSE_CROUCH,       POSE_LOW_JAB }, \
-    { 5 + (s), 8, 24,  14 + (d), 46 + (r), 30, 100,  20, 15,  56, 0,                              POSE_CROUCH,       POSE_UPPERCUT }, \
-    { 5 + (s), 3, 10,   5 + (d), 42 + (r),  0, 16,  12,  9,  40, HIT_LOW,                        POSE_CROUCH,       POSE_LOW_KICK }, \
-    { 7 + (s), 3, 17,   9 + (d), 48 + (r),  0, 18,  16, 12,  50, HIT_LOW,                        POSE_CROUCH,       POSE_LOW_KICK }, \
-    { 9 + (s), 4, 27,  12 + (d), 53 + (r),  0, 18,  20, 15,  48, HIT_LOW | HIT_KNOCKS_DOWN,      POSE_CROUCH,       POSE_SWEEP }, \
-    { 4,      16,  4,   7 + (d), 34 + (r), 10, 50,  14, 10,  40, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_PUNCH }, \
-    { 5,      12,  4,  10 + (d), 36 + (r),  8, 50,  16, 12,  46, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_PUNCH }, \
-    { 6,       9,  4,  13 + (d), 38 + (r),  4, 50,  20, 14,  56, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_PUNCH }, \
-    { 4,      16,  4,   7 + (d), 36 + (r),  0, 40,  14, 10,  40, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_KICK }, \
-    { 5,      12,  4,  10 + (d), 40 + (r),  0, 40,  16, 12,  46, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_KICK }, \
-    { 6,       9,  4,  13 + (d), 44 + (r),  0, 40,  20, 14,  56, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_KICK }
+    { 4 + (s), 3,  8,   7 + (d), 40 + (r), 40, 60,  13,  9,  40, 0,                              POSE_GUARD,        POSE_JAB }, \
+    { 6 + (s), 3, 15,  12 + (d), 44 + (r), 40, 62,  17, 13,  52, 0,                              POSE_PUNCH_BACK,   POSE_STRAIGHT }, \
+    { 9 + (s), 4, 24,  17 + (d), 48 + (r), 40, 64,  21, 16,  68, 0,                              POSE_PUNCH_BACK,   POSE_HEAVY_PUNCH }, \
+    { 5 + (s), 3, 10,   7 + (d), 44 + (r),  8, 40,  13,  9,  42, 0,                              POSE_KNEE,         POSE_SHIN_KICK }, \
+    { 7 + (s), 4, 16,  13 + (d), 50 + (r), 24, 58,  17, 13,  54, 0,                              POSE_KNEE,         POSE_SIDE_KICK }, \
+    {10 + (s), 4, 25,  19 + (d), 55 + (r), 36, 72,  22, 16,  70, 0,                              POSE_KNEE,         POSE_HIGH_KICK }, \
+    { 4 + (s), 3,  8,   6 + (d), 38 + (r), 22, 44,  12,  9,  40, 0,                              POSE_CROUCH,       POSE_LOW_JAB }, \
+    { 6 + (s), 3, 15,  10 + (d), 42 + (r), 22, 46,  16, 12,  50, 0,                              POSE_CROUCH,       POSE_LOW_JAB }, \
+    { 5 + (s), 8, 24,  16 + (d), 46 + (r), 30, 100,  20, 15,  56, 0,                              POSE_CROUCH,       POSE_UPPERCUT }, \
+    { 5 + (s), 3, 10,   6 + (d), 42 + (r),  0, 16,  12,  9,  40, HIT_LOW,                        POSE_CROUCH,       POSE_LOW_KICK }, \
+    { 7 + (s), 3, 17,  10 + (d), 48 + (r),  0, 18,  16, 12,  50, HIT_LOW,                        POSE_CROUCH,       POSE_LOW_KICK }, \
+    { 9 + (s), 4, 27,  14 + (d), 53 + (r),  0, 18,  20, 15,  48, HIT_LOW | HIT_KNOCKS_DOWN,      POSE_CROUCH,       POSE_SWEEP }, \
+    { 4,      16,  4,   8 + (d), 34 + (r), 10, 50,  14, 10,  40, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_PUNCH }, \
+    { 5,      12,  4,  12 + (d), 36 + (r),  8, 50,  16, 12,  46, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_PUNCH }, \
+    { 6,       9,  4,  15 + (d), 38 + (r),  4, 50,  20, 14,  56, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_PUNCH }, \
+    { 4,      16,  4,   8 + (d), 36 + (r),  0, 40,  14, 10,  40, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_KICK }, \
+    { 5,      12,  4,  12 + (d), 40 + (r),  0, 40,  16, 12,  46, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_KICK }, \
+    { 6,       9,  4,  15 + (d), 44 + (r),  0, 40,  20, 14,  56, HIT_HIGH | HIT_IN_AIR,          POSE_JUMP,         POSE_JUMP_KICK }
 
 /* The throw's frames are those of the whole throw; it needs no reach of its own. */
 #define THROW(damage) {3, 1, 34, damage, 0, 0, 0, 0, 0, 0, HIT_KNOCKS_DOWN, POSE_GRAB, POSE_THROW}
@@ -38,8 +38,8 @@
     {startup, active, recovery, damage, reach, 10, 84, 24, 18, 60, HIT_KNOCKS_DOWN | HIT_CHIPS, POSE_CROUCH, POSE_RISE}
 
 const struct character characters[CHARACTERS] = {
-    [KAZE] = {"KAZE", 34, 27, 46, 118, 56, 44, 64, {NORMALS(0, 0, 0), THROW(18), PROJECTILE(13, 28, 12), RISING(3, 12, 38, 18, 34)}},
-    [BRON] = {"BRON", 28, 22, 40, 114, 48, 54, 56, {NORMALS(1, 2, 3), THROW(26), PROJECTILE(16, 30, 13), RISING(4, 10, 40, 20, 38)}},
-    [MIRA] = {"MIRA", 42, 34, 54, 122, 60, 42, 68, {NORMALS(0, -1, -2), THROW(16), PROJECTILE(12, 28, 10), RISING(3, 12, 36, 16, 34)}},
-    [TARN] = {"TARN", 31, 26, 44, 116, 68, 44, 66, {NORMALS(1, 0, 6), THROW(17), PROJECTILE(14, 26, 12), RISING(4, 12, 40, 17, 38)}},
+    [KAZE] = {"KAZE", 34, 27, 46, 118, 56, 44, 64, {NORMALS(0, 0, 0), THROW(21), PROJECTILE(13, 34, 12), RISING(3, 12, 38, 21, 34)}},
+    [BRON] = {"BRON", 28, 22, 40, 114, 48, 54, 56, {NORMALS(1, 2, 3), THROW(30), PROJECTILE(16, 36, 13), RISING(4, 10, 40, 23, 38)}},
+    [MIRA] = {"MIRA", 42, 34, 54, 122, 60, 42, 68, {NORMALS(0, -1, -2), THROW(19), PROJECTILE(12, 34, 9), RISING(3, 12, 36, 19, 34)}},
+    [TARN] = {"TARN", 31, 26, 44, 116, 68, 44, 66, {NORMALS(1, 0, 6), THROW(20), PROJECTILE(14, 32, 12), RISING(4, 12, 40, 20, 38)}},
 };

@@ -3,9 +3,6 @@
 
 #define GRAVITY 6
 #define BEFORE_JUMP 3      /* frames on the ground before a jump */
-#define LIES_FOR 26
-#define STANDS_UP_FOR 12
-#define SAFE_AFTER 6       /* frames after standing up in which nothing hits */
 #define FALL_UP 84         /* how fast a knocked-down fighter goes up at first */
 #define FRICTION 4
 #define RISING_SAFE 9

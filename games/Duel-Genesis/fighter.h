@@ -17,6 +17,9 @@
 #define CROUCH_HEIGHT 46
 #define VIEW_WIDTH 320
 #define SIDES 2
+#define LIES_FOR 26          /* frames on the ground after a fall */
+#define STANDS_UP_FOR 12
+#define SAFE_AFTER 6         /* frames after standing up in which nothing hits */
 
 enum fighter_state {
     FREE,      /* on the ground, takes orders */

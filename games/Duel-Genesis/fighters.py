@@ -10,17 +10,14 @@ import json
 import random
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from nodes.fighters import JUMP, LATE, RULES, Plan, Rule, Scripted, View
-
-PLAIN = 39
-"""The actions before this one are single buttons and directions; those from here on are sequences."""
+from nodes.fighters import ATTACK, HIT, IDLE, JUMP, LATE, RULES, SPECIAL, Scripted, View
 
 Pad = tuple[str, ...]
 Variables = Mapping[str, int]
@@ -103,65 +100,201 @@ class Rusher:
         return held
 
 
+@dataclass
+class Rush:
+    """A rusher as a policy: walks up until `near`, or jumps in on some of the steps, and presses attack after attack.
+    It never guards, and looks only at where the two stand."""
+
+    near: int = 62
+    jumps: float = 0.0
+    """How many of its steps are jumps with a kick."""
+    buttons: str = "XYZABC"
+    ways: Sequence[str] = ("", "F", "DOWN")
+    """What is held with a button; F is forward."""
+    press: tuple[int, int] = (3, 3)
+    """Fewest and most frames for which a button is held."""
+    pause: tuple[int, int] = (5, 5)
+    between: str = ""
+    """What is held in the pause."""
+    steps: int = 0
+    """Frames of walking forward after each pause."""
+    plan: list[tuple[str, int]] = field(default_factory=list)
+
+    def reset(self, seed: int) -> None:
+        self.random, self.plan, self.held = random.Random(seed), [], ()
+
+    def pad(self, variables: Variables) -> Pad:
+        if not self.plan:
+            gap = abs(variables["agent_x"] - variables["enemy_x"])
+            self.plan = [(held, frames) for held, frames in self.next_plan(gap) if frames]
+            self.ahead = "RIGHT" if variables["agent_x"] < variables["enemy_x"] else "LEFT"
+            self.hold()
+        held = self.held
+        name, left = self.plan.pop(0)
+        if left > 1:
+            self.plan.insert(0, (name, left - 1))
+        elif self.plan:
+            self.hold()
+        return held
+
+    def hold(self) -> None:
+        names = filter(None, self.plan[0][0].split("+"))
+        self.held: Pad = tuple(self.ahead if name == "F" else name for name in names)
+
+    def next_plan(self, gap: int) -> list[tuple[str, int]]:
+        rng = self.random
+        if gap > self.near:
+            return [("F+UP", 4), ("", 18), ("C", 3)] if rng.random() < self.jumps else [("F", 4)]
+        held = f"{rng.choice(self.ways)}+{rng.choice(self.buttons)}"
+        return [(held, rng.randint(*self.press)), (self.between, rng.randint(*self.pause)), ("F", self.steps)]
+
+
+SOME, ANY = (2, 6), (0, 10)
+RUSHERS = {
+    "light": Rush(56, buttons="XA", ways=("", "F"), press=(2, 4), pause=(2, 6)),
+    "medium": Rush(64, 0.02, buttons="YB", pause=(2, 8)),
+    "heavy": Rush(66, 0.03, buttons="ZC"),
+    "heavy_uneven": Rush(66, buttons="ZC", ways=("", "DOWN"), press=SOME, pause=ANY),
+    "heavy_forward": Rush(70, buttons="ZC", ways=("F",), press=SOME, pause=ANY, between="F"),
+    "mash": Rush(press=SOME, pause=ANY),
+    "mash_forward": Rush(64, ways=("F",), press=SOME, pause=ANY, between="F"),
+    "mash_fast": Rush(62, 0.07, press=(2, 2), pause=(0, 2)),
+    "mash_slow": Rush(62, 0.02, press=(6, 6), pause=(10, 10)),
+    "mash_far": Rush(80, 0.07),
+    "mash_near": Rush(48, 0.03),
+    "mash_and_walk": Rush(62, 0.02, steps=12),
+    "jump_in": Rush(70, 0.3),
+    "jump_kick": Rush(0, 1.0, buttons="C", ways=("",)),
+    "sweep": Rush(66, buttons="C", ways=("DOWN",), between="DOWN"),
+    "low": Rush(60, buttons="ABC", ways=("DOWN",), press=SOME, pause=ANY, between="DOWN"),
+    "throw": Rush(44, 0.05, buttons="ZC", ways=("", "F")),
+    "throw_forward": Rush(50, buttons="ZC", ways=("F",), pause=ANY, between="F"),
+}
+"""Rushers of many kinds: what holds against one of them should hold against them all."""
+
+
 def style(name: str, late: int = LATE) -> Scripted:
     return Scripted(RULES[name], late)
 
 
 COOLDOWN = {"punch": 11, "kick": 12, "jump": 15}
 """Of the first seed: frames after such an action before the next one."""
-JUMP_KICK = ("C",)
+
+Choice = tuple[str, ...]
+"""Actions of the table, the best first; F and G stand for forward and back."""
+SlowRule = Callable[[View], "Choice | None"]
+
+
+def in_flight(v: View) -> Choice | None:
+    """Kick on the way down."""
+    return ("A", "B") if v.mine == JUMP else None
+
+
+def meet_jump(v: View) -> Choice | None:
+    """Nothing hits the first frames of the rising attack: it beats whoever comes through the air."""
+    return ("rising", "DOWN+Z") if v.height > 8 and v.theirs != HIT and v.gap < 130 else None
+
+
+def meet_projectile(v: View) -> Choice | None:
+    """Guard what will be here before the next decision."""
+    return ("DOWN+G", "G") if (v.theirs == SPECIAL and v.gap < 56) or -10 < v.shot_in < 34 else None
+
+
+def answer_blow(v: View) -> Choice | None:
+    """Strike through a blow that has just begun, guard one that comes, hit into one that is past or fell short."""
+    if v.theirs != ATTACK:
+        return None
+    if v.gap < 62 and v.since < 4:
+        return ("rising", "DOWN+G")
+    if v.gap < 66:
+        return ("DOWN+G", "G") if v.since < 8 else ("DOWN+G+C", "C")
+    return ("projectile", "DOWN+G+C") if v.gap < 130 else None
+
+
+def throw(v: View) -> Choice | None:
+    """Who stands close and does nothing."""
+    return ("F+Z", "F+C") if v.gap < 44 and v.theirs in IDLE else None
+
+
+def strike(v: View) -> Choice | None:
+    """From as far as it reaches, and the stick is held back afterwards: it ends in a guard."""
+    return ("G+C", "DOWN+G+C") if v.gap < 66 and v.theirs in IDLE else None
+
+
+def shoot(v: View) -> Choice | None:
+    """From the middle distance a projectile is there before it can be answered."""
+    return ("projectile", "DOWN+G+A") if v.gap < 180 and v.theirs in IDLE else None
+
+
+def approach(v: View) -> Choice | None:
+    """Who lies on the ground, or is too far away for everything above."""
+    return ("F", "DOWN+G") if v.gap > 190 or (v.theirs == HIT and v.gap > 90) else None
+
+
+def stay_low(v: View) -> Choice | None:
+    """Guard: crouching, and every third time standing."""
+    return ("DOWN+G", "G")
+
+
+PATIENT: tuple[SlowRule, ...] = (
+    in_flight,
+    meet_jump,
+    meet_projectile,
+    answer_blow,
+    throw,
+    strike,
+    shoot,
+    approach,
+    stay_low,
+)
+"""How to fight when every decision binds for half a second."""
 
 
 @dataclass
 class Restricted:
-    """A style as a learning agent could be it: actions of the table, a decision every `interval` frames, cooldowns,
-    and no action more than twice running."""
+    """What a learning agent could be: actions of the table, a decision every `interval` frames unless the latest action
+    still cools down, and no action more than twice running. An agent sees the present frame; `late` makes it see less."""
 
-    rules: Iterable[Rule]
     interval: int
-    late: int = LATE
+    late: int = 0
 
     def reset(self, seed: int) -> None:
-        self.style = Scripted(self.rules, self.late)
-        self.style.reset(seed)
-        self.table = actions()
-        self.index = {frozenset(rows[0]): place for place, rows in reversed(list(enumerate(self.table))) if place < PLAIN}
-        self.names = action_names()
-        self.frame = self.cooldown = self.at = 0
-        self.latest: deque[int] = deque([0, 0], maxlen=2)
-        self.rows = self.table[0]
+        self.eyes = Scripted((), self.late)
+        self.eyes.reset(seed)
+        self.table = dict(zip(action_names(), actions(), strict=True))
+        self.rows = self.table["none"]
+        self.frame = self.at = self.cooldown = 0
+        self.latest: deque[str] = deque(maxlen=2)
 
     def pad(self, variables: Variables) -> Pad:
-        self.style.seen.append(variables)
-        view = self.style.view(self.style.seen[0])
+        self.eyes.seen.append(variables)
+        view = self.eyes.view(self.eyes.seen[0])
         if self.frame % self.interval == 0 and self.cooldown <= 0:
-            self.decide(view)
+            self.begin(self.decide(view))
+        held = self.rows[min(self.at, len(self.rows) - 1)]
+        self.eyes.held = held
+        self.at += 1
         self.frame += 1
         self.cooldown -= 1
-        held = self.rows[min(self.at, len(self.rows) - 1)]
-        self.at += 1
-        self.style.held = held
         return held
 
-    def decide(self, view: View) -> None:
-        plan = next((plan for rule in self.rules if (plan := rule(view))), None)
-        action = self.action(view, plan)
-        if self.latest[0] == self.latest[1] == action:
-            action = 0
-        self.latest.append(action)
-        self.rows, self.at = self.table[action], 0
-        name = self.names[action]
-        kind = (
-            "jump" if "up" in name else "kick" if name[-1] in "ABC" else "punch" if name[-1] in "XYZ" or action >= PLAIN else ""
-        )
+    def decide(self, view: View) -> str:
+        """The best action of the first rule that has something to say, or the next best if it was made twice running."""
+        choice = next(choice for rule in PATIENT if (choice := rule(view)))
+        names = [in_table(action, view) for action in choice]
+        return next(name for name in names if self.latest.count(name) < 2)
+
+    def begin(self, name: str) -> None:
+        self.latest.append(name)
+        self.rows, self.at = self.table[name], 0
+        pressed = {button for row in self.rows for button in row}
+        kind = "jump" if "UP" in pressed else "punch" if pressed & set("XYZ") else "kick" if pressed & set("ABC") else ""
         self.cooldown = COOLDOWN.get(kind, 0)
 
-    def action(self, view: View, plan: Plan | None) -> int:
-        if view.mine == JUMP:
-            return self.index[frozenset(JUMP_KICK)]
-        if not plan:
-            return 0
-        if len(plan) > 3 and plan[0][0] == "DOWN":
-            return self.names.index(f"projectile {view.ahead.lower()}")
-        names = {"F": view.ahead, "G": view.back}
-        return self.index.get(frozenset(names.get(name, name) for name in plan[0][0].split("+") if name), 0)
+
+def in_table(action: str, view: View) -> str:
+    """The table's name for an action that is told in forward and back."""
+    ahead, back = view.ahead.lower(), view.back.lower()
+    if action in ("projectile", "rising"):
+        return f"{action} {ahead}"
+    return "+".join({"F": ahead, "G": back, "DOWN": "down"}.get(part, part) for part in action.split("+"))

@@ -11,7 +11,7 @@ from PIL import Image
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from calibrate import CPU_CPU, Bench  # noqa: E402
+from matches import CPU_CPU, Bench  # noqa: E402
 
 HIT_STOP_SHOWN = 5
 

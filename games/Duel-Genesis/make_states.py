@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from calibrate import CPU_CPU, PAD_CPU, PAD_PAD, Bench  # noqa: E402
+from matches import CPU_CPU, PAD_CPU, PAD_PAD, Bench  # noqa: E402
 
 NAMES = ("Kaze", "Bron", "Mira", "Tarn")
 STAGES = ("Harbour", "Forest", "Foundry", "Observatory")

@@ -4,6 +4,19 @@
 #define STEPS 10             /* of a plan */
 #define BLOCK_STOPS 4        /* frames for which a blocked blow stops both */
 
+#define PASSED (-4)          /* frames: a projectile that should have been here by then has been met or has missed */
+#define JUMP_IN_TAKES 30     /* frames until its kick can hit */
+#define OFTEN 100            /* a habit above this is counted on */
+#define MOSTLY 150           /* most of what the other does is such */
+#define OUT_OF_A_JUMP 150    /* pixels */
+#define SAFE_TO_SHOOT 112    /* pixels: from nearer, who walks in is there before the shot's owner can move again */
+#define GRABBED_WITHIN 46    /* pixels */
+#define LONG 35              /* frames: a move of so many is over so late that it can be answered after being blocked */
+#define RISING_INPUT 4       /* frames from its first direction to its button */
+#define RISING_CARRIES 12    /* pixels that a rising attack goes forward while it hits */
+#define TOO_LATE 4           /* frames: who gets up and strikes at once is quicker */
+#define BLOCK_PUSHES 9       /* pixels, about: how far a blocked heavy blow sends back */
+
 enum { SHOT = 1, JUMP = 2, BLOW = 4 };
 
 /* Directions of a plan are relative to where the fighter faces. */
@@ -34,9 +47,15 @@ struct mind {
     u8 unanswered;      /* what has begun and was not answered yet: SHOT, JUMP, BLOW */
     u8 jump_seen;       /* frames for which the jump has been seen */
     s8 walked[RING];    /* own walking of the latest frames in subpixels, from the pads it gave itself */
+    u8 held[RING];      /* the ways it held in the latest frames */
     u8 aggression;      /* how often the other attacks, 0..255 */
     u8 shooting;        /* how often the other throws projectiles */
-    u8 guarding;        /* how often it guards mine */
+    u8 jumping;         /* how often it jumps */
+    u8 guarding;        /* how often it guards what would hit it */
+    u8 meeting;         /* how often it hits me out of the air */
+    u8 swinging;        /* how often its blows are long ones */
+    u8 uppercutting;    /* how often its attacks are rising ones */
+    u8 grabbing;        /* how often it throws, of what it does from near */
 };
 
 /* Chances are out of 256. */
@@ -54,14 +73,14 @@ struct skill {
 static const struct skill skills[LEVELS + 1] = {
     {0},
     /* sees  hesit dawdl  block  punish  air  space  mix */
-    {30, 72, 36, 120, 110,  80, 100,  80},
-    {28, 50, 28, 150, 144, 116, 140, 112},
-    {25, 34, 22, 176, 174, 150, 172, 146},
-    {23, 22, 16, 198, 198, 180, 200, 180},
-    {20, 11, 12, 217, 218, 204, 226, 212},
-    {17,  4,  9, 232, 234, 222, 242, 232},
-    {14,  0,  4, 247, 250, 242, 254, 244},
-    {11,  0,  3, 253, 254, 250, 256, 256},
+    {30, 78, 36, 120,  90,  80, 100,  70},
+    {27, 20, 14, 190, 210, 140, 190, 180},
+    {25, 18, 13, 200, 212, 165, 210, 194},
+    {22, 16, 12, 212, 213, 194, 217, 198},
+    {18,  6, 10, 230, 226, 220, 236, 226},
+    {15,  2,  7, 240, 240, 234, 246, 244},
+    {10,  0,  4, 250, 252, 248, 255, 254},
+    { 8,  0,  3, 254, 254, 250, 256, 256},
 };
 
 static struct seen ring[RING];
@@ -80,6 +99,9 @@ static u32 draw(struct mind *m)
 }
 
 static u8 happens(struct mind *m, u16 chance) { return (u16)(draw(m) >> 8 & 255) < chance; }
+
+/* A chance, the better for what the other does often: it is expected. */
+static u16 surer(u16 chance, u8 habit) { return (u16)(chance + (((256 - chance) * habit) >> 8)); }
 
 /* A number from 0 to below `limit`, which is at most 256. */
 static u8 below(struct mind *m, u16 limit) { return (u8)(((u16)(draw(m) >> 8 & 255) * limit) >> 8); }
@@ -127,6 +149,7 @@ void opponent_new_round(void)
         struct mind *m = &minds[side];
         m->steps = m->at = m->left = m->committed = m->unanswered = 0;
         memset(m->walked, 0, sizeof m->walked);
+        memset(m->held, 0, sizeof m->held);
     }
     for (u8 i = 0; i < RING; i++)
         opponent_observe();
@@ -134,8 +157,10 @@ void opponent_new_round(void)
 
 void opponent_new_match(void)
 {
-    for (u8 side = 0; side < SIDES; side++)
-        minds[side].aggression = minds[side].shooting = minds[side].guarding = 64;
+    for (u8 side = 0; side < SIDES; side++) {
+        struct mind *m = &minds[side];
+        m->aggression = m->shooting = m->jumping = m->guarding = m->meeting = m->swinging = m->grabbing = m->uppercutting = 64;
+    }
     opponent_new_round();
 }
 
@@ -183,13 +208,18 @@ static void plan_projectile(struct mind *m)
     add(m, 0, 0, 8);
 }
 
-static void plan_rising(struct mind *m)
+static void add_rising(struct mind *m)
 {
-    clear_plan(m);
     add(m, FORWARD, 0, 2);
     add(m, DOWN, 0, 2);
     press(m, DOWN | FORWARD, PAD_Z);
     add(m, 0, 0, 8);
+}
+
+static void plan_rising(struct mind *m)
+{
+    clear_plan(m);
+    add_rising(m);
 }
 
 static void plan_jump_in(struct mind *m)
@@ -232,6 +262,8 @@ static const struct option pokes[] = {
     {MOVE_CROUCHING + HEAVY_KICK, DOWN, PAD_C},
     {MOVE_STANDING + HEAVY_KICK, 0, PAD_C},
 };
+#define POKES (sizeof pokes / sizeof *pokes)
+#define SAFE_POKES 2 /* the first of them are over before they can be answered */
 
 /* Plan the best answer that is quick enough and reaches; false if there is none. */
 static u8 punish(struct mind *m, const struct seen_fighter *me, s16 gap, s16 frames)
@@ -246,6 +278,21 @@ static u8 punish(struct mind *m, const struct seen_fighter *me, s16 gap, s16 fra
     return 0;
 }
 
+/* It has blocked, so many frames ago, a blow that leaves its owner open: guard until free, then strike; false if nothing is quick enough. */
+static u8 punish_blocked(struct mind *m, const struct seen_fighter *me, const struct move *move, s16 gap, s16 ago)
+{
+    s16 free_in = (s16)(move->block_stun + BLOCK_STOPS - ago), open = (s16)(move->active + move->recovery + BLOCK_STOPS - ago);
+    if (free_in < 0)
+        free_in = 0;
+    if (!punish(m, me, (s16)(gap + BLOCK_PUSHES), (s16)(open - free_in)))
+        return 0;
+    struct step strike = m->plan[0];
+    clear_plan(m);
+    add(m, BACK | DOWN, 0, (u8)(free_in > 1 ? free_in - 1 : 0));
+    press(m, strike.way, strike.buttons);
+    return 1;
+}
+
 static u8 guard_needed_low(u8 flags) { return !(flags & HIT_HIGH); }
 
 static u8 nearer(u8 habit, u8 towards, u8 part) { return (u8)(habit + ((s16)(towards - habit) / part)); }
@@ -258,7 +305,7 @@ static void plan_meet_projectile(struct mind *m, const struct skill *skill, s16 
     clear_plan(m);
     add(m, FORWARD, 0, (u8)(arrives > 8 ? arrives - 7 : 0));
     add(m, BACK | DOWN, 0, (u8)(arrives > 8 ? 20 : arrives > -8 ? arrives + 12 : 1));
-    if (gap < 180 && gap > 80 && m->shooting > 90 && happens(m, skill->mixes)) {
+    if (gap < 180 && gap > 80 && m->shooting > 90 && m->meeting <= OFTEN && happens(m, skill->mixes)) {
         add(m, UP | FORWARD, 0, 14); /* held until the block lets go */
         add(m, 0, 0, 15);
         press(m, 0, PAD_C);
@@ -280,9 +327,11 @@ static void answer_attack(struct mind *m, const struct skill *skill, const struc
         /* from near, what leaves its hands is here before it can be seen: go by the hands */
         s16 flies = (s16)(((gap - 46) << 4) / characters[it->character].projectile_speed);
         s16 arrives = (s16)(move->startup - passed + (flies > 0 ? flies : 0));
-        if (gap < 130 && gap > 60 && left > 14 && happens(m, (u16)(skill->punishes >> 1)))
+        if (arrives < PASSED && happens(m, skill->punishes) && punish(m, me, gap, left))
+            return;
+        if (gap < 130 && gap > 60 && left > JUMP_IN_TAKES && m->meeting <= OFTEN && happens(m, (u16)(skill->punishes >> 1)))
             plan_jump_in(m); /* its owner cannot move for a while */
-        else if (arrives < 24 && happens(m, skill->blocks))
+        else if (arrives < 24 && happens(m, surer(skill->blocks, m->shooting)))
             plan_meet_projectile(m, skill, arrives, gap);
         return;
     }
@@ -297,7 +346,7 @@ static void answer_attack(struct mind *m, const struct skill *skill, const struc
         return;
     }
     if (passed < can_hit_until && in_reach) {
-        if (happens(m, skill->blocks)) {
+        if (happens(m, surer(skill->blocks, m->aggression))) {
             /* until it is over, or as long as a block of it would bind me: then the other may still recover */
             s16 over = (s16)(can_hit_until + 3), free_again = (s16)(move->startup + BLOCK_STOPS + move->block_stun - 1);
             s16 advantage = (s16)(move->active + move->recovery - move->block_stun);
@@ -310,6 +359,10 @@ static void answer_attack(struct mind *m, const struct skill *skill, const struc
         }
         return;
     }
+    s16 ago = (s16)(passed - move->startup);
+    if (in_reach && ago >= 0 && ago < RING && m->held[(newest - ago) & (RING - 1)] & BACK && happens(m, skill->punishes)
+        && punish_blocked(m, me, move, gap, ago))
+        return;
     if (left > 3 && happens(m, skill->punishes)) {
         if (punish(m, me, gap, left))
             return;
@@ -336,12 +389,12 @@ static void answer_jump(struct mind *m, const struct skill *skill, const struct 
     if (!it->faces_right)
         gap = (s16)-gap;
     /* gap: how far past me it lands, counted in its direction */
-    if (gap < -84 || speed == 0 || to_landing < 4) {
+    if (gap < -84 || to_landing < 4) {
         if (gap < -84 && happens(m, skill->mixes) && distance(it->x, me->x) > 120)
             plan_projectile(m);
         return;
     }
-    if (happens(m, skill->anti_air)) {
+    if (happens(m, surer(skill->anti_air, m->jumping))) {
         s16 wait = (s16)(to_landing - 17);
         clear_plan(m);
         if (gap > 30) { /* it comes down behind: walk from under it */
@@ -368,7 +421,7 @@ static void answer_projectile(struct mind *m, const struct skill *skill, const s
     /* if I walk to meet it */
     s16 closing = (s16)(speed + characters[me->character].walk_forward);
     s16 arrives = (s16)((((distance(it->projectile_x, me->x) - BODY_HALF) << 4) - speed * skill->reaction) / closing);
-    if (!happens(m, skill->blocks))
+    if (!happens(m, surer(skill->blocks, m->shooting)))
         return;
     if (arrives > 24 && happens(m, 60)) {
         plan_projectile(m);
@@ -377,11 +430,37 @@ static void answer_projectile(struct mind *m, const struct skill *skill, const s
     plan_meet_projectile(m, skill, arrives, distance(it->x, me->x));
 }
 
+/* Who lies there is up again in so many frames, and can be hit: be where a sweep just reaches it, and it cannot throw; then sweep. */
+static u8 sweep_again(struct mind *m, const struct seen_fighter *me, s16 gap, s16 safe_for)
+{
+    const struct character *c = &characters[me->character];
+    s16 begin_in = (s16)(safe_for - table(me, MOVE_CROUCHING + HEAVY_KICK)->startup);
+    s16 best = (s16)(reach_of(me, MOVE_CROUCHING + HEAVY_KICK) - 12);
+    s16 off = (s16)(gap - best), walk = 0;
+    if (off > 3)
+        walk = (s16)(off * SUBPIXELS / c->walk_forward);
+    else if (off < -6)
+        walk = (s16)(-off * SUBPIXELS / c->walk_back);
+    if (begin_in < -TOO_LATE || walk > begin_in + TOO_LATE)
+        return 0;
+    clear_plan(m);
+    add(m, off > 0 ? FORWARD : BACK, 0, (u8)walk);
+    add(m, BACK | DOWN, 0, (u8)(begin_in > walk ? begin_in - walk : 0));
+    press(m, DOWN, PAD_C);
+    return 1;
+}
+
 /* The other lies on the ground, or gets up. */
-static void await_rising(struct mind *m, const struct skill *skill, const struct seen_fighter *me, s16 gap)
+static void await_rising(struct mind *m, const struct skill *skill, const struct seen_fighter *me, const struct seen_fighter *it, s16 gap)
 {
     u8 clever = happens(m, skill->mixes);
-    if (gap > 62 && clever && happens(m, 150))
+    /* who attacks always does not guard then either; but a rising attack would go through the sweep */
+    if (m->aggression > OFTEN && m->guarding <= OFTEN && m->uppercutting <= OFTEN && (it->state == LYING || it->state == STANDING_UP) && happens(m, skill->punishes)) {
+        s16 safe_for = (s16)(STANDS_UP_FOR - it->frame + SAFE_AFTER - skill->reaction);
+        if (sweep_again(m, me, gap, it->state == LYING ? (s16)(safe_for + LIES_FOR) : safe_for))
+            return;
+    }
+    if (gap > 110 && clever && happens(m, 150))
         plan_projectile(m);
     else if (gap > reach_of(me, MOVE_CROUCHING + MEDIUM_KICK))
         plan_hold(m, FORWARD, 5);
@@ -391,73 +470,168 @@ static void await_rising(struct mind *m, const struct skill *skill, const struct
         plan_guard(m, 1, 8);
 }
 
-/* Nothing happens: choose what to do from this distance. */
-static void choose(struct mind *m, const struct skill *skill, const struct seen_fighter *me, s16 gap)
+/* Getting up before one who attacks always: strike with what neither blow nor throw meets, on the first free frame. */
+static u8 rise_against(struct mind *m, const struct skill *skill, const struct seen_fighter *me, s16 gap)
 {
-    u8 roll = below(m, 100);
-    s16 poke_reach = reach_of(me, MOVE_STANDING + MEDIUM_KICK);
-    u8 clever = happens(m, skill->mixes);
-    u8 threatened = clever && m->aggression > 90;
-    u8 shoots = clever && m->guarding > 140 ? 14 : threatened ? 50 : clever ? 40 : 24;
+    s16 free_in = (s16)(STANDS_UP_FOR - me->frame - skill->reaction + (me->state == LYING ? LIES_FOR : 0));
+    if (m->aggression <= OFTEN || m->guarding > OFTEN || free_in < RISING_INPUT - 2 || free_in > 16
+        || gap > reach_of(me, MOVE_RISING) + RISING_CARRIES || !happens(m, skill->punishes))
+        return 0;
+    clear_plan(m);
+    add(m, BACK | DOWN, 0, (u8)(free_in > RISING_INPUT ? free_in - RISING_INPUT : 0));
+    add_rising(m);
+    return 1;
+}
 
-    if (gap > 150) {
-        if (roll < shoots)
-            plan_projectile(m);
-        else if (roll < 85)
-            plan_hold(m, FORWARD, (u8)(10 + below(m, 14)));
-        else
-            plan_hold(m, clever ? BACK : 0, 8);
-        return;
-    }
-    if (gap > poke_reach + 14) {
-        if (roll < shoots)
-            plan_projectile(m);
-        else if (threatened && roll < 70)
-            plan_hold(m, BACK, 10);
-        else if (roll < (m->shooting > 110 ? 50 : 32))
-            plan_jump_in(m);
-        else if (roll < 75)
-            plan_hold(m, FORWARD, (u8)(5 + below(m, 8)));
-        else if (roll < 88)
-            plan_guard(m, 1, (u8)(8 + below(m, 12)));
-        else
-            plan_hold(m, BACK, 8);
-        return;
-    }
-    if (gap > 46) {
-        if (threatened && roll < 45) {
-            plan_guard(m, 1, (u8)(12 + below(m, 16)));
-        } else if (roll < 72) {
-            const struct option *o = &pokes[below(m, threatened ? 3 : 4)];
-            if (clever && gap > reach_of(me, o->move) - 2)
-                plan_hold(m, FORWARD, 3);
-            else
-                plan_press(m, o->way, o->button);
-        } else if (roll < 80) {
-            plan_hold(m, FORWARD, 6);
-        } else if (roll < 86) {
-            plan_jump_in(m);
-        } else {
-            plan_guard(m, 1, 10);
+/* It walks towards me: begin the attack now that will meet it at its full reach; false if none will. */
+static u8 meet_advance(struct mind *m, const struct seen_fighter *me, s16 gap, s16 closing)
+{
+    for (u8 i = 0; i < POKES; i++) {
+        const struct option *o = &pokes[i];
+        s16 then = (s16)(gap - closing * (table(me, o->move)->startup + 2)), reach = reach_of(me, o->move);
+        if (then <= reach - 2 && then > reach - 12) {
+            plan_press(m, o->way, o->button);
+            return 1;
         }
-        return;
     }
-    if (threatened && roll < 40) {
-        plan_guard(m, 1, (u8)(12 + below(m, 12)));
-    } else if (roll < 62) {
-        plan_press(m, FORWARD, below(m, 2) ? PAD_Z : PAD_C);
-    } else if (roll < 80) {
-        clear_plan(m);
-        for (u8 i = 0; i < 2; i++) {
-            press(m, DOWN, PAD_A);
-            add(m, DOWN, 0, 9);
-        }
-        press(m, DOWN, PAD_C);
-    } else if (roll < 90) {
-        plan_press(m, 0, PAD_A);
+    return 0;
+}
+
+/* What it can do of its own accord, in which zone and against what kind of player, in hundredths. */
+enum { SHOOT, ADVANCE, STAY_LOW, RETREAT, LEAP, POKE, MEET, GRAB, STRING, RISE, HOP, DEEDS };
+enum { AFAR, BETWEEN, A_STEP_OFF, AT_REACH, CLOSE, ZONES };
+enum { CALM, PRESSED, SWUNG_AT, GRABBED_AT, SHOT_AT, JUMPED_AT, MOODS };
+static const u8 tactics[ZONES][MOODS][DEEDS] = {
+    /*               shoot walk low back leap poke meet grab string rise hop */
+    [AFAR] = {
+        [CALM] =       {20, 72,  5,  3,  0,  0,  0,  0,  0,  0,  0},
+        [PRESSED] =    {90,  6,  2,  2,  0,  0,  0,  0,  0,  0,  0},
+        [SWUNG_AT] =   {23, 62, 13,  2,  0,  0,  0,  0,  0,  0,  0},
+        [GRABBED_AT] = { 2, 82,  9,  7,  0,  0,  0,  0,  0,  0,  0},
+        [SHOT_AT] =    {25, 60, 15,  0,  0,  0,  0,  0,  0,  0,  0},
+        [JUMPED_AT] =  {30, 24, 28, 18,  0,  0,  0,  0,  0,  0,  0},
+    },
+    [BETWEEN] = {
+        [CALM] =       {10, 62,  4,  2, 10,  0, 12,  0,  0,  0,  0},
+        [PRESSED] =    {38,  4, 12,  2,  2,  0, 37,  0,  0,  0,  5},
+        [SWUNG_AT] =   {30,  2,  2,  2,  2,  0, 52,  0,  0,  0, 10},
+        [GRABBED_AT] = {40,  2,  2, 10,  2,  0, 42,  0,  0,  0,  2},
+        [SHOT_AT] =    { 4, 24, 22,  4, 36,  0, 10,  0,  0,  0,  0},
+        [JUMPED_AT] =  {14,  6, 28,  8,  2,  0, 42,  0,  0,  0,  0},
+    },
+    [A_STEP_OFF] = {
+        [CALM] =       {10, 62,  4,  2, 10,  0, 12,  0,  0,  0,  0},
+        [PRESSED] =    { 2,  2, 22, 29, 18,  0, 22,  0,  0,  0,  5},
+        [SWUNG_AT] =   { 5, 22,  2,  7,  7,  0,  2,  0,  0,  0, 55},
+        [GRABBED_AT] = { 7, 30, 12,  7,  2,  0, 29,  0,  0,  0, 13},
+        [SHOT_AT] =    { 4, 24, 22,  4, 36,  0, 10,  0,  0,  0,  0},
+        [JUMPED_AT] =  {14,  6, 28,  8,  2,  0, 42,  0,  0,  0,  0},
+    },
+    [AT_REACH] = {
+        [CALM] =       { 0, 28,  4,  2,  4, 50, 10,  0,  0,  2,  0},
+        [PRESSED] =    { 0,  2, 12, 32,  2,  2,  2,  0,  0, 48,  0},
+        [SWUNG_AT] =   { 0,  2,  2,  2,  0,  2, 22,  0,  0, 68,  2},
+        [GRABBED_AT] = { 0,  2,  2,  3,  2,  2, 29,  0,  0, 60,  0},
+        [SHOT_AT] =    { 0,  5, 18,  5,  5, 55, 10,  0,  0,  2,  0},
+        [JUMPED_AT] =  { 0,  4,  6,  5,  0, 58,  5,  0,  0, 22,  0},
+    },
+    [CLOSE] = {
+        [CALM] =       { 0,  0,  4,  2,  2,  6,  0, 54, 30,  2,  0},
+        [PRESSED] =    { 0,  0, 33,  6, 29, 14,  2,  2,  7,  2,  5},
+        [SWUNG_AT] =   { 0, 10, 31,  2,  2, 13,  2,  2,  4, 15, 19},
+        [GRABBED_AT] = { 0,  5,  2, 15,  2,  2, 12, 20,  2, 28, 12},
+        [SHOT_AT] =    { 0,  5,  5, 10, 10, 10,  0, 40,  8, 12,  0},
+        [JUMPED_AT] =  { 0,  0, 22, 22,  0, 12, 10, 24,  5,  5,  0},
+    },
+};
+
+static u8 zone_of(const struct seen_fighter *me, s16 gap)
+{
+    return gap > OUT_OF_A_JUMP ? AFAR : gap > SAFE_TO_SHOOT ? BETWEEN : gap > reach_of(me, MOVE_STANDING + MEDIUM_KICK) + 10 ? A_STEP_OFF : gap > GRABBED_WITHIN ? AT_REACH : CLOSE;
+}
+
+static u8 mood_of(const struct mind *m)
+{
+    if (m->shooting > OFTEN)
+        return SHOT_AT;
+    if (m->jumping > OFTEN)
+        return JUMPED_AT;
+    if (m->grabbing > OFTEN)
+        return GRABBED_AT;
+    return m->aggression <= OFTEN ? CALM : m->swinging > MOSTLY ? SWUNG_AT : PRESSED;
+}
+
+static void plan_string(struct mind *m)
+{
+    clear_plan(m);
+    for (u8 i = 0; i < 2; i++) {
+        press(m, DOWN, PAD_A);
+        add(m, DOWN, 0, 9);
+    }
+    press(m, DOWN, PAD_C);
+}
+
+static void plan_poke(struct mind *m, const struct seen_fighter *me, s16 gap, u8 careful)
+{
+    const struct option *o = &pokes[below(m, careful ? SAFE_POKES : POKES)];
+    if (careful && gap > reach_of(me, o->move) - 2)
+        plan_hold(m, FORWARD, 3);
+    else
+        plan_press(m, o->way, o->button);
+}
+
+/* Nothing happens: choose what to do from this distance. */
+static void choose(struct mind *m, const struct skill *skill, const struct seen_fighter *me, s16 gap, s16 closing)
+{
+    u8 clever = happens(m, skill->mixes), deed = 0;
+    if (clever) {
+        const u8 *chances = tactics[zone_of(me, gap)][mood_of(m)];
+        s16 roll = below(m, 100);
+        while (deed < DEEDS - 1 && (roll -= chances[deed]) >= 0)
+            deed++;
     } else {
-        plan_hold(m, BACK, 10);
+        deed = below(m, DEEDS);
     }
+    switch (deed) {
+    case SHOOT:
+        plan_projectile(m);
+        return;
+    case ADVANCE:
+        plan_hold(m, FORWARD, (u8)(gap > OUT_OF_A_JUMP ? 8 + below(m, 14) : 4 + below(m, 8)));
+        return;
+    case RETREAT:
+        plan_hold(m, BACK, 8);
+        return;
+    case LEAP:
+        if (clever && m->meeting > OFTEN)
+            plan_hold(m, FORWARD, (u8)(4 + below(m, 8)));
+        else
+            plan_jump_in(m);
+        return;
+    case POKE:
+        plan_poke(m, me, gap, clever);
+        return;
+    case MEET:
+        if (closing > 0 && meet_advance(m, me, gap, closing))
+            return;
+        break;
+    case GRAB:
+        plan_press(m, FORWARD, below(m, 2) ? PAD_Z : PAD_C);
+        return;
+    case STRING:
+        plan_string(m);
+        return;
+    case RISE:
+        if (clever && (m->guarding > OFTEN || gap > reach_of(me, MOVE_RISING) + RISING_CARRIES))
+            break;
+        plan_rising(m);
+        return;
+    case HOP:
+        plan_hold(m, UP | BACK, 5);
+        add(m, 0, 0, 30);
+        return;
+    }
+    plan_guard(m, 1, (u8)(6 + below(m, 12)));
 }
 
 static u8 down(u8 state) { return state == FALLING || state == LYING || state == STANDING_UP || state == HELD; }
@@ -505,11 +679,13 @@ u16 opponent_pad(u8 side, u8 level)
     const struct seen_fighter *me = &now->fighters[side], *it = &now->fighters[1 - side], *before = &then->fighters[1 - side];
     s16 gap = happens(m, skill->spacing) ? expected_gap(m, skill, me, it, before) : distance(it->x, me->x);
 
+    s16 closing = it->state != FREE ? 0 : it->x < me->x ? (s16)(it->x - before->x) : (s16)(before->x - it->x);
+
     u8 attack_begins = it->state == ATTACK && it->move && (before->move != it->move || it->frame < before->frame);
     u8 jump_begins = it->state == AIR && before->state != AIR;
     u8 shot_begins = it->projectile_speed && !before->projectile_speed;
     if (attack_begins)
-        m->aggression = nearer(m->aggression, 255, 6);
+        m->aggression = nearer(m->aggression, 255, 4);
     else if (m->aggression > 20 && (draw(m) & 15) == 0)
         m->aggression--;
     if (shot_begins)
@@ -517,8 +693,27 @@ u16 opponent_pad(u8 side, u8 level)
     else if (attack_begins || jump_begins)
         m->shooting = nearer(m->shooting, 0, 8);
 
-    if (then->fighters[side].projectile_speed && !me->projectile_speed)
-        m->guarding = nearer(m->guarding, it->state == BLOCK ? 255 : 0, 4);
+    if (attack_begins && it->move < MOVE_JUMPING)
+        m->swinging = nearer(m->swinging, move_frames(table(it, it->move)) >= LONG ? 255 : 0, 4);
+    if (attack_begins)
+        m->uppercutting = nearer(m->uppercutting, it->move == MOVE_RISING ? 255 : 0, 4);
+    if (attack_begins && it->move == MOVE_THROW)
+        m->grabbing = nearer(m->grabbing, 255, 3);
+    else if (attack_begins && gap < GRABBED_WITHIN)
+        m->grabbing = nearer(m->grabbing, 0, 6);
+
+    if (jump_begins)
+        m->jumping = nearer(m->jumping, 255, 4);
+    else if (attack_begins || shot_begins)
+        m->jumping = nearer(m->jumping, 0, 10);
+    if (then->fighters[side].state == AIR && me->state != AIR)
+        m->meeting = nearer(m->meeting, me->state == FALLING && it->move && it->move != MOVE_PROJECTILE ? 255 : 0, 3);
+    else if (m->meeting && (draw(m) & 63) == 0)
+        m->meeting--;
+    if (it->state == BLOCK && before->state != BLOCK)
+        m->guarding = nearer(m->guarding, 255, 5);
+    else if ((it->state == HIT && before->state != HIT) || (it->state == FALLING && before->state != FALLING))
+        m->guarding = nearer(m->guarding, 0, 5);
 
     m->unanswered |= (u8)((attack_begins ? BLOW : 0) | (jump_begins ? JUMP : 0) | (shot_begins ? SHOT : 0));
     m->jump_seen = it->state == AIR ? (u8)(m->jump_seen + (m->jump_seen < 100)) : 0;
@@ -540,14 +735,16 @@ u16 opponent_pad(u8 side, u8 level)
     if (m->at >= m->steps) {
         if (happens(m, skill->hesitates))
             plan_hold(m, 0, (u8)(4 + below(m, skill->dawdles)));
+        else if ((me->state == LYING || me->state == STANDING_UP) && rise_against(m, skill, me, gap))
+            ;
         else if (down(it->state))
-            await_rising(m, skill, me, gap);
+            await_rising(m, skill, me, it, gap);
         else if (in_the_air(it->state) && gap < 100)
             plan_guard(m, 0, 4);
-        else if ((me->state == HIT || me->state == BLOCK) && happens(m, skill->blocks))
+        else if ((me->state == HIT || me->state == BLOCK) && m->grabbing <= OFTEN && happens(m, skill->blocks))
             plan_guard(m, 1, 8);
         else
-            choose(m, skill, me, gap);
+            choose(m, skill, me, gap, closing);
     }
 
     struct step step = next_step(m);
@@ -561,6 +758,7 @@ u16 opponent_pad(u8 side, u8 level)
         pad |= PAD_UP;
     if (step.way & DOWN)
         pad |= PAD_DOWN;
+    m->held[(newest + 1) & (RING - 1)] = step.way;
     const struct character *c = &characters[game.fighters[side].character];
     m->walked[(newest + 1) & (RING - 1)] =
         step.buttons || step.way & (UP | DOWN) ? 0 : step.way & FORWARD ? (s8)c->walk_forward : step.way & BACK ? (s8)-c->walk_back : 0;

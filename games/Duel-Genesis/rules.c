@@ -12,7 +12,7 @@
 #define STOP_HEAVY 9
 #define STOP_BLOCK 4
 #define COUNTER_HIT(damage) ((damage) + ((damage) >> 1)) /* to who is hit while attacking */
-#define HEAVY_FROM 13         /* damage from which a hit looks and feels heavy */
+#define HEAVY_FROM 15         /* damage from which a hit looks and feels heavy */
 #define FALL_SPEED 32
 #define THROW_SPEED 56
 #define THROW_LETS_GO 18      /* frame of a throw on which the other is thrown */

@@ -1,0 +1,167 @@
+"""Matches of Duel without pictures: the ROM beside this file on stable-retro's emulator, a seed of its own for each match."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import fighters
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+
+FRAMES_A_SECOND = 60
+MOST_FRAMES = 60_000
+CHECKED_EVERY = 8
+"""Frames after which the end of the match is looked for; it can be seen for 16 times as long."""
+TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
+PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
+CHARACTERS = STAGES = 4
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One match: who holds pad 1 (a policy's name), against which level, and the rest of it."""
+
+    policy: str
+    level: int
+    seed: int
+    agent: int = 0
+    enemy: int = 1
+    stage: int = 0
+    agent_level: int = 0
+    """0: the policy plays; else both sides are computer opponents, and this is the level of pad 1's."""
+
+
+@dataclass
+class Result:
+    won: bool
+    drawn: bool
+    frames: int
+    rounds: int
+    time_outs: int
+    kinds: tuple[int, int]
+    """How many kinds of move each side landed."""
+    trajectory: str
+
+
+class Bench:
+    """The game in this process; a process can have one emulator."""
+
+    def __init__(self) -> None:
+        import stable_retro
+
+        self.data = stable_retro.data.GameData()
+        self.emulator = stable_retro.RetroEmulator(str(HERE / "rom.md"))
+        self.emulator.configure_data(self.data)
+        self.emulator.step()
+        # the players see only these variables; fewer of them are also quicker to read
+        self.data.load(str(HERE / "data_sf2.json"), str(HERE / "scenario.json"))
+        self.overlay = json.loads((HERE / "data.json").read_text())["info"]
+        buttons = stable_retro.get_system_info("Genesis")["buttons"]
+        self.places = {name: place for place, name in enumerate(buttons)}
+        self.masks: dict[tuple[str, ...], np.ndarray] = {}
+        for _ in range(30):
+            self.emulator.step()
+        self.title = self.emulator.get_state()
+
+    def get(self, name: str) -> int:
+        where = self.overlay[name]
+        return int(self.data.memory.extract(where["address"], where["type"]))
+
+    def set(self, name: str, value: int) -> None:
+        where = self.overlay[name]
+        self.data.memory.assign(where["address"], where["type"], value)
+
+    def press(self, pad: tuple[str, ...], player: int = 0) -> None:
+        mask = self.masks.get(pad)
+        if mask is None:
+            mask = np.zeros(len(self.places), np.uint8)
+            mask[[self.places[name] for name in pad]] = 1
+            self.masks[pad] = mask
+        self.emulator.set_button_mask(mask, player)
+
+    def begin(self, **settings: int) -> None:
+        """A new match, drawn or not, with these settings."""
+        self.press((), 0)
+        self.press((), 1)
+        self.emulator.set_state(self.title)
+        self.emulator.step()
+        for name, value in settings.items():
+            self.set(name, value)
+        self.set("start", 1)
+
+    def play(self, setting: Setting, player: fighters.Player) -> Result:
+        self.begin(
+            blank=1, mode=CPU_CPU if setting.agent_level else PAD_CPU,
+            enemy_level=setting.level, agent_level=setting.agent_level or 1,
+            seed=setting.seed, agent_character=setting.agent, enemy_character=setting.enemy, stage=setting.stage,
+        )  # fmt: skip
+        step, lookup, press = self.emulator.step, self.data.lookup_all, self.press
+        player.reset(setting.seed)
+        trace = hashlib.sha256()
+        frames, held = 0, ()
+        computer = bool(setting.agent_level)
+        sees = not computer and getattr(player, "sees", True)
+        step()
+        variables = lookup()
+        while frames < MOST_FRAMES:
+            for _ in range(CHECKED_EVERY):
+                if sees:
+                    variables = lookup()
+                if not computer and (pad := player.pad(variables)) is not held:
+                    press(pad)
+                    held = pad
+                step()
+            frames += CHECKED_EVERY
+            variables = lookup()
+            trace.update(bytes(variables[name] & 255 for name in TRACED))
+            if variables["reset_countdown"]:
+                break
+        mine, theirs = variables["agent_victories"], variables["enemy_victories"]
+        kinds = self.get("agent_landed").bit_count(), self.get("enemy_landed").bit_count()
+        return Result(mine > theirs, mine == theirs, frames, self.get("round"), self.get("time_outs"), kinds, trace.hexdigest())
+
+
+def player_named(policy: str) -> fighters.Player:
+    """cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher, rusher:KIND, macro:I[,J], a style,
+    style/rule (that rule of it alone), or patient@N[:LATE] (through the action table, a decision every N frames, seeing late)."""
+    if policy in ("noop", "cpu"):
+        return fighters.Nothing()
+    if policy == "random44":
+        return fighters.random44()
+    if policy == "rusher":
+        return fighters.Rusher()
+    if policy.startswith("rusher:"):
+        return fighters.RUSHERS[policy.removeprefix("rusher:")]
+    if policy.startswith("macro:"):
+        return fighters.macro([int(number) for number in policy[6:].split(",")])
+    if "@" in policy:
+        interval, _, late = policy.partition("@")[2].partition(":")
+        return fighters.Restricted(int(interval), int(late or 0))
+    name, _, rule = policy.partition("/")
+    rules = fighters.RULES[name]
+    return fighters.Scripted([r for r in rules if r.__name__ == rule] if rule else rules)
+
+
+def settings(policy: str, level: int, n: int, *, agent_level: int = 0, mirrored: bool = False) -> Iterator[Setting]:
+    """n matches over all match-ups and stages in turn, each with a seed of its own. Mirrored: both play the same fighter."""
+    for number in range(n):
+        digest = hashlib.sha256(f"{policy} {level} {agent_level} {number} {int(mirrored)}".encode()).digest()
+        seed = int.from_bytes(digest[:4], "big")
+        agent, enemy = number % CHARACTERS, number // CHARACTERS % CHARACTERS
+        stage = number // CHARACTERS**2 % STAGES
+        yield Setting(policy, level, seed, agent, agent if mirrored else enemy, stage, agent_level)
+
+
+_bench: Bench | None = None
+
+
+def play_one(setting: Setting) -> Result:
+    global _bench
+    if _bench is None:
+        _bench = Bench()
+    return _bench.play(setting, player_named(setting.policy))
