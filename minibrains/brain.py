@@ -19,9 +19,10 @@ from typing import Any, ClassVar, Final, Self, get_origin
 
 import numpy as np
 
-from minibrains.brain_file import BrainHeader, TensorInfo, read_open_header, short
+from minibrains.brain_file import BrainHeader, TensorInfo, hash_file, read_open_header, short
 from minibrains.errors import BrainError, NodeClassError, near
 from minibrains.files import write_whole
+from minibrains.loading import BrainRef
 from minibrains.sockets import DTYPES, Dim, parse_spec
 from minibrains.values import is_value_type, name_type, plain_value, read_value
 
@@ -78,6 +79,8 @@ class Brain:
     kind: ClassVar[str]
     version: ClassVar[int] = 1
     schema: ClassVar[BrainSchema] = BrainSchema({}, {})
+    ref: BrainRef | None = None
+    """How a link refers to it; None for a brain made in memory."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -211,6 +214,7 @@ class Brain:
         }
         brain = cls.__new__(cls)
         brain._fill(str(path), cls.read_config(str(path), header.config), header.tensors, arrays)
+        brain.ref = BrainRef(str(path.absolute()), hash_file(path))
         return brain
 
     def save(self, path: Path, *, title: str, made_by: str, **people: Any) -> str:

@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Final
@@ -69,6 +70,12 @@ def read_header(path: Path) -> BrainHeader:
 
 def hash_file(path: Path) -> str:
     """The SHA-256 of a file, as people and workflows name a brain."""
+    stat = path.stat()
+    return _hash_file(path.absolute(), stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(1024)
+def _hash_file(path: Path, *what_changes_with_it: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

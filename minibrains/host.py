@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+
+from minibrains.errors import RunError
+from minibrains.loading import BrainRef
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,7 @@ class Host(Protocol):
 
     @property
     def dir(self) -> Path:
-        """The run folder. What a node leaves behind goes here."""
+        """The run folder, or a worker's own within it. What a node leaves behind goes here."""
 
     @property
     def tick(self) -> int:
@@ -55,6 +64,12 @@ class Host(Protocol):
     @property
     def frame_rate(self) -> float | None:
         """Ticks a second of the game's own clock, once the console is open; None in a graph without one."""
+
+    def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
+        """What `make` makes of a brain file, a model say, from what this process keeps within a budget of memory.
+
+        `what` names it: the same reference and name give the same object, in every node and run. Nobody may change it.
+        """
 
     def size(self, **sizes: int) -> None:
         """Say sizes of this node's sockets that only became known now: `host.size(h=224, w=320)`."""
@@ -67,3 +82,31 @@ class Host(Protocol):
 
     def record(self, **facts: str) -> None:
         """Put facts about the whole run into its results: `host.record(game="Airstriker-Genesis-v0")`."""
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """The function applied to every item, results in the order of the items.
+
+        In a run with `--workers` the items are spread over this worker and those that are free, otherwise they
+        are done here, one after the other. The function stands at the top of a module, a node pack's say, and
+        neither keeps nor changes anything outside of it; functions, items and results travel as pickles. If an
+        item raises, this raises the same once those already begun are done. Raises RunError if something cannot
+        be pickled, or if an item's worker died twice.
+        """
+
+
+def map_here(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """`Host.map` in this process. A function that could not travel is refused here as well."""
+    pickle_function(function)
+    return [function(item) for item in items]
+
+
+def pickle_function(function: Callable[..., Any]) -> bytes:
+    """A function by its name, as another process will look it up. Raises RunError if it cannot be found by that."""
+    name = getattr(function, "__qualname__", repr(function))
+    try:
+        if getattr(function, "__module__", None) == "__main__":
+            raise pickle.PicklingError("it stands in the program itself, which another process does not import")
+        return pickle.dumps(function)
+    except Exception as error:
+        reason = f"host.map: {name} cannot be sent to a worker; expected a function at the top of a module: {error}"
+        raise RunError(reason) from None

@@ -6,7 +6,7 @@ import copy
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
@@ -55,6 +55,7 @@ class Sample(NamedTuple, Generic[T]):
 
 
 Reading = Literal["last", "on", "sample"]
+Background = Literal["thread", "process"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,8 @@ class Widget:
     min: float | None = None
     max: float | None = None
     doc: str = ""
+    rebuild: bool = False
+    """A change in a running graph needs a new node; otherwise it is set in place."""
 
     def describe(self) -> str:
         """What the widget takes, in words: `int from 1 to 60`, `one of 'repeat', 'release'`."""
@@ -120,11 +123,17 @@ class _WidgetField:
     min: float | None
     max: float | None
     doc: str
+    rebuild: bool
 
 
-def widget(default: Any = _REQUIRED, *, min: float | None = None, max: float | None = None, doc: str = "") -> Any:
-    """Declare a widget: `size: int = widget(84, min=1, max=512, doc="pixels")`. Without a default it must be set."""
-    return _WidgetField(default, min, max, doc)
+def widget(
+    default: Any = _REQUIRED, *, min: float | None = None, max: float | None = None, doc: str = "", rebuild: bool = False
+) -> Any:
+    """Declare a widget: `size: int = widget(84, min=1, max=512, doc="pixels")`. Without a default it must be set.
+
+    `rebuild`: `open` makes something of it, so a change in a running graph takes a new node; the others are set in place.
+    """
+    return _WidgetField(default, min, max, doc, rebuild)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +162,11 @@ class Node:
     """From version n to n + 1: takes and returns the node's entry in a workflow file."""
     clocked: ClassVar[bool] = False
     """True: runs on every tick of its clock, not only when something was delivered."""
+    background: ClassVar[Background | None] = None
+    """May take longer than a frame, so the engine runs it off the tick: on a thread (work that lets go of the
+    interpreter, like torch's), or in a process of its own (work in Python)."""
+    keep: ClassVar[bool] = False
+    """In the still part of a graph: its outputs are also kept on disk for the next process."""
     schema: ClassVar[NodeSchema]
 
     brain: Any
@@ -212,6 +226,11 @@ class Node:
         for name, value in state.items():
             setattr(self, name, copy.deepcopy(value))
 
+    def set(self, **widgets: Any) -> None:
+        """Change widgets in a running graph, between two ticks; they were checked. Not those that say `rebuild`."""
+        for name, value in widgets.items():
+            setattr(self, name, value)
+
     def settle(self) -> None:
         """Called after `open`: what the node holds now belongs to it for life, what comes later is state."""
         self._made_by_open = frozenset(vars(self))
@@ -225,6 +244,19 @@ class Register(Node):
 
     __abstract__ = True
     terminal: ClassVar[str | None] = None
+    outside: ClassVar[bool] = False
+    """What it gives out comes from outside the run (a person's pad): it is put on the tape, and replayed from there."""
+
+
+_METHODS: Final = frozenset({"tick", "emit", "latch"}.union(name for name in dir(Register) if callable(getattr(Register, name))))
+
+
+def check_names(node: object) -> None:
+    """Raises NodeClassError if the node has put something of its own in the place of one of its methods."""
+    for name in _METHODS & vars(node).keys():
+        raise NodeClassError(
+            f"{type(node).__name__} sets self.{name}, but {name} is a method that every node has; give it another name"
+        )
 
 
 def _read_class(cls: type[Node]) -> NodeSchema:
@@ -279,6 +311,9 @@ def _read_class(cls: type[Node]) -> NodeSchema:
             raise NodeClassError(f"{name}.{socket} is both an input and a widget; give one of them another name")
     if outputs and any(socket.kind.anything for socket in inputs.values()):
         raise NodeClassError(f"{name} takes Any and gives outputs; use a TypeVar, so that the type of what flows is known")
+    if cls.background not in (None, *get_args(Background)) or (cls.background and register):
+        found = "a register" if register else repr(cls.background)
+        raise NodeClassError(f"{name}.background: expected 'thread' or 'process', for a node with tick(); found {found}")
     if type(cls.version) is not int or cls.version < 1:
         raise NodeClassError(f"{name}.version is {cls.version!r}; expected a whole number from 1")
     for version in range(1, cls.version):
@@ -319,11 +354,11 @@ def _read_widget(name: str, field: str, annotation: Any, value: Any) -> Widget:
     required = value.default is _REQUIRED
     if isinstance(value.default, (list, dict, set, bytearray)):
         raise NodeClassError(f"{name}.{field} has a mutable default {value.default!r}; use a tuple or MappingProxyType")
-    result = Widget(field, annotation, None, required, value.min, value.max, value.doc)
+    result = Widget(field, annotation, None, required, value.min, value.max, value.doc, value.rebuild)
     if required:
         return result
     try:
-        return Widget(field, annotation, result.read(value.default), required, value.min, value.max, value.doc)
+        return replace(result, default=result.read(value.default))
     except ValueError:
         raise NodeClassError(f"{name}.{field}: the default {value.default!r} is not {result.describe()}") from None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from minibrains.node import Node, Widget
 from minibrains.values import plain_value, value_schema
-from minibrains.workflow import FORMAT, LINK, NODE_ID, RATE, SHA256, Mode, OnError, RunSettings
+from minibrains.workflow import FORMAT, LINK, NODE_ID, RATE, SHA256, Mode, OnError, RunClock, RunSettings
 
 _LINK = {"$ref": "#/$defs/link"}
 _NULL = {"type": "null"}
@@ -66,6 +66,7 @@ def _type_schema(cls: type[Node]) -> dict[str, Any]:
 
 def _file_keys() -> dict[str, Any]:
     run = {field.name: _whole(0 if field.name == "seed" else 1, 2**63 - 1) for field in fields(RunSettings)}
+    run["clock"] = value_schema(RunClock)
     return {
         "minibrains": {"const": FORMAT},
         "title": {"type": "string"},
@@ -96,7 +97,9 @@ def _node_keys() -> dict[str, Any]:
         "offset": _whole(0, 2**31 - 2),
         "when": {"anyOf": [_LINK, _NULL]},
         "busy": {"enum": ["hold", "continue"]},
-        "latency": _whole(0, 2**31 - 1),
+        "latency": {"anyOf": [_whole(1, 2**31 - 1), _NULL]},
+        "timeout": {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e6}, _NULL]},
+        "optional": {"type": "boolean"},
         "mode": value_schema(Mode),
         "on_error": value_schema(OnError),
     }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from minibrains.host import Episode
-from minibrains.node import ABSENT, Node, Register
+from minibrains.host import Episode, Item, Result, T, map_here
+from minibrains.loading import LOADED, BrainRef
+from minibrains.node import ABSENT, Node, Register, check_names
 
 Inputs = Mapping[str, Any]
 
@@ -38,6 +39,9 @@ class ScratchHost:
     said: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
 
+    def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
+        return LOADED.load(ref, what, make)
+
     def size(self, **sizes: int) -> None:
         self.sizes.update(sizes)
 
@@ -50,6 +54,9 @@ class ScratchHost:
     def record(self, **facts: str) -> None:
         self.facts.update(facts)
 
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        return map_here(function, items)
+
 
 @contextmanager
 def opened(node: Node, host: ScratchHost | None = None) -> Iterator[ScratchHost]:
@@ -59,6 +66,7 @@ def opened(node: Node, host: ScratchHost | None = None) -> Iterator[ScratchHost]
         try:
             node.check()
             node.open(host)
+            check_names(node)
             node.settle()
             yield host
         finally:
@@ -68,6 +76,7 @@ def opened(node: Node, host: ScratchHost | None = None) -> Iterator[ScratchHost]
 def play(node: Node, *ticks: Inputs, episode: Episode | None = None) -> list[Any]:
     """Reset an opened node and call it once for each of `ticks`, inputs by name; returns what it gave out."""
     node.reset(episode or Episode(0, 0, "node"))
+    check_names(node)
     return [_step(node, inputs) for inputs in ticks]
 
 

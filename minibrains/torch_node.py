@@ -10,6 +10,7 @@ import numpy as np
 
 from minibrains.errors import BrainError, NodeClassError
 from minibrains.host import Episode, Host
+from minibrains.loading import BrainRef
 from minibrains.node import Node
 
 if TYPE_CHECKING:
@@ -52,13 +53,20 @@ class TorchNode(Node):
         import torch
 
         torch.set_num_threads(1)
-        self.module = self.build(self.brain.config)
+        ref, cls = self.brain.ref, type(self)
+        # nobody writes into it, so all nodes and runs of this process can share it
+        self.module = host.load(ref, f"{cls.__module__}.{cls.__qualname__}", self._module) if ref else self._module()
+
+    def _module(self, ref: BrainRef | None = None) -> nn.Module:
+        import torch
+
+        module = self.build(self.brain.config)
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in self.brain.tensors.items()}
         try:
-            self.module.load_state_dict(tensors, strict=True)
+            module.load_state_dict(tensors, strict=True)
         except RuntimeError as error:
             raise BrainError(f"the brain does not fit the network: {' '.join(str(error).split())}") from None
-        self.module.requires_grad_(False).eval()
+        return module.requires_grad_(False).eval()
 
 
 def _plain_tick(cls: type[TorchNode]) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from minibrains.errors import Fault, WorkflowError, near
 from minibrains.files import write_whole
@@ -28,6 +28,9 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Mode = Literal["run", "mute", "bypass"]
 OnError = Literal["stop", "hold"]
+Busy = Literal["hold", "continue"]
+RunClock = Literal["fast", "realtime"]
+"""As fast as it goes, or at the console's own frame rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,14 @@ class NodeEntry:
     when: Link | None = None
     mode: Mode = "run"
     on_error: OnError = "stop"
+    busy: Busy = "hold"
+    """While it thinks the clock stands still, or the game goes on with the last result."""
+    latency: int | None = None
+    """Ticks from launch to delivery under `continue`; None: 1."""
+    timeout: float | None = None
+    """Seconds it may think; what happens then is for `on_error` to say."""
+    optional: bool = False
+    """May be run less often when the clock cannot be kept."""
     raw: Mapping[str, Any] = field(default_factory=dict)
     """The entry as it was read. What this version does not know is kept here and saved again."""
 
@@ -76,6 +87,7 @@ class RunSettings:
     episodes: int = 1
     ticks: int | None = None
     seed: int = 0
+    clock: RunClock = "fast"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +190,8 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
 
 
 _KEYS = ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra")
-_NODE_KEYS = ("type", "set", "in", "brain", "every", "offset", "when", "busy", "latency", "mode", "on_error", "title")
+_NODE_KEYS = ("type", "set", "in", "brain", "every", "offset", "when", "busy", "latency", "timeout", "optional",
+              "mode", "on_error", "title")  # fmt: skip
 
 
 def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
@@ -227,6 +240,8 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         None if when is None else _read_link("when", when, wrong),
         choice("mode", ("run", "mute", "bypass")),
         choice("on_error", ("stop", "hold")),
+        choice("busy", ("hold", "continue")),
+        *_read_patience(entry, wrong),
         entry,
     )
 
@@ -243,6 +258,23 @@ def _read_rate(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[in
         wrong('"offset" cannot be read', expected=f'a number of ticks below "every" ({every})', found=repr(offset))
         offset = 0
     return every, hertz, offset
+
+
+def _read_patience(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[int | None, float | None, bool]:
+    """`latency`, `timeout`, `optional`."""
+    latency, timeout, optional = entry.get("latency"), entry.get("timeout"), entry.get("optional", False)
+    if latency is not None and (type(latency) is not int or not 1 <= latency < 2**31):
+        wrong('"latency" is not a number of ticks', expected="a whole number from 1", found=repr(latency))
+        latency = None
+    elif latency is not None and entry.get("busy") != "continue":
+        wrong('"latency" is for nodes with "busy": "continue"; under "hold" the result is there on the same tick')
+    if timeout is not None and (type(timeout) not in (int, float) or not 0 < timeout < 1e6):
+        wrong('"timeout" is not a number of seconds', expected="a number above 0", found=repr(timeout))
+        timeout = None
+    if type(optional) is not bool:
+        wrong('"optional" is neither true nor false', found=repr(optional))
+        optional = False
+    return latency, None if timeout is None else float(timeout), optional
 
 
 def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> Link | None:
@@ -288,10 +320,13 @@ def _read_run(settings: Any, faults: list[Fault]) -> RunSettings:
     if not isinstance(settings, dict):
         faults.append(Fault('"run" is not an object', expected='{"episodes": 1, "ticks": 600, "seed": 0}'))
         return result
+    clocks, known = get_args(RunClock), [field.name for field in fields(RunSettings)]
     for key, value in settings.items():
-        if key not in ("episodes", "ticks", "seed"):
-            faults.append(Fault(f'"run" has no key {key!r}', hint=near(key, ("episodes", "ticks", "seed"))))
-        elif type(value) is not int or not (key != "seed") <= value < 2**63:
+        if key not in known:
+            faults.append(Fault(f'"run" has no key {key!r}', hint=near(key, known)))
+        elif key == "clock" and value not in clocks:
+            faults.append(Fault(f'"run": {key!r} is not known', expected="one of " + ", ".join(clocks), found=repr(value)))
+        elif key != "clock" and (type(value) is not int or not (key != "seed") <= value < 2**63):
             faults.append(Fault(f'"run": {key!r} is not a whole number from {int(key != "seed")}', found=repr(value)))
         else:
             result = replace(result, **{key: value})

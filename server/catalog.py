@@ -37,12 +37,12 @@ def find_workflow(name: str) -> Path:
     raise WorkflowError([Fault("there is no such workflow file", hint=hint)], name)
 
 
-def brain_finder(workflow: Path | None, overrides: Iterable[Path] = ()) -> FindBrain:
-    """Brains lie in the workflow's own folder or in models/, never anywhere else.
+def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: Path | None = None) -> FindBrain:
+    """Brains lie in the workflow's own folder, in the person's own `models` or in models/, never anywhere else.
 
     `overrides` are files that the person at the command line named, who may take them from anywhere.
     """
-    folders = [*([workflow.parent] if workflow else []), shipped("models")]
+    folders = [folder for folder in (workflow and workflow.parent, models, shipped("models")) if folder is not None]
     allowed = {str(path): path for path in overrides}
 
     def find(pin: BrainPin) -> Path:

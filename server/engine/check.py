@@ -31,11 +31,22 @@ class CheckedNode:
     entry: NodeEntry
     widgets: Mapping[str, Any]
     brain: Path | None
+    brain_sha256: str | None
     sizes: Mapping[str, int]
 
     @property
     def register(self) -> bool:
         return issubclass(self.cls, Register)
+
+    @property
+    def continues(self) -> bool:
+        """Thinks beside the clock; its result comes later, as a register's does."""
+        return self.cls.background is not None and self.entry.busy == "continue"
+
+    @property
+    def delays(self) -> bool:
+        """What goes in on a tick comes out on a later one: loops may go through it."""
+        return self.register or self.continues
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,7 @@ class _Checker:
         live = {name: node for name, node in nodes.items() if node.entry.mode == "run"}
         self.faults.extend(_type_faults(nodes, [*wires, *gates], {}))
         self.faults.extend(_loops(nodes, [*wires, *gates]))
+        self.faults.extend(_standstills(live, [*wires, *gates]))
         if self.faults:
             raise WorkflowError(self.faults, self.workflow.where)
         flags = {gate.target: Link(gate.source, gate.output.name) for gate in gates}
@@ -110,18 +122,24 @@ class _Checker:
         cls, entry = self.classes[name], self.entries[name]
         widgets = dict(self._widgets(name))
         brain, sizes = None, dict[str, int]()
+        sha256: str | None = None
         try:
             brain, sizes = self._brain(cls, entry)
+            sha256 = None if brain is None else hash_file(brain)
+            if brain is not None and entry.brain is not None and entry.brain.sha256 not in (None, sha256):
+                wanted = entry.brain.sha256
+                raise BrainError(f"{brain} is not the brain this workflow was saved with; expected SHA-256 {wanted}")
         except BrainError as error:
             self.faults.append(Fault(str(error), name, "brain"))
         sizes.update({key: value for key, value in widgets.items() if type(value) is int})
-        for key in ("busy", "latency"):
-            if key in entry.raw:
+        for key in ("busy", "latency", "timeout"):
+            if key in entry.raw and cls.background is None:
                 self.faults.append(Fault(f'"{key}" is for background nodes, and {entry.type} is none', name))
-        if issubclass(cls, Register) and (entry.every != 1 or entry.hertz is not None or entry.when is not None):
-            message = f'"every" and "when" are not for a register, and {entry.type} is one: it gives out and takes on every tick'
+        paced = entry.every != 1 or entry.hertz is not None or entry.when is not None or entry.optional
+        if issubclass(cls, Register) and paced:
+            message = f'"every", "when" and "optional" are not for a register, and {entry.type} is one: it runs on every tick'
             self.faults.append(Fault(message, name))
-        return CheckedNode(name, cls, entry, widgets, brain, sizes)
+        return CheckedNode(name, cls, entry, widgets, brain, sha256, sizes)
 
     def _widgets(self, name: str) -> Iterator[tuple[str, Any]]:
         cls, entry = self.classes[name], self.entries[name]
@@ -154,8 +172,6 @@ class _Checker:
             raise BrainError(f"{entry.type} has no brain, but the workflow gives it {entry.brain.file!r}")
         path = self.find_brain(entry.brain)
         sizes = dict(kind.check_header(read_header(path)))
-        if entry.brain.sha256 is not None and entry.brain.sha256 != hash_file(path):
-            raise BrainError(f"{path} is not the brain this workflow was saved with; expected SHA-256 {entry.brain.sha256}")
         return path, sizes
 
     def _wires(self, name: str) -> Iterator[Wire]:
@@ -223,8 +239,24 @@ def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
 
 
 def _loops(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Iterator[Fault]:
-    """Loops that cross no register, until none is left when one link of each is taken out, or there are 20."""
-    before: dict[str, set[str]] = {name: set() for name, node in nodes.items() if not node.register}
+    """Loops that nothing delays."""
+    for loop in _cycles((name for name, node in nodes.items() if not node.delays), wires):
+        hint = "Every loop must cross a register; put a Previous into it"
+        yield Fault(f"the links form a loop: {' -> '.join(loop)}", hint=hint)
+
+
+def _standstills(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Iterator[Fault]:
+    """Loops closed only by `"busy": "continue"` in which every node waits for a first value of the one before."""
+    awaited = [wire for wire in wires if wire.input is WHEN or wire.input.required]
+    for loop in _cycles((name for name, node in nodes.items() if not node.register), awaited):
+        if any(nodes[name].continues for name in loop):
+            hint = 'Make one of the inputs optional, or put a Previous with "initial" into it'
+            yield Fault(f"the loop {' -> '.join(loop)} never begins: each node waits for the one before it", hint=hint)
+
+
+def _cycles(names: Iterable[str], wires: Iterable[Wire]) -> Iterator[list[str]]:
+    """Loops among these nodes, until none is left when one link of each is taken out, or there are 20."""
+    before: dict[str, set[str]] = {name: set() for name in names}
     for wire in wires:
         if wire.source in before and wire.target in before:
             before[wire.target].add(wire.source)
@@ -233,8 +265,7 @@ def _loops(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Iterator[
             graphlib.TopologicalSorter(before).prepare()
         except graphlib.CycleError as error:
             loop: list[str] = error.args[1]
-            hint = "Every loop must cross a register; put a Previous into it"
-            yield Fault(f"the links form a loop: {' -> '.join(loop)}", hint=hint)
+            yield loop
             before[loop[1]].discard(loop[0])
         else:
             return
@@ -253,3 +284,16 @@ def _type_faults(nodes: Mapping[str, CheckedNode], wires: Iterator[Wire] | Any, 
             link = f"{wire.source}.{wire.output.name}"
             message = f"the link from {link} does not fit"
             yield Fault(message, wire.target, wire.input.name, expected=error.expected, found=f"{error.found} at {link}")
+
+
+def resolve_outputs(graph: Graph) -> dict[tuple[str, str], str]:
+    """What flows out of every output, in words: its type with the sizes that the links decide."""
+    unifier = Unifier(lambda node, name: graph.nodes[node].sizes.get(name))
+    for wire in graph.wires:
+        if wire.target in graph.nodes and wire.source in graph.nodes:
+            unifier.link(wire.source, wire.output.kind, wire.target, wire.input.kind)
+    return {
+        (name, output.name): str(unifier.resolve(name, output.kind))
+        for name, node in graph.nodes.items()
+        for output in node.cls.schema.outputs.values()
+    }

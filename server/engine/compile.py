@@ -38,6 +38,9 @@ class _Compiler:
         self.watched = {(link.node, link.socket) for link in graph.gates.values()} | terminals
         """Outputs that the engine itself looks at on every tick."""
         self.main = {name: self._main_step(node) for name, node in graph.nodes.items()}
+        """The step that takes a node's inputs; a register's takes none."""
+        self.giving = {name: self._giving_step(node) for name, node in graph.nodes.items()}
+        """The step that gives out a node's outputs."""
         self.paced = {clock: name for name, step in self.main.items() for clock in step.clocks}
         """A node that was given this clock in the workflow."""
         self.readers = {
@@ -50,6 +53,7 @@ class _Compiler:
     def plan(self) -> Plan:
         ordered = self._order()
         position = {id(step): place for place, step in enumerate(ordered)}
+        self._find_still(ordered)
         self._inherit_clocks(ordered, position)
         steps = self._with_gates(ordered)
         for index, step in enumerate(steps):
@@ -72,10 +76,17 @@ class _Compiler:
         entry = node.entry
         clocks: frozenset[Clock] = frozenset()
         if not node.register:
-            clock = Clock(entry.every, entry.hertz, entry.offset, self.graph.gates.get(node.id, entry.when))
+            clock = Clock(entry.every, entry.hertz, entry.offset, self.graph.gates.get(node.id, entry.when), entry.optional)
             if clock != Clock():
                 clocks = frozenset([clock])
+        if node.continues:
+            return Step("launch", node.id, clocks=clocks)
         return Step("emit" if node.register else "tick", node.id, outputs=outputs, clocks=clocks)
+
+    def _giving_step(self, node: CheckedNode) -> Step:
+        if not node.continues:
+            return self.main[node.id]
+        return Step("arrive", node.id, outputs=[OutputPlan(name, absent=True) for name in node.cls.schema.outputs])
 
     def _giver(self, node: str, socket: str) -> tuple[Step, OutputPlan]:
         """The step that delivers an output, and its plan there."""
@@ -86,7 +97,7 @@ class _Compiler:
                 absent = source.cls.schema.outputs[socket].absent or source.entry.on_error == "hold"
                 reader.outputs.append(OutputPlan(socket, absent))
             return reader, reader.outputs[0]
-        step = self.main[node]
+        step = self.giving[node]
         return step, next(output for output in step.outputs if output.name == socket)
 
     def _order(self) -> list[Step]:
@@ -94,20 +105,20 @@ class _Compiler:
         nodes = self.graph.nodes
         before: dict[str, set[str]] = {name: set() for name, node in nodes.items() if not node.register}
         for wire in self.graph.wires:
-            if wire.target in before and wire.source in before:
+            if wire.target in before and not nodes[wire.source].delays:
                 before[wire.target].add(wire.source)
         for name, link in self.graph.gates.items():
-            if name in before and link.node in before:
+            if name in before and self._live(link) and not nodes[link.node].delays:
                 before[name].add(link.node)
         order = list(graphlib.TopologicalSorter(before).static_order())
         early: set[str] = set()
-        frontier = [link.node for link in self.graph.gates.values() if link.node in before]
+        frontier = [link.node for link in self.graph.gates.values() if self._live(link) and not nodes[link.node].delays]
         while frontier:
             name = frontier.pop()
             if name not in early:
                 early.add(name)
                 frontier.extend(before[name])
-        emits = [self.main[name] for name, node in nodes.items() if node.register]
+        emits = [self.giving[name] for name, node in nodes.items() if node.delays]
         first = [self.main[name] for name in order if name in early]
         then = [self.main[name] for name in order if name not in early]
         read_first = {
@@ -116,6 +127,13 @@ class _Compiler:
         early_readers = [step for output, step in self.readers.items() if read_first[output]]
         late_readers = [step for output, step in self.readers.items() if not read_first[output]]
         return [*emits, *early_readers, *first, *late_readers, *then]
+
+    def _find_still(self, ordered: Iterable[Step]) -> None:
+        for step in ordered:
+            node = self.graph.nodes[step.node]
+            plain = step.role == "tick" and _stateless(node.cls) and not step.clocks and node.entry.on_error == "stop"
+            if plain and node.cls.schema.outputs:
+                step.still = all(self.giving[wire.source].still for wire in self.into[step.node])
 
     # -- clocks -------------------------------------------------------------------------------------
 
@@ -130,7 +148,8 @@ class _Compiler:
         for step in reversed(list(ordered)):
             node = self.graph.nodes[step.node]
             read = step.role == "read"
-            if step.clocks or not (read or (step.role == "tick" and _stateless(node.cls))) or node.entry.on_error == "hold":
+            plain = step.role == "tick" and _stateless(node.cls) and not step.still
+            if step.clocks or not (read or plain) or node.entry.on_error == "hold":
                 continue
             given = outputs.get(id(step)) or [(step.node, output.name) for output in step.outputs]
             wires = [wire for output in given for wire in self.out_of[output]]
@@ -184,7 +203,7 @@ class _Compiler:
                 step = self.main[name]
                 step.inputs, step.required = self._read_inputs(node)
         for (name, socket), reader in self.readers.items():
-            callable_slot = self._slot(next(o for o in self.main[name].outputs if o.name == socket), "last")
+            callable_slot = self._slot(next(o for o in self.giving[name].outputs if o.name == socket), "last")
             reader.inputs = [InputPlan((Source(callable_slot),), False)]
             self._giver(name, socket)
         for clock, gate in self.gates.items():
@@ -227,8 +246,10 @@ class _Compiler:
     def _find_sure(self, steps: Iterable[Step]) -> None:
         for step in steps:
             node = self.graph.nodes[step.node]
-            if step.role in ("emit", "gate") or step.role == "read":
+            if step.role in ("emit", "gate", "read"):
                 step.sure = step.visited = True
+            elif step.role == "arrive":
+                step.visited = True
             else:
                 wires = self.into[step.node]
                 sure = {id(wire): self._is_sure(wire, step) for wire in wires}

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import compress
 from time import perf_counter
 from typing import Any
 
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
 from minibrains.host import Episode, Host
-from minibrains.node import ABSENT, Node
+from minibrains.node import Node, check_names
+from server.engine.background import Thinker, Thought, close_node
+from server.engine.bind import Tape, World, bind, nothing
 from server.engine.check import check_sizes
-from server.engine.plan import TICK_SLOT, Clock, Latch, OutputPlan, Plan, Step
-from server.engine.steps import UNSET, Run, make_step
+from server.engine.counts import NodeTimes, Spent, count, seconds_since
+from server.engine.kept import KeptOutputs, Still, StillFailed, work_out
+from server.engine.live_edit import Edit
+from server.engine.make import NodeFailed, make_nodes
+from server.engine.motion import Motion
+from server.engine.node_process import NodeDied
+from server.engine.plan import TICK_SLOT, Plan
 from server.engine.timing import TickTimes
 
 MakeHost = Callable[[str, "Engine"], Host]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeTimes:
-    """What one node did in a run. A tick on which it waited for a first delivery or its clock is a skip."""
-
-    runs: int
-    skips: int
-    seconds: float
-    errors: int
-
-
-class NodeFailed(RunError):
-    """A node raised. `node` names it; the exception it raised is the cause."""
-
-    def __init__(self, node: str, type_: str, tick: int | None, error: BaseException) -> None:
-        when = "before the first tick" if tick is None else f"on tick {tick}"
-        what = str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
-        super().__init__(f"{node} ({type_}) failed {when}: {what}")
-        self.node = node
 
 
 class Engine:
@@ -47,109 +34,120 @@ class Engine:
     order. Latch: every register takes its inputs. On a terminal tick nothing is latched.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, kept: KeptOutputs | None = None, tape: Tape | None = None) -> None:
+        """`kept`: shared by the runs of a process. `tape`: written to, or read from if it `replays`."""
         self.plan = plan
-        self.nodes = _make_nodes(plan)
+        self.nodes = make_nodes(plan, plan.graph.nodes)
         self.sizes: dict[str, dict[str, int]] = {}
-        self.frame_rate: float | None = None
         self.tick = 0
         self.ticks = 0
         """Ticks of all episodes."""
         self.stopping = False
         """Set it (from a signal handler, say) and the run ends after the current tick."""
+        self.edits: deque[Edit] = deque()
+        """Prepared edits; they are applied between two ticks."""
         self.times = TickTimes()
+        self.world = World(tape)
+        self.motion = Motion(plan)
+        self.episode = (0, 0)
+        """Index and seed of the episode that is played."""
+        self._kept = kept or KeptOutputs()
+        self._still: dict[str, Still] = {}
+        self._thinkers: dict[str, Thinker] = {}
+        self._thoughts: dict[str, Thought] = {}
         self._opened: list[str] = []
-        self._size = len(plan.steps)
-        self._owners = [step.node for step in plan.steps] + [latch.node for latch in plan.latches]
-        self._holds = [plan.graph.nodes[name].entry.on_error == "hold" for name in self._owners]
-        self._runs = [0] * len(self._owners)
-        self._spent = [0.0] * len(self._owners)
-        self._errors = [0] * len(self._owners)
-        self._values: list[Any] = []
-        self._initial: list[Any] = [UNSET if use == "last" else None for use in plan.slots]
-        self._marks = bytearray(2 * self._size)
-        self._template = bytearray(self._size)
-        self._first = [
-            self._mark(step) for step in plan.steps if not step.visited and not any(plan.sources for plan in step.inputs)
-        ]
-        self._fired: list[int] = []
-        self._steps: list[tuple[int, Run]] = []
-        self._latches: list[tuple[int, Run]] = []
-        self._prepared: list[tuple[int, Run]] = []
-        self._prepared_latches: list[tuple[int, Run]] = []
+
+    @property
+    def frame_rate(self) -> float | None:
+        """Ticks a second of the game's own clock; None in a graph without a console."""
+        return self.world.frame_rate
+
+    @frame_rate.setter
+    def frame_rate(self, rate: float) -> None:
+        self.world.frame_rate = rate
+
+    @property
+    def held(self) -> float:
+        """Seconds for which the clock stood still while hold nodes were thinking."""
+        return self.world.held
 
     # -- life ---------------------------------------------------------------------------------------
 
     def open(self, make_host: MakeHost) -> None:
-        """Open every node, registers first, and check the shapes that only now became known."""
-        names = sorted(self.nodes, key=lambda name: not self.plan.graph.nodes[name].register)
-        for name in names:
-            node = self.nodes[name]
-            self._opened.append(name)
-            try:
-                node.open(make_host(name, self))
-            except MinibrainsError as error:
-                raise WorkflowError([Fault(str(error), name)], self.plan.graph.workflow.where) from error
-            except Exception as error:
-                raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, None, error) from error
-            node.settle()
+        """Open every node, registers first, check the shapes that only now became known, work out the still part."""
+        for name in self._registers_first():
+            if self._is_awake(self.plan, name):
+                self._opened.append(name)
+                self._open(self.plan, name, self.nodes[name], make_host)
         if self.sizes:
             check_sizes(self.plan.graph, self.sizes)
-        for step in self.plan.steps:
-            self._template[step.index] = step.visited and not step.clocks
-        self._prepared = [(step.index, self._prepare(step)) for step in self.plan.steps]
-        self._prepared_latches = [self._prepare_latch(place, latch) for place, latch in enumerate(self.plan.latches)]
+        self._think_with(self.plan, self.nodes, self.nodes, self._thinkers, self._thoughts)
+        self._pace(self.plan)
+        self._still = self._work_out(self.plan, self.nodes, self._thinkers)
+        bind(self.motion, self.world, self.nodes, self._still, self._thinkers, self._thoughts)
 
     def reset(self, index: int, seed: int) -> None:
         """Start episode `index` of a run with this seed."""
         self.tick = 0
-        self._values[:] = self._initial
-        self._marks[:] = bytes(len(self._marks))
-        self._fired.clear()
-        self._steps[:] = self._prepared
-        self._latches[:] = self._prepared_latches
-        for name, node in self.nodes.items():
+        self.episode = index, seed
+        for thought in self._thoughts.values():
+            thought.forget()
+        self.motion.reset()
+        for name in self._opened:
             try:
-                node.reset(Episode(index, seed, name))
+                self._life(name).reset(Episode(index, seed, name))
+                check_names(self.nodes[name])
             except Exception as error:
-                raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, None, error) from error
+                self._bear(name, None, error)
 
     def report(self) -> dict[str, Any]:
-        """What the nodes say of the episode: registers first, so that a Score node has the last word."""
+        """What the nodes say of the episode: registers first, so that a Score node has the last word.
+
+        A node that is thinking is not asked.
+        """
         report: dict[str, Any] = {}
-        for name in sorted(self.nodes, key=lambda name: not self.plan.graph.nodes[name].register):
-            try:
-                report.update(self.nodes[name].report())
-            except Exception as error:
-                raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, self.tick, error) from error
+        for name in self._registers_first():
+            silent = self.plan.graph.nodes[name].cls.report is Node.report
+            if name in self._opened and not silent and not self._is_thinking(name):
+                try:
+                    report.update(self._life(name).report())
+                except Exception as error:
+                    self._bear(name, self.tick, error)
         return report
 
-    def close(self) -> list[str]:
-        """Close every opened node, whatever happens in the others; returns a sentence for each that failed."""
-        sentences = []
+    def close(self, patience: float | None = None) -> list[str]:
+        """Close every opened node, whatever happens in the others; returns a sentence for each that failed.
+
+        One that is thinking gets `patience` seconds (5). Edits that were not applied are refused, and what they opened is closed.
+        """
+        sentences: list[str] = []
+        while self.edits:
+            edit = self.edits.popleft()
+            edit.refuse(RunError("the run is over"))
+            sentences.extend(edit.close())
+            edit.done.set()
         while self._opened:
             name = self._opened.pop()
-            try:
-                self.nodes[name].close()
-            except Exception as error:
-                what = str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
-                sentences.append(f"{name} could not be closed: {what}")
+            sentences.extend(close_node(name, self.nodes[name], self._thinkers.pop(name, None), patience))
         return sentences
 
     # -- ticking ------------------------------------------------------------------------------------
 
     def advance(self, ticks: int) -> bool:
-        """Do up to `ticks` ticks of the episode. True if it ended; False also after `stopping`."""
-        values, marks, template, size = self._values, self._marks, self._template, self._size
-        steps, latches, terminals, fired = self._steps, self._latches, self.plan.terminals, self._fired
-        runs, spent, add = self._runs, self._spent, self.times.add
+        """Do up to `ticks` ticks of the episode. True if it ended; False also after `stopping` and after an edit."""
+        motion, edits = self.motion, self.edits
+        values, marks, template, size, waiting = motion.values, motion.marks, motion.template, motion.size, motion.due
+        steps, latches, terminals, fired = motion.steps, motion.latches, self.plan.terminals, motion.fired
+        runs, spent, add, world = motion.runs, motion.spent, self.times.add, self.world
+        held = world.held
         ended = False
         for now in range(self.tick, self.tick + ticks):
             values[TICK_SLOT] = now
             marks[:size] = template
-            if not now:
-                for due in self._first:
+            if waiting:
+                for due in waiting:
                     marks[due] = 1
+                waiting.clear()
             work, taking = compress(steps, marks), iter(latches)
             started = last = perf_counter()
             while True:
@@ -182,152 +180,236 @@ class Engine:
                 for slot in fired:
                     values[slot] = None
                 fired.clear()
+            if world.held != held:  # the clock stood still for so long
+                started += world.held - held
+                held = world.held
             add(last - started)
             self.tick = now + 1
             self.ticks += 1
-            if ended or self.stopping:
+            if ended or self.stopping or edits:
                 break
+        while edits:
+            self._apply(edits.popleft())
         return ended
 
     def node_times(self) -> Mapping[str, NodeTimes]:
-        """Runs, skips and time of every node so far. A register runs when it emits; gates are the engine's own."""
-        runs, spent, errors = dict.fromkeys(self.nodes, 0), dict.fromkeys(self.nodes, 0.0), dict.fromkeys(self.nodes, 0)
-        roles = [step.role for step in self.plan.steps] + ["latch"] * len(self.plan.latches)
-        for place, (role, name) in enumerate(zip(roles, self._owners, strict=True)):
-            if role in ("emit", "tick"):
-                runs[name] += self._runs[place]
-            if role != "gate":
-                spent[name] += self._spent[place]
-                errors[name] += self._errors[place]
-        return {name: NodeTimes(runs[name], self.ticks - runs[name], spent[name], errors[name]) for name in self.nodes}
+        """What every node has done so far. A register runs when it emits; gates are the engine's own."""
+        return count(self.motion, self.nodes, self.ticks, self._thinkers, self._thoughts)
+
+    def thinking(self) -> set[str]:
+        """The nodes that are thinking at this moment. May be asked from any thread."""
+        return {name for name, thinker in self._thinkers.copy().items() if thinker.busy}
+
+    def spent(self) -> Spent:
+        """Seconds of every step so far, for `spent_since`: cheap enough to be asked on every tick."""
+        return self.motion, self.motion.spent.copy()
+
+    def spent_since(self, before: Spent) -> dict[str, float]:
+        """Seconds of each node since `before`, or since an edit after it. Gates are the engine's own."""
+        motion, then = before
+        return dict.fromkeys(self.nodes, 0.0) | (seconds_since(motion, then) if motion is self.motion else {})
+
+    # -- keeping ------------------------------------------------------------------------------------
+
+    def state(self, background: bool = True) -> dict[str, Any]:
+        """Everything the next tick depends on; between two ticks.
+
+        Waits for nodes that are thinking. Without `background` it leaves those nodes out: in a replay what
+        they thought is on the tape. Raises RunError if a node's state cannot be copied.
+        """
+        for thought in self._thoughts.values() if background else ():
+            thought.finish()
+        names = [name for name in self._opened if background or name not in self._thinkers]
+        nodes: dict[str, Any] = {}
+        for name in names:
+            try:
+                nodes[name] = self._life(name).state()
+            except Exception as error:
+                raise self._failure(name, self.tick, error) from error
+        thoughts = {name: thought.state() for name, thought in self._thoughts.items() if background}
+        return {
+            "tick": self.tick,
+            "ticks": self.ticks,
+            "episode": self.episode,
+            "motion": self.motion.state(),
+            "nodes": nodes,
+            "thoughts": thoughts,
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Become what `state()` described."""
+        if self.episode != tuple(state["episode"]) or not self.tick:
+            self.reset(*state["episode"])
+        for name, kept in state["nodes"].items():
+            self._life(name).load_state(kept)
+        for name, thought in self._thoughts.items():
+            thought.load_state(state["thoughts"][name])
+        self.motion.load_state(state["motion"])
+        self.tick, self.ticks = state["tick"], state["ticks"]
+
+    # -- live edit ----------------------------------------------------------------------------------
+
+    def prepare(self, plan: Plan, source: Any, make_host: MakeHost) -> Edit:
+        """Make ready to go on with another plan; everything slow happens here, beside the game. Then put it into `edits`.
+
+        `source` is what the tape shall have of it. Raises what opening a workflow raises; then nothing has changed.
+        """
+        edit = Edit.between(self.plan, plan, self.nodes, source)
+        sizes, self.sizes = self.sizes, {name: said for name, said in self.sizes.items() if name not in edit.fresh}
+        try:
+            for name in edit.fresh:
+                if self._is_awake(plan, name):
+                    edit.opened.append(name)
+                    self._open(plan, name, edit.nodes[name], make_host)
+            if self.sizes:
+                check_sizes(plan.graph, {name: said for name, said in self.sizes.items() if name in plan.graph.nodes})
+            edit.thinkers = {name: t for name, t in self._thinkers.items() if edit.nodes.get(name) is self.nodes[name]}
+            edit.thoughts = {name: t for name, t in self._thoughts.items() if name in edit.thinkers}
+            self._think_with(plan, edit.nodes, edit.fresh, edit.thinkers, edit.thoughts)
+            edit.still = self._work_out(plan, edit.nodes, edit.thinkers)
+            bind(edit.motion, self.world, edit.nodes, edit.still, edit.thinkers, edit.thoughts)
+        except BaseException:
+            edit.refuse(RunError("it could not be made ready"))
+            edit.close()
+            raise
+        finally:
+            edit.sizes, self.sizes = self.sizes, sizes
+        return edit
+
+    def finish_edit(self, edit: Edit) -> list[str]:
+        """After `edit.done`: close the nodes that were taken out; returns a sentence for each that failed.
+
+        Raises RunError if the edit could not be applied: then the old plan goes on, and what the edit opened is closed.
+        """
+        sentences = edit.close()
+        if edit.error is not None:
+            raise edit.error
+        return sentences
+
+    def _apply(self, edit: Edit) -> None:
+        """Between two ticks: go on with the edit's nodes, or, if one of them refuses, as before."""
+        try:
+            self._make_fit(edit)
+        except RunError as error:
+            edit.refuse(error)
+            edit.done.set()
+            return
+        if self.world.tape is not None:
+            self.world.tape.add("", "edit", edit.source)
+        stays = {name for name, node in edit.nodes.items() if self.nodes.get(name) is node}
+        edit.retire({name: self.nodes[name] for name in self._opened if name not in stays}, self._thinkers)
+        self._opened = [name for name in self._opened if name in stays] + edit.opened
+        edit.motion.carry(self.motion, stays | edit.heirs, edit.again(self._still, self._thoughts), edit.still)
+        self.plan, self.motion, self.nodes, self.sizes = edit.plan, edit.motion, edit.nodes, edit.sizes
+        self._still, self._thinkers, self._thoughts = edit.still, edit.thinkers, edit.thoughts
+        self._pace(edit.plan)
+        edit.done.set()
+
+    def _make_fit(self, edit: Edit) -> None:
+        """All of an edit that a node may refuse. Raises RunError."""
+        if edit.base is not self.plan:
+            raise RunError("another edit came first, and this one was made for the graph before it")
+        name = ""
+        try:
+            for name in edit.opened:
+                life = edit.thinkers.get(name) or edit.nodes[name]
+                life.reset(Episode(*self.episode, name))
+                check_names(edit.nodes[name])
+                if name in edit.heirs:
+                    if name in self._thoughts:
+                        self._thoughts[name].finish()
+                    life.load_state(self._life(name).state())
+                    if name in self._thoughts and name in edit.thoughts:
+                        edit.thoughts[name].inherit(self._thoughts[name])
+            for name, widgets in edit.settings.items():
+                if name in self._opened:
+                    self._life(name).set(**widgets)
+        except Exception as error:
+            for changed in edit.settings.keys() & self._opened:
+                before = self.plan.graph.nodes[changed].widgets
+                with suppress(Exception):
+                    self._life(changed).set(**{widget: before[widget] for widget in edit.settings[changed]})
+            raise NodeFailed(name, edit.plan.graph.nodes[name].entry.type, self.tick, error) from error
 
     # -- preparing ----------------------------------------------------------------------------------
 
+    def _is_awake(self, plan: Plan, name: str) -> bool:
+        """In a replay, what nodes think beside the tick comes from the tape; they themselves are not opened."""
+        if self.world.tape is None or not self.world.tape.replays or plan.graph.nodes[name].cls.background is None:
+            return True
+        return any(step.still for step in plan.steps if step.node == name)
+
+    def _open(self, plan: Plan, name: str, node: Any, make_host: MakeHost) -> None:
+        try:
+            node.open(make_host(name, self))
+            check_names(node)
+        except MinibrainsError as error:
+            raise WorkflowError([Fault(str(error), name)], plan.graph.workflow.where) from error
+        except Exception as error:
+            raise NodeFailed(name, plan.graph.nodes[name].entry.type, None, error) from error
+        node.settle()
+
+    def _work_out(self, plan: Plan, nodes: Mapping[str, Any], thinkers: Mapping[str, Thinker]) -> dict[str, Still]:
+        try:
+            return work_out(plan, {**nodes, **thinkers}, self._kept)
+        except StillFailed as error:
+            cause = error.__cause__ or error
+            raise NodeFailed(error.node, plan.graph.nodes[error.node].entry.type, None, cause) from cause
+
+    def _think_with(
+        self, plan: Plan, nodes: Mapping[str, Any], new: Iterable[str], thinkers: dict[str, Thinker], thoughts: dict[str, Thought]
+    ) -> None:
+        """Give every background node in `new` its thread, and every one that continues its way to its outputs."""
+        for name, checked in plan.graph.nodes.items():
+            if checked.cls.background is None or not self._is_awake(plan, name):
+                continue
+            if name in new:
+                thinkers[name] = Thinker(nodes[name], name)
+                thinkers[name].timeout = checked.entry.timeout
+            if not checked.continues:
+                thoughts.pop(name, None)
+            elif name not in thoughts:
+                thoughts[name] = Thought(thinkers[name])
+
+    def _pace(self, plan: Plan) -> None:
+        """How long each background node may take, and when its results are given out, is for the workflow to say."""
+        for name, thinker in self._thinkers.items():
+            thinker.timeout = plan.graph.nodes[name].entry.timeout
+        for name, thought in self._thoughts.items():
+            thought.latency = plan.graph.nodes[name].entry.latency or 1
+
+    def _life(self, name: str) -> Any:
+        """Where a node is asked: itself, or the thread it thinks on."""
+        return self._thinkers.get(name) or self.nodes[name]
+
+    def _is_thinking(self, name: str) -> bool:
+        thought, thinker = self._thoughts.get(name), self._thinkers.get(name)
+        return (thought is not None and thought.job is not None) or (thinker is not None and thinker.stuck)
+
+    def _registers_first(self) -> list[str]:
+        return sorted(self.nodes, key=lambda name: not self.plan.graph.nodes[name].register)
+
+    def _failure(self, name: str, tick: int | None, error: Exception) -> NodeFailed:
+        return NodeFailed(name, self.plan.graph.nodes[name].entry.type, tick, error)
+
+    def _bear(self, name: str, tick: int | None, error: Exception) -> None:
+        """A node could not be asked something. If its process died and it is on hold, the next one will be asked."""
+        if not isinstance(error, NodeDied) or self.plan.graph.nodes[name].entry.on_error != "hold":
+            raise self._failure(name, tick, error) from error
+        self.motion.errors[self.motion.owners.index(name)] += 1
+
     def _failed(self, index: int, error: Exception) -> None:
         """A step raised, or (-1) a terminal output did when it was asked whether it is true."""
+        motion, steps = self.motion, self.plan.steps
         if index < 0:
             names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
             raise RunError(f"{names}: whether the episode ends cannot be told on tick {self.tick}: {error}") from error
-        name = self._owners[index]
-        if not self._holds[index]:
+        name = motion.owners[index]
+        if self.plan.graph.nodes[name].entry.on_error != "hold":
             self.ticks += 1
-            raise NodeFailed(name, self.plan.graph.nodes[name].entry.type, self.tick, error) from error
-        self._errors[index] += 1
-        if index < self._size and self.plan.steps[index].role == "emit":
-            for step in self.plan.steps:
+            raise self._failure(name, self.tick, error) from error
+        motion.errors[index] += 1
+        if index < motion.size and steps[index].role == "emit":
+            for step in steps:
                 if step.role == "read" and step.node == name:
-                    self._values[step.inputs[0].sources[0].slot] = _nothing
-
-    def _prepare(self, step: Step) -> Run:
-        if step.role == "gate":
-            return self._gate(step)
-        node = self.nodes[step.node]
-        call: Callable[..., Any] = _call if step.role == "read" else getattr(node, step.role)
-        record = node.schema.record and step.role != "read"
-        run = make_step(
-            call, step.inputs, step.outputs, record, self._values, self._marks, self._fired, self._targets
-        )  # fmt: skip
-        if step.clocks and not step.visited:
-            run = self._when_marked(run, step.index)
-        if step.required and not step.sure:
-            run = self._when_delivered(run, step.index, step.index, step.required, self._steps)
-        return run
-
-    def _prepare_latch(self, place: int, latch: Latch) -> tuple[int, Run]:
-        index = self._size + place
-        call: Callable[..., Any] = getattr(self.nodes[latch.node], "latch")  # noqa: B009 - only registers have it
-        run = make_step(call, latch.inputs, (), False, self._values, self._marks, self._fired, self._targets)
-        if latch.required:
-            run = self._when_delivered(run, index, place, latch.required, self._latches)
-        return index, run
-
-    def _targets(self, output: OutputPlan) -> tuple[int, ...]:
-        """Whom a delivery marks: a step without a clock as due now, one with a clock as due when that opens."""
-        return tuple(self._mark(self.plan.steps[target]) for target in output.marks)
-
-    def _mark(self, step: Step) -> int:
-        return step.index + self._size if step.clocks else step.index
-
-    def _when_marked(self, run: Run, index: int) -> Run:
-        marks, runs, pending = self._marks, self._runs, self._size + index
-
-        def due() -> None:
-            if marks[pending]:
-                marks[pending] = 0
-                run()
-            else:
-                runs[index] -= 1
-
-        return due
-
-    def _when_delivered(
-        self, run: Run, index: int, place: int, required: tuple[int, ...] | list[int], table: list[tuple[int, Run]]
-    ) -> Run:
-        """Wait until every required slot was delivered once, then leave the table to the plain function."""
-        values, runs = self._values, self._runs
-
-        def wait() -> None:
-            for slot in required:
-                if values[slot] is UNSET:
-                    runs[index] -= 1
-                    return
-            table[place] = (index, run)
-            run()
-
-        return wait
-
-    def _gate(self, step: Step) -> Run:
-        clock, members, marks = step.clock or Clock(), tuple(step.members), self._marks
-        open_now = self._opening(clock, step.node)
-        flag = step.inputs[0].sources[0].slot if step.inputs else None
-        values = self._values
-
-        def gate() -> None:
-            if open_now() and (flag is None or values[flag]):
-                for member in members:
-                    marks[member] = 1
-
-        def closed() -> None:
-            """The flag comes from a muted node: never true."""
-
-        return closed if clock.when is not None and flag is None else gate
-
-    def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
-        """Whether a clock opens on the current tick, leaving its flag aside."""
-        values, every, offset, hertz, rate = self._values, clock.every, clock.offset, clock.hertz, self.frame_rate
-        if hertz is None:
-            return (lambda: True) if every == 1 else (lambda: values[TICK_SLOT] % every == offset)
-        if rate is None or hertz > rate:
-            why = "needs a console, which says what a second is" if rate is None else f"is faster than the game, {rate:.2f} hz"
-            fault = Fault(f'"every": "{hertz:g} hz" {why}', node)
-            raise WorkflowError([fault], self.plan.graph.workflow.where)
-        share, whole = (Fraction(str(hertz)) / Fraction(str(rate))).as_integer_ratio()
-        return lambda: values[TICK_SLOT] * share % whole < share
-
-
-def _call(function: Callable[[], Any]) -> Any:
-    return function()
-
-
-def _nothing() -> Any:
-    """In the place of a lazy output that its register could not give out."""
-    return ABSENT
-
-
-def _make_nodes(plan: Plan) -> dict[str, Node]:
-    """Make every node with its brain. Raises WorkflowError with all that the nodes themselves find wrong."""
-    nodes: dict[str, Node] = {}
-    faults = []
-    for name, checked in plan.graph.nodes.items():
-        try:
-            kind = checked.cls.schema.brain
-            brain = kind.load(checked.brain) if kind is not None and checked.brain is not None else None
-            nodes[name] = checked.cls(brain=brain, **checked.widgets)
-            nodes[name].check()
-        except MinibrainsError as error:
-            faults.append(Fault(str(error), name))
-        except Exception as error:
-            raise NodeFailed(name, checked.entry.type, None, error) from error
-    if faults:
-        raise WorkflowError(faults, plan.graph.workflow.where)
-    return nodes
+                    motion.values[step.inputs[0].sources[0].slot] = nothing

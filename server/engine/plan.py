@@ -24,6 +24,8 @@ class Clock:
     hertz: float | None = None
     offset: int = 0
     when: Link | None = None
+    optional: bool = False
+    """May be opened less often than that."""
 
 
 @dataclass(slots=True)
@@ -54,12 +56,15 @@ class InputPlan:
     required: bool = True
 
 
-Role = Literal["emit", "tick", "read", "gate"]
+Role = Literal["emit", "tick", "read", "gate", "launch", "arrive"]
 
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One thing done in the step phase: a node's tick, a register's emit, the read of a lazy output, a clock's gate."""
+    """One thing done in the step phase: a node's tick, a register's emit, the read of a lazy output, a clock's gate.
+
+    A node that thinks beside the clock has two: `launch` takes its inputs, `arrive` gives out the result some ticks later.
+    """
 
     role: Role
     node: str
@@ -74,6 +79,8 @@ class Step:
     """Runs on each tick of its clocks; nobody needs to mark it."""
     visited: bool = False
     """Looked at on each tick of its clocks; may still have to wait for a first delivery."""
+    still: bool = False
+    """Nothing that moves is upstream: done once, its output stands for the whole run."""
     clock: Clock | None = None
     """Of a gate: the clock it opens for `members`."""
     members: list[int] = field(default_factory=list)
@@ -99,3 +106,7 @@ class Plan:
     """How each slot is kept; a slot's number is its place."""
     terminals: tuple[int, ...]
     """Slots that end the episode when they hold True."""
+
+    def links(self, node: str) -> set[tuple[str, str, str]]:
+        """What feeds a node: (source, its output, the node's input)."""
+        return {(wire.source, wire.output.name, wire.input.name) for wire in self.graph.wires if wire.target == node}

@@ -22,6 +22,12 @@ class TickTimes:
             self.longest = seconds
         self.count += 1
 
+    def merge(self, other: TickTimes) -> None:
+        """Add all that another one holds: as if every duration had been added here."""
+        self._counts = [mine + theirs for mine, theirs in zip(self._counts, other._counts, strict=True)]
+        self.longest = max(self.longest, other.longest)
+        self.count += other.count
+
     def quantile(self, fraction: float) -> float | None:
         """Seconds below which `fraction` of the ticks stayed; None before the first tick."""
         left = fraction * self.count

@@ -16,7 +16,7 @@ from minibrains.workflow import Workflow
 
 
 class RunFolder:
-    """One run's files. What was appended or written is on the disk, whatever happens next."""
+    """One run's files. What was appended or written is on the disk, whatever happens next. Can be sent to another process."""
 
     def __init__(self, runs: Path, workflow: Workflow) -> None:
         """Make a new folder below `runs` and put the workflow into it. Raises MinibrainsError."""
@@ -24,21 +24,19 @@ class RunFolder:
         try:
             self.path = _new_folder(runs.absolute(), stem)
             workflow.save(self.path / "workflow.json")
-            self._episodes = (self.path / "episodes.jsonl").open("a", encoding="utf-8")
+            (self.path / "episodes.jsonl").touch()
         except OSError as error:
             raise MinibrainsError(f"the run folder {runs / stem} cannot be made: {error.strerror or error}") from None
 
     def append_episode(self, episode: Mapping[str, Any]) -> None:
         """Add an episode to episodes.jsonl. Raises RunError if it cannot be written."""
-        with self._writing("episodes.jsonl"):
-            self._episodes.write(json.dumps(episode) + "\n")
-            self._episodes.flush()
+        with self._writing("episodes.jsonl"), (self.path / "episodes.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(episode) + "\n")
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Write summary.json as a whole, and close the folder. Raises RunError."""
+        """Write summary.json as a whole. Raises RunError."""
         with self._writing("summary.json"):
             write_whole(self.path / "summary.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
-            self._episodes.close()
 
     def keep_traceback(self, error: BaseException) -> None:
         """Write error.txt: for people the sentence is enough, who wrote the node wants file and line."""

@@ -6,22 +6,31 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-
-from server.engine.engine import Engine
+from typing import Protocol
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
+class Stoppable(Protocol):
+    """An Engine, or a Pool of workers that have one each."""
+
+    @property
+    def stopping(self) -> bool: ...
+
+    @stopping.setter
+    def stopping(self, stopping: bool) -> None: ...
+
+
 @contextmanager
-def stop_on_interrupt(engine: Engine) -> Iterator[None]:
+def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
     """The first signal ends the run after the current tick, a second one raises KeyboardInterrupt, more do nothing."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if engine.stopping:
+        if player.stopping:
             for each in _SIGNALS:
                 signal.signal(each, signal.SIG_IGN)
             raise KeyboardInterrupt
-        engine.stopping = True
+        player.stopping = True
 
     before = {number: signal.signal(number, stop) for number in _SIGNALS}
     try:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import gc
-import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
-from minibrains.brain_file import hash_file
-from minibrains.errors import MinibrainsError, RunError
+from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
 from minibrains.workflow import RunSettings
-from server.engine.engine import Engine
+from server.engine.engine import Engine, MakeHost
 from server.run.folder import RunFolder
+from server.run.host import RunHost
+from server.run.live import LiveFile
+from server.run.monitor import Monitor
+from server.run.realtime import RealtimeClock
+from server.run.recording import Recorder
+from server.run.summary import Counts, Results, name_brains
 
 Say = Callable[[str], None]
 Progress = Callable[[int, int, float, float | None], None]
@@ -24,153 +28,201 @@ _LOOK_UP_EVERY = 0.1
 """Seconds from one look at the progress to the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunHost:
-    """The Host of one node in a run."""
+class Clock(Protocol):
+    """What ticks a run: the engine itself, as fast as it goes, or a RealtimeClock around it."""
 
-    node: str
-    dir: Path
-    engine: Engine
-    tell: Say
-    facts: dict[str, str]
-
-    @property
-    def tick(self) -> int:
-        return self.engine.tick
-
-    @property
-    def frame_rate(self) -> float | None:
-        return self.engine.frame_rate
-
-    def size(self, **sizes: int) -> None:
-        self.engine.sizes.setdefault(self.node, {}).update(sizes)
-
-    def rate(self, frames_per_second: float) -> None:
-        self.engine.frame_rate = frames_per_second
-
-    def say(self, text: str) -> None:
-        self.tell(f"{self.node}: {text}")
-
-    def record(self, **facts: str) -> None:
-        self.facts.update(facts)
+    def advance(self, ticks: int) -> bool: ...
 
 
-@dataclass(slots=True)
-class Results:
-    """What a run has come to so far."""
+class Leave(NamedTuple):
+    """How far a run may go before it is attended to again."""
 
-    episodes: list[dict[str, Any]] = field(default_factory=list)
-    facts: dict[str, str] = field(default_factory=dict)
-    brains: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Node -> the file and SHA-256 of the brain it played with."""
-    seconds: float = 0.0
-    """Spent in ticks."""
+    ticks: int
+    """At most so many."""
+    seconds: float
+    """About so long, at most."""
 
 
-def play(engine: Engine, settings: RunSettings, folder: RunFolder, results: Results, say: Say, progress: Progress) -> None:
+Attend = Callable[[Clock], Leave]
+"""Called between two ticks by who looks after the run: it may look at the engine, change it, and keep it waiting.
+The clock is a RealtimeClock in real time; after waiting it has to be resumed."""
+
+
+def unattended(clock: Clock) -> Leave:
+    """Nobody looks after the run."""
+    return _FREE
+
+
+_FREE = Leave(sys.maxsize, _LOOK_UP_EVERY)
+
+
+def play(
+    engine: Engine,
+    settings: RunSettings,
+    folder: RunFolder,
+    results: Results,
+    say: Say,
+    progress: Progress,
+    tape: tuple[Recorder, Mapping[str, Any]] | None = None,
+    live: LiveFile | None = None,
+    attend: Attend = unattended,
+) -> None:
     """Open the engine, play the episodes into `results` and `folder`, close it.
 
-    Ends early, in good order, once `engine.stopping` is set. Raises what the engine raises; what was
-    played before stays in `results`, an episode that failed included.
+    Ends early, in good order, once `engine.stopping` is set. Raises what the engine raises; what was played before
+    stays in `results`, an episode that failed included. `tape`: what records the run, and the tape's header.
     """
-    for name, node in engine.plan.graph.nodes.items():
-        if node.brain is not None:
-            results.brains[name] = {"file": str(node.brain), "sha256": hash_file(node.brain)}
+
+    def make_host(node: str, engine: Engine) -> RunHost:
+        return RunHost(node, folder.path, engine, say, results.facts)
+
+    results.brains = name_brains(engine.plan.graph)
+    session = Session(engine, settings, say, tape[0] if tape else None, attend)
     try:
-        engine.open(lambda node, engine: RunHost(node, folder.path, engine, say, results.facts))
-        gc.collect()
-        gc.freeze()  # what was made until now stays: the collector need not look at it during ticks
+        session.open(make_host)
+        if tape is not None:
+            tape[0].begin(engine, folder.path, {**tape[1], "facts": results.facts})
+        if live is not None:
+            live.start(engine, make_host)
         for index in range(settings.episodes):
             if engine.stopping:
                 break
-            engine.reset(index, settings.seed)
-            ended = "failed"
             try:
-                ended = _play_episode(engine, index, settings.ticks, results, progress)
-            finally:
-                results.episodes.append({**_EMPTY, **engine.report(), "ticks": engine.tick, "ended": ended})
-                folder.append_episode(results.episodes[-1])
+                session.play_episode(index, results, progress)
+            except BaseException:
+                with suppress(RunError):  # what went wrong first is what people shall hear of
+                    _append(folder, results, index)
+                raise
+            _append(folder, results, index)
     finally:
-        gc.unfreeze()
-        troubles = engine.close()
+        if live is not None:
+            live.stop()
+        results.counts[0] = session.counts()
+        results.brains |= name_brains(engine.plan.graph)  # a live edit may have given it others
+        troubles = session.close()
         for trouble in troubles:
             say(trouble)
     if troubles:
         raise RunError("; ".join(troubles))
 
 
+def _append(folder: RunFolder, results: Results, index: int) -> None:
+    for episode in results.episodes[index:]:
+        folder.append_episode(episode)
+
+
+class Session:
+    """An engine with its clock, and what looks at it between two ticks: the tape, the performance monitor."""
+
+    def __init__(
+        self, engine: Engine, settings: RunSettings, say: Say, recorder: Recorder | None = None, attend: Attend = unattended
+    ) -> None:
+        self.engine = engine
+        self._settings = settings
+        self._say = say
+        self._recorder = recorder
+        self._attend = attend
+        self._clock: Clock = engine
+        self._monitor: Monitor | None = None
+
+    def open(self, make_host: MakeHost) -> None:
+        """Open the nodes for a number of episodes. Raises what the engine raises."""
+        self.engine.open(make_host)
+        if self._settings.clock == "realtime":
+            self._clock = self._realtime()
+        gc.collect()
+        gc.freeze()  # what was made until now stays: the collector need not look at it during ticks
+
+    def play_episode(self, index: int, results: Results, progress: Progress) -> None:
+        """Play one episode and add it to `results`, also when it fails. Raises what the engine raises."""
+        engine, recorder, seed = self.engine, self._recorder, self._settings.seed
+        engine.reset(index, seed)
+        if recorder is not None:
+            recorder.episode(index, seed)
+        ended = "failed"
+        try:
+            ended = self._play(index, results, progress)
+        finally:
+            results.episodes.append({**_EMPTY, **engine.report(), "ticks": engine.tick, "ended": ended})
+            if recorder is not None:
+                recorder.episode(index, seed, ended)
+
+    def counts(self) -> Counts:
+        """What was counted so far."""
+        monitor = self._monitor
+        return Counts.of(self.engine, monitor.deadlines if monitor else None, monitor.changes if monitor else [])
+
+    def close(self) -> list[str]:
+        """Close what was opened, as far as it came; returns a sentence for each thing that failed."""
+        gc.unfreeze()
+        at_once = isinstance(sys.exc_info()[1], KeyboardInterrupt)
+        troubles = self.engine.close(0.0) if at_once else self.engine.close()
+        if self._recorder is not None:
+            try:
+                self._recorder.close()
+            except RunError as error:
+                troubles.append(str(error))
+            if self._recorder.unkept is not None:
+                self._say(f"the tape replays from its beginning only, no more snapshots were kept: {self._recorder.unkept}")
+        return troubles
+
+    def _realtime(self) -> RealtimeClock:
+        engine = self.engine
+        if engine.frame_rate is None:
+            fault = Fault("the realtime clock needs a running console, which says what a frame is")
+            raise WorkflowError([fault], engine.plan.graph.workflow.where)
+        engine.world.realtime = True
+        clock = RealtimeClock(engine, engine.frame_rate)
+        self._monitor = Monitor(engine, clock.deadlines, self._say)
+        return clock
+
+    def _play(self, index: int, results: Results, progress: Progress) -> str:
+        """Play to the end of the episode: "done", "limit" or "stopped"."""
+        engine, clock, limit = self.engine, self._clock, self._settings.ticks
+        chunk, shown = 1, 0.0
+        while not engine.stopping:
+            leave = self._attend(clock)
+            left = min(chunk, leave.ticks, sys.maxsize if limit is None else limit - engine.tick)
+            if engine.stopping or not left:
+                return "stopped" if engine.stopping else "limit"
+            started = perf_counter()
+            try:
+                ended = clock.advance(left)
+            finally:
+                now = perf_counter()
+                results.seconds += now - started
+            # no more than double: ticks that were quick may have been catching up with a realtime clock
+            chunk = max(1, min(2 * left, int(left * leave.seconds / max(now - started, 1e-6))))
+            if self._monitor is not None:
+                self._monitor.look()
+            if self._recorder is not None:
+                self._recorder.look()
+            if ended or engine.tick == limit or now - shown >= _LOOK_UP_EVERY:
+                shown = now
+                progress(index, engine.tick, engine.ticks / results.seconds, engine.report().get("score"))
+            if ended:
+                return "done"
+        return "stopped"
+
+
 _EMPTY = {"score": None, "won": None, "start": None}
 
 
-def _play_episode(engine: Engine, index: int, limit: int | None, results: Results, progress: Progress) -> str:
-    """Play to the end of the episode: "done", "limit" or "stopped"."""
-    chunk = 16
-    while not engine.stopping:
-        left = chunk if limit is None else min(chunk, limit - engine.tick)
-        if not left:
-            return "limit"
-        started = perf_counter()
-        try:
-            ended = engine.advance(left)
-        finally:
-            seconds = perf_counter() - started
-            results.seconds += seconds
-        chunk = max(1, min(1 << 20, int(left * _LOOK_UP_EVERY / max(seconds, 1e-6))))
-        progress(index, engine.tick, engine.ticks / results.seconds, engine.report().get("score"))
-        if ended:
-            return "done"
-    return "stopped"
-
-
-def summarise(engine: Engine, results: Results, settings: RunSettings, folder: RunFolder) -> dict[str, Any]:
-    """The object that `--json` prints and summary.json holds."""
-    times, episodes = engine.times, results.episodes
-    whole = [episode for episode in episodes if episode["ended"] in ("done", "limit")]
-    trajectories = [episode["trajectory_sha256"] for episode in whole if "trajectory_sha256" in episode]
-
-    def milliseconds(seconds: float | None) -> float | None:
-        return None if seconds is None else round(seconds * 1e3, 4)
-
-    return {
-        "workflow": str(engine.plan.graph.workflow.path or ""),
-        "game": results.facts.get("game"),
-        "rom_sha1": results.facts.get("rom_sha1"),
-        "episodes": episodes,
-        "ticks": engine.ticks,
-        "ticks_per_s": round(engine.ticks / results.seconds, 1) if results.seconds else None,
-        "tick_ms": {
-            "p50": milliseconds(times.quantile(0.50)),
-            "p99": milliseconds(times.quantile(0.99)),
-            "max": milliseconds(times.longest if times.count else None),
-        },
-        "misses": 0,
-        "nodes": {
-            name: {
-                "runs": node.runs,
-                "skips": node.skips,
-                "mean_us": round(node.seconds / node.runs * 1e6, 3) if node.runs else None,
-                **({"errors": node.errors} if node.errors else {}),
-            }
-            for name, node in engine.node_times().items()
-        },
-        "actions_sha256": _fold([episode["actions_sha256"] for episode in episodes if "actions_sha256" in episode]),
-        "distinct_episodes": len(set(trajectories)) if trajectories else None,
-        "seed": settings.seed,
-        "run_dir": str(folder.path),
-        "brains": results.brains,
-        **{name: fact for name, fact in results.facts.items() if name not in ("game", "rom_sha1")},
-    }
-
-
-def _fold(digests: list[str]) -> str | None:
-    """One hash over those of the episodes, in order: the same however the episodes were spread."""
-    return hashlib.sha256("".join(digests).encode()).hexdigest() if digests else None
+def lost_episode(reason: str) -> dict[str, Any]:
+    """What stands in the results for an episode of which nothing came back."""
+    return {**_EMPTY, "ticks": 0, "ended": "failed", "error": reason}
 
 
 def as_error(error: BaseException) -> dict[str, Any]:
     """A failure as `--json` prints it."""
     faults = [fault.as_json() for fault in getattr(error, "faults", ())]
     return {"error": {"message": sentence(error), **({"faults": faults} if faults else {})}}
+
+
+def faults_of(error: BaseException) -> list[dict[str, str | None]]:
+    """Everything that is wrong, each with its place."""
+    faults = error.faults if isinstance(error, WorkflowError) else (Fault(sentence(error)),)
+    return [fault.as_json() for fault in faults]
 
 
 def sentence(error: BaseException) -> str:

@@ -31,9 +31,13 @@ class Clip:
         self.workflow = workflow.with_node(name, entry)
 
     def deliver(self, folder: Path) -> bool:
-        """Put the clip, as a whole, from the run folder into its place; False if none was made. Raises RunError."""
-        made, partial = folder / self._made, self.file.with_suffix(".partial.mp4")
-        if not made.exists():
+        """Put the clip, as a whole, from the run folder into its place; False if none was made. Raises RunError.
+
+        It lies in the run folder itself or in that of the worker that played the first episode.
+        """
+        made = next((path for path in [folder / self._made, *folder.glob(f"workers/*/{self._made}")] if path.exists()), None)
+        partial = self.file.with_suffix(".partial.mp4")
+        if made is None:
             return False
         try:
             shutil.copyfile(made, partial)

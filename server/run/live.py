@@ -1,0 +1,74 @@
+"""`--live`: what is changed in the workflow file is changed in the running graph."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from minibrains.errors import MinibrainsError
+from server.engine.engine import Engine, MakeHost
+from server.engine.plan import Plan
+
+_LOOK_EVERY = 0.2
+"""Seconds from one look at the file to the next."""
+
+
+class LiveFile:
+    """Watches the file and hands edits to the engine, on a thread of its own. Use it as a context around the run.
+
+    A file that is no valid workflow for the moment changes nothing: what is wrong with it is said, and the old
+    graph goes on.
+    """
+
+    def __init__(self, file: Path, read: Callable[[], tuple[Plan, Any]], say: Callable[[str], None]) -> None:
+        """`read`: the plan as the file is now, and its JSON for the tape; raises MinibrainsError."""
+        self._file = file
+        self._read = read
+        self._say = say
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, engine: Engine, make_host: MakeHost) -> None:
+        """Begin; the engine is open."""
+        self._seen, (_, self._last) = self._stamp(), self._read()
+        self._thread = threading.Thread(target=self._watch, args=(engine, make_host), name="watches the workflow", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; the engine does no more ticks."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _watch(self, engine: Engine, make_host: MakeHost) -> None:
+        while not self._over.wait(_LOOK_EVERY):
+            stamp = self._stamp()
+            if stamp is not None and stamp != self._seen:
+                self._seen = stamp
+                try:
+                    self._hand_over(engine, make_host)
+                except MinibrainsError as error:
+                    self._say(f"the change was not taken over: {error}")
+
+    def _hand_over(self, engine: Engine, make_host: MakeHost) -> None:
+        plan, source = self._read()
+        if source == self._last:
+            return
+        edit = engine.prepare(plan, source, make_host)
+        engine.edits.append(edit)
+        while not edit.done.wait(_LOOK_EVERY):
+            if self._over.is_set():
+                return
+        self._last = source
+        for trouble in engine.finish_edit(edit):
+            self._say(trouble)
+        self._say(f"changed on tick {engine.ticks}: {edit.describe()}")
+
+    def _stamp(self) -> tuple[int, int] | None:
+        try:
+            stat = self._file.stat()
+        except OSError:
+            return None  # an editor is about to put a new file in its place
+        return stat.st_mtime_ns, stat.st_size

@@ -1,0 +1,177 @@
+"""The state of nodes as bytes: a pickle that can neither be made of, nor make, anything that runs code.
+
+A state may hold plain values, collections, NumPy arrays and generators, random.Random, and objects of classes
+that are defined in named modules, those of the plan's nodes. A function is never among them.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import fractions
+import io
+import pickle
+import pickletools
+import random
+import sys
+import zlib
+from collections.abc import Collection, Mapping
+from enum import Enum
+from types import BuiltinFunctionType, FunctionType
+from typing import Any, Final
+
+import numpy as np
+from numpy.random import MT19937, PCG64, PCG64DXSM, SFC64, BitGenerator, Generator, Philox, SeedSequence
+
+from minibrains.codec import pack, unpack
+from minibrains.errors import MinibrainsError
+from minibrains.node import Absent
+
+LARGEST: Final = 1 << 30
+"""Bytes of a state, before they are compressed."""
+_CRC: Final = 4
+_OPCODES: Final = {
+    "PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "MEMOIZE", "BINGET", "LONG_BINGET", "NONE", "NEWTRUE", "NEWFALSE",
+    "BININT", "BININT1", "BININT2", "LONG1", "LONG4", "BINFLOAT", "SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8",
+    "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "EMPTY_LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1",
+    "TUPLE2", "TUPLE3", "EMPTY_DICT", "SETITEM", "SETITEMS", "EMPTY_SET", "ADDITEMS", "FROZENSET", "STACK_GLOBAL", "NEWOBJ",
+    "NEWOBJ_EX", "REDUCE", "BUILD",
+}  # fmt: skip
+"""What protocol 5 writes. The rest finds names in other ways, or claims places in the memo that nothing has filled."""
+
+
+def dump(state: Any, modules: Collection[str]) -> bytes:
+    """`state` as bytes. Raises MinibrainsError if it holds what `load` with the same modules would refuse."""
+    file = io.BytesIO()
+    try:
+        _Pickler(file, modules).dump(state)
+    except MinibrainsError:
+        raise
+    except Exception as error:  # a class's own way of being pickled may raise anything
+        raise MinibrainsError(f"the state cannot be kept in a snapshot: {error or type(error).__name__}") from error
+    if file.tell() > LARGEST:
+        raise MinibrainsError(f"the state cannot be kept in a snapshot: it has more than {LARGEST} bytes")
+    squeezed = zlib.compress(file.getbuffer(), 1)
+    return zlib.crc32(squeezed).to_bytes(_CRC, "little") + squeezed
+
+
+def load(data: bytes, modules: Collection[str]) -> Any:
+    """The state that `dump` was given, with objects of classes defined in `modules`, which must be imported already.
+
+    Raises MinibrainsError on anything else, whatever the bytes are.
+    """
+    squeezed = data[_CRC:]
+    if zlib.crc32(squeezed).to_bytes(_CRC, "little") != data[:_CRC]:
+        raise MinibrainsError("the snapshot is damaged: its checksum is wrong")
+    try:
+        inflate = zlib.decompressobj()
+        pickled = inflate.decompress(squeezed, LARGEST + 1)
+        if len(pickled) > LARGEST:
+            raise ValueError(f"it has more than {LARGEST} bytes")
+        if not inflate.eof or inflate.unused_data:
+            raise ValueError("it is not whole")
+        for opcode, _, _ in pickletools.genops(pickled):
+            if opcode.name not in _OPCODES:
+                raise ValueError(f"it uses {opcode.name}, which no snapshot needs")
+        return _Unpickler(io.BytesIO(pickled), modules).load()
+    except MinibrainsError:
+        raise
+    except Exception as error:  # a hostile pickle may raise anything
+        raise MinibrainsError(f"the snapshot cannot be restored: {error or type(error).__name__}") from error
+
+
+class _Pickler(pickle.Pickler):
+    """Replaces what would be restored by a function of another module, and names nothing that _Unpickler refuses."""
+
+    def __init__(self, file: io.BytesIO, modules: Collection[str]) -> None:
+        super().__init__(file, 5)
+        self._modules = modules
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+            if _find(value.__module__, value.__qualname__, self._modules) is not value:
+                raise MinibrainsError(f"the state cannot be kept in a snapshot: its module has another {value.__qualname__}")
+            return NotImplemented
+        if type(value) is np.ndarray or isinstance(value, np.generic):
+            return _array, _laid_out(value)
+        if isinstance(value, Enum):
+            return type(value), (value.value,)
+        if isinstance(value, BitGenerator):
+            return _bit_generator, (type(value).__name__, value.state, value.seed_seq)
+        if type(value) is Generator:
+            return Generator, (value.bit_generator,)
+        if type(value) is SeedSequence:
+            return _seed_sequence, (value.state,)
+        return NotImplemented
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, modules: Collection[str]) -> None:
+        super().__init__(file)
+        self._modules = modules
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _find(module, name, self._modules)
+
+
+def _find(module: str, name: str, modules: Collection[str]) -> Any:
+    known = _KNOWN.get((module, name))
+    if known is not None:
+        return known
+    if module in modules and module in sys.modules:
+        found = vars(sys.modules[module]).get(name)
+        if isinstance(found, type) and not issubclass(found, type) and found.__module__ == module:
+            return found
+    where = ", ".join(sorted(modules)) or "no module"
+    raise MinibrainsError(f"a snapshot cannot hold {module}.{name}; expected plain values, or classes defined in {where}")
+
+
+def _laid_out(array: Any) -> tuple[bytes, tuple[int, ...]]:
+    """An array as it lies in memory, and its axes in that order: sums depend on it in their last bits."""
+    axes = tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
+    if array.flags.c_contiguous or not array.transpose(axes).flags.c_contiguous:
+        axes = tuple(range(array.ndim))
+    return pack(array.transpose(axes)), axes
+
+
+def _array(data: bytes, axes: tuple[int, ...]) -> Any:
+    array = unpack(data)
+    if isinstance(array, np.generic):
+        return array
+    if type(array) is not np.ndarray:
+        raise ValueError(f"a {type(array).__name__} stands in the place of an array")
+    return array.copy().transpose([axes.index(axis) for axis in range(array.ndim)])
+
+
+_BIT_GENERATORS: Final = {kind.__name__: kind for kind in (MT19937, PCG64, PCG64DXSM, SFC64, Philox)}
+
+
+def _bit_generator(name: str, state: Mapping[str, Any], seeds: SeedSequence) -> BitGenerator:
+    """Its place in its own buffer is looked at: NumPy would read beyond the buffer's end."""
+    if not isinstance(seeds, SeedSequence):
+        raise ValueError("a random generator needs the seeds it was made from")
+    for place, end in ((state["state"].get("pos", 0), 624), (state.get("buffer_pos", 0), 4)):
+        if type(place) is not int or not 0 <= place <= end:
+            raise ValueError(f"a random generator cannot be at place {place!r}")
+    made: BitGenerator = _BIT_GENERATORS[name](seeds)
+    made.state = state
+    return made
+
+
+def _seed_sequence(state: Mapping[str, Any]) -> SeedSequence:
+    if not 4 <= state["pool_size"] <= 1024:
+        raise ValueError(f"a random generator cannot have a pool of {state['pool_size']} numbers")
+    return SeedSequence(**state)
+
+
+_KNOWN: Final[Mapping[tuple[str, str], Any]] = {
+    (thing.__module__, thing.__qualname__): thing
+    for thing in (
+        *(builtins.bool, builtins.int, builtins.float, builtins.complex, builtins.object, builtins.slice),
+        *(builtins.list, builtins.tuple, builtins.dict, builtins.set, builtins.frozenset),  # what a defaultdict may make
+        *(collections.deque, collections.OrderedDict, collections.Counter, collections.defaultdict),
+        *(fractions.Fraction, random.Random, Absent, Generator),
+        *(_array, _bit_generator, _seed_sequence),
+    )
+}
+"""What a state may name besides the classes of its modules; nothing here opens, imports, looks up or runs anything."""
