@@ -1,0 +1,1 @@
+"""The service: HTTP and websocket around runs, and the files of workflows and brains."""

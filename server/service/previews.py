@@ -1,0 +1,101 @@
+"""Pictures for the page: with at most 256 colours exact and nearly for nothing, else as JPEG."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+JPEG, PALETTE = 4, 100
+"""The kinds of binary messages: ComfyUI's PREVIEW_IMAGE_WITH_METADATA, and ours."""
+_MOST: Final = 256
+_NONE: Final = 0xFFFFFFFF
+"""No colour."""
+_QUALITY: Final = 80
+_BACKOFF: Final = 60
+"""Pictures of a node that go out as JPEG before its colours are counted again."""
+
+
+def is_picture(value: Any) -> bool:
+    """Whether a value on a link can be shown: uint8 [h, w], [h, w, 1] or [h, w, 3]."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == np.uint8
+        and value.size > 0
+        and (value.ndim == 2 or (value.ndim == 3 and value.shape[2] in (1, 3)))
+    )
+
+
+class Encoded(NamedTuple):
+    """An encoded picture: the kind of its message, what the JSON has to say of it, and its bytes."""
+
+    kind: int
+    about: dict[str, int]
+    body: bytes
+
+    def message(self, about: dict[str, Any]) -> bytes:
+        """A whole binary message of the websocket; `about` goes into its JSON."""
+        header = json.dumps({**about, **self.about}).encode()
+        return struct.pack(">II", self.kind, len(header)) + header + self.body
+
+
+class Encoder:
+    """Encodes the pictures of one node. Colours that were seen once keep their number."""
+
+    def __init__(self) -> None:
+        # one byte for each colour there can be; the system gives memory only to those that occur
+        self._numbers = np.zeros(1 << 24, np.uint8)
+        self._colours = np.full(_MOST, _NONE, np.uint32)
+        self._count = 0
+        self._rich = 0
+
+    def encode(self, picture: np.ndarray) -> Encoded:
+        """The picture as it goes over the websocket."""
+        height, width = picture.shape[:2]
+        found = self._palette(picture) if not self._rich else None
+        if found is None:
+            self._rich = self._rich - 1 if self._rich else _BACKOFF
+            return Encoded(JPEG, {"width": width, "height": height}, _jpeg(picture))
+        colours, indices = found
+        palette = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], 1).astype(np.uint8)
+        about = {"width": width, "height": height, "colours": len(palette)}
+        return Encoded(PALETTE, about, palette.tobytes() + indices.tobytes())
+
+    def _palette(self, picture: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Colours and each pixel's number among them; None if there are too many."""
+        if picture.ndim == 2 or picture.shape[2] == 1:
+            return np.arange(_MOST, dtype=np.uint32) * 0x010101, picture
+        red, green, blue = picture[:, :, 0], picture[:, :, 1], picture[:, :, 2]
+        pixels = red.astype(np.uint32) << 16
+        pixels |= green.astype(np.uint32) << 8
+        pixels |= blue
+        indices = self._numbers[pixels]
+        strange = self._colours[indices] != pixels
+        if strange.any():
+            if not self._learn(np.unique(pixels[strange])) and not self._learn(np.unique(pixels), anew=True):
+                return None
+            indices = self._numbers[pixels]
+        return self._colours[: self._count], indices
+
+    def _learn(self, colours: np.ndarray, anew: bool = False) -> bool:
+        """Give numbers to colours, in place of all others if `anew`. False if they are too many."""
+        first = 0 if anew else self._count
+        if first + len(colours) > _MOST:
+            return False
+        self._count = first + len(colours)
+        self._colours[first:] = _NONE
+        self._colours[first : self._count] = colours
+        self._numbers[colours] = np.arange(first, self._count, dtype=np.uint8)
+        return True
+
+
+def _jpeg(picture: np.ndarray) -> bytes:
+    from PIL import Image
+
+    flat = picture[:, :, 0] if picture.ndim == 3 and picture.shape[2] == 1 else picture
+    file = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(flat)).save(file, "jpeg", quality=_QUALITY)
+    return file.getvalue()

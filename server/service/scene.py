@@ -1,0 +1,37 @@
+"""What there is to see of a run: its state, and since when each part of it is as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+PARTS: Final = ("run", "nodes", "values")
+
+
+class Scene:
+    """Three tables of a run. A client that has seen version n is told what has changed since."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+        self._since: dict[str, dict[str, int]] = {part: {} for part in PARTS}
+
+    def put(self, part: str, entries: Mapping[str, Any]) -> None:
+        """Set entries of a part."""
+        self.version += 1
+        table, since = self.parts[part], self._since[part]
+        for key, value in entries.items():
+            if key not in table or table[key] != value:
+                table[key] = value
+                since[key] = self.version
+
+    def since(self, part: str, version: int, keys: Iterable[str] | None = None) -> dict[str, Any]:
+        """What of a part has changed after `version`; only entries that begin with one of `keys` and a dot, if given."""
+        if self.version <= version:
+            return {}
+        heads = None if keys is None else frozenset(keys)
+        return {
+            key: self.parts[part][key]
+            for key, changed in self._since[part].items()
+            if changed > version and (heads is None or key.partition(".")[0] in heads)
+        }

@@ -1,0 +1,173 @@
+/** The library's canvas with our painting, our menus and our keys. */
+
+import { LGraphCanvas } from "@comfyorg/litegraph";
+import type { CanvasPointerEvent, LGraphNode, LLink } from "@comfyorg/litegraph";
+
+import { paintNode } from "../canvas/paint";
+import { labelColour } from "../canvas/theme";
+import { backWire, forwardWire, goesBack, laneFor, type Lane } from "../canvas/wire";
+import { labelOf } from "../model/catalog";
+import { modeOf, type Box, type Link, type Point } from "../model/workflow";
+import type { Loose, Target } from "./events";
+import type { BoardGroup, BoardNode, Scene } from "./node";
+
+const DOTS = 32;
+
+export class BoardCanvas extends LGraphCanvas {
+  scene!: Scene;
+  #lanes: Lane[] = [];
+  wireUnderNode: Link | null = null;
+  /** A wire that was let go over empty canvas, while people choose what to link it to. */
+  pending: { readonly loose: Loose; readonly to: Point } | null = null;
+
+  override drawNode(node: LGraphNode, ctx: CanvasRenderingContext2D): void {
+    const ours = node as unknown as BoardNode;
+    paintNode(ctx, ours.parts, this.scene.look(ours), this.scene.theme, this.ds.scale);
+  }
+
+  override drawConnections(ctx: CanvasRenderingContext2D): void {
+    this.#lanes = [];
+    super.drawConnections(ctx);
+  }
+
+  override renderLink(
+    ctx: CanvasRenderingContext2D, a: ArrayLike<number>, b: ArrayLike<number>, link: LLink | null,
+  ): void {
+    const { theme } = this.scene;
+    const from: Point = [a[0]!, a[1]!];
+    const to: Point = [b[0]!, b[1]!];
+    if (!link) return this.#drawLoose(ctx, from, to);
+    const source = this.graph!.getNodeById(link.origin_id) as unknown as BoardNode;
+    const target = this.graph!.getNodeById(link.target_id) as unknown as BoardNode;
+    const output = source.parts.outputs[link.origin_slot];
+    const back = goesBack(from, to);
+    const others = () => (this.graph!.nodes as unknown as BoardNode[]).map((node) => node.box);
+    const wire = back ? backWire(from, to, laneFor(source.box, target.box, others(), this.#lanes)) : forwardWire(from, to);
+    link.path = wire.path;
+    link._pos.fill(NaN); // the library's own handle in mid-link
+    const inserted = this.wireUnderNode;
+    const under = inserted?.from.node === source.name && inserted.to.node === target.name
+      && inserted.from.socket === output?.name && inserted.to.socket === target.parts.inputs[link.target_slot]?.name;
+    const off = modeOf(source.entry) === "mute" || modeOf(target.entry) === "mute";
+    const bright = this.highlighted_links[link.id] || under;
+    ctx.save();
+    ctx.lineCap = "round";
+    ctx.lineJoin = "round";
+    ctx.globalAlpha = off ? 0.25 : 1;
+    ctx.strokeStyle = theme.canvas;
+    ctx.lineWidth = bright ? 7 : 5.5;
+    ctx.stroke(wire.path);
+    ctx.globalAlpha = off ? 0.3 : bright ? 1 : 0.82;
+    ctx.strokeStyle = labelColour(labelOf(output?.kind), theme.dark);
+    ctx.lineWidth = under ? 4 : bright ? 3 : 2;
+    if (target.parts.inputs[link.target_slot]?.name === "when") ctx.setLineDash([2, 5]);
+    ctx.stroke(wire.path);
+    if (back && this.ds.scale > 0.3) this.#arrow(ctx, wire.middle);
+    ctx.restore();
+  }
+
+  drawPending(ctx: CanvasRenderingContext2D): void {
+    if (!this.pending) return;
+    const { loose, to } = this.pending;
+    const { node, port } = this.#portOf(loose);
+    if (!node || !port) return;
+    const from: Point = [node.pos[0] + (loose.side === "output" ? node.parts.width : 0), node.pos[1] + port.y];
+    this.#drawLoose(ctx, from, to, loose);
+  }
+
+  #portOf({ end, side }: Loose) {
+    const node = (this.graph!.nodes as unknown as BoardNode[]).find((each) => each.name === end.node);
+    const ports = side === "output" ? node?.parts.outputs : node?.parts.inputs;
+    return { node, port: ports?.findLast((each) => each.name === end.socket) };
+  }
+
+  #drawLoose(ctx: CanvasRenderingContext2D, from: Point, to: Point, loose = looseOf(this)): void {
+    const port = loose && this.#portOf(loose).port;
+    const wire = loose?.side === "input" ? forwardWire(to, from) : forwardWire(from, to);
+    ctx.strokeStyle = ctx.fillStyle = labelColour(labelOf(port?.kind), this.scene.theme.dark);
+    ctx.lineWidth = 2.5;
+    ctx.lineCap = "round";
+    ctx.stroke(wire.path);
+  }
+
+  /** Backward links say which way they run. */
+  #arrow(ctx: CanvasRenderingContext2D, [x, y]: Point): void {
+    ctx.setLineDash([]);
+    ctx.fillStyle = ctx.strokeStyle;
+    ctx.beginPath();
+    ctx.moveTo(x - 6, y);
+    ctx.lineTo(x + 4, y - 5);
+    ctx.lineTo(x + 4, y + 5);
+    ctx.closePath();
+    ctx.fill();
+  }
+
+  drawDots(ctx: CanvasRenderingContext2D): void {
+    if (this.ds.scale < 0.35) return;
+    const [left, top, width, height] = this.visible_area as unknown as Box;
+    ctx.fillStyle = this.scene.theme.dot;
+    for (let x = Math.floor(left / DOTS) * DOTS; x < left + width; x += DOTS) {
+      for (let y = Math.floor(top / DOTS) * DOTS; y < top + height; y += DOTS) ctx.fillRect(x - 1, y - 1, 2, 2);
+    }
+  }
+
+  override processKey(): void {
+    // all keys are the page's; the library would delete and paste behind the workflow's back
+  }
+
+  override processContextMenu(node: LGraphNode | undefined, event: CanvasPointerEvent): void {
+    this.scene.events.menu(this.targetAt(node as unknown as BoardNode | undefined, event), point(event), [event.clientX, event.clientY]);
+  }
+
+  override showLinkMenu(): boolean {
+    return false;
+  }
+
+  targetAt(node: BoardNode | undefined, event: CanvasPointerEvent): Target {
+    if (node) return { on: "node", id: node.name };
+    const link = this.linkAt(point(event), 10);
+    if (link) return { on: "link", link };
+    const group = this.graph?.getGroupOnPos(event.canvasX, event.canvasY) as BoardGroup | undefined;
+    return group ? { on: "group", index: group.index } : { on: "empty" };
+  }
+
+  /** The link that runs within `width` / 2 of a point. */
+  linkAt([x, y]: Point, width: number, without?: BoardNode): Link | null {
+    const { ctx } = this;
+    ctx.save();
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.lineWidth = width;
+    let found: Link | null = null;
+    for (const link of this.graph!.links.values()) {
+      if (!link.path || link.origin_id === without?.id || link.target_id === without?.id) continue;
+      if (ctx.isPointInStroke(link.path, x, y)) found = this.linkOf(link);
+    }
+    ctx.restore();
+    return found;
+  }
+
+  linkOf(link: LLink): Link {
+    const source = this.graph!.getNodeById(link.origin_id) as unknown as BoardNode;
+    const target = this.graph!.getNodeById(link.target_id) as unknown as BoardNode;
+    return {
+      from: { node: source.name, socket: source.parts.outputs[link.origin_slot]!.name },
+      to: { node: target.name, socket: target.parts.inputs[link.target_slot]!.name },
+    };
+  }
+}
+
+export const point = (event: CanvasPointerEvent): Point => [event.canvasX, event.canvasY];
+
+/** The loose end of what the library is dragging. */
+export function looseOf(canvas: BoardCanvas): Loose | null {
+  const dragged = canvas.linkConnector.renderLinks[0] as unknown as
+    | { toType: "input" | "output"; node: BoardNode; fromSlot: { name: string }; link?: LLink; outputNode?: BoardNode; outputSlot?: { name: string } }
+    | undefined;
+  if (!dragged) return null;
+  if (dragged.link && dragged.outputNode && dragged.outputSlot && dragged.toType === "input") {
+    const end = { node: dragged.outputNode.name, socket: dragged.outputSlot.name };
+    return { end, side: "output", taken: canvas.linkOf(dragged.link) };
+  }
+  const end = { node: dragged.node.name, socket: dragged.fromSlot.name };
+  return { end, side: dragged.toType === "input" ? "output" : "input", taken: null };
+}

@@ -1,0 +1,46 @@
+/** What the board tells its owner: gestures, in ids and sockets of the workflow. */
+
+import type { NodeState } from "../canvas/paint";
+import type { Box, End, Link, Point } from "../model/workflow";
+
+/** What is being dragged: a new link from one end, or one that was taken off its input. */
+export interface Loose {
+  readonly end: End;
+  readonly side: "output" | "input";
+  readonly taken: Link | null;
+}
+
+export type Target =
+  | { readonly on: "node"; readonly id: string }
+  | { readonly on: "group"; readonly index: number }
+  | { readonly on: "link"; readonly link: Link }
+  | { readonly on: "empty" };
+
+export interface BoardEvents {
+  moved(places: ReadonlyMap<string, { at: Point; width?: number | undefined }>, groups: ReadonlyMap<number, Box>): void;
+  /** A node was dragged onto a wire. */
+  insert(id: string, link: Link): void;
+  linked(loose: Loose, target: { id: string; socket: string | null } | null, at: Point, client: Point): void;
+  menu(target: Target, at: Point, client: Point): void;
+  search(at: Point, client: Point): void;
+  part(id: string, part: { part: "widget"; name: string } | { part: "brain" }, client: Box): void;
+  open(id: string): void;
+  selected(ids: readonly string[]): void;
+  /** The view was drawn: it may have moved. */
+  drawn(): void;
+  /** Whether a link may be made; asked while one is dragged. */
+  mayLink(link: Link): boolean;
+}
+
+export interface RunLook {
+  readonly state: NodeState | null;
+  readonly ms: number | null;
+  readonly error: string | null;
+}
+
+/** What the board shows of nodes besides the workflow; run and faults by node id, values by "node.socket". */
+export interface Notes {
+  readonly run: ReadonlyMap<string, RunLook>;
+  readonly faults: ReadonlyMap<string, string>;
+  readonly values: ReadonlyMap<string, string>;
+}

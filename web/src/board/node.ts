@@ -1,0 +1,108 @@
+/** Nodes and groups as litegraph has them, with our shapes. */
+
+import { LGraphGroup, LGraphNode } from "@comfyorg/litegraph";
+import type { INodeInputSlot, INodeOutputSlot, LGraphCanvas } from "@comfyorg/litegraph";
+
+import { paintGroup, type Look } from "../canvas/paint";
+import { HEADER, shapeOf, type Port, type Shape } from "../canvas/shape";
+import type { Theme } from "../canvas/theme";
+import type { NodeType } from "../model/catalog";
+import type { Box, NodeEntry } from "../model/workflow";
+import type { BoardEvents } from "./events";
+
+const GRID = 8;
+export const snap = (value: number): number => Math.round(value / GRID) * GRID;
+
+/** What nodes, groups and canvas share. */
+export interface Scene {
+  theme: Theme;
+  readonly events: BoardEvents;
+  look(node: BoardNode): Look;
+}
+
+export class BoardNode extends LGraphNode {
+  entry!: NodeEntry;
+  kind: NodeType | undefined;
+  parts!: Shape;
+  givenWidth: number | undefined;
+  used: readonly string[] = [];
+
+  constructor(readonly name: string) {
+    super(name, "node");
+  }
+
+  /** Take over what the workflow says; the sockets are made anew, without links. */
+  update(entry: NodeEntry, kind: NodeType | undefined, width: number | undefined, used: readonly string[]): void {
+    this.entry = entry;
+    this.kind = kind;
+    this.givenWidth = width;
+    this.used = used;
+    this.reshape();
+    const slot = (port: Port) => ({ name: port.name, type: "*", link: null, links: null, boundingRect: [0, 0, 0, 0] });
+    this.inputs = this.parts.inputs.map(slot) as unknown as INodeInputSlot[];
+    this.outputs = this.parts.outputs.map(slot) as unknown as INodeOutputSlot[];
+  }
+
+  reshape(): void {
+    this.parts = shapeOf(this.entry, this.kind, this.givenWidth, this.used);
+    this.size = [this.parts.width, this.parts.height];
+  }
+
+  get box(): Box {
+    return [this.pos[0], this.pos[1], this.parts.width, this.parts.height];
+  }
+
+  override measure(out: Parameters<LGraphNode["measure"]>[0]): void {
+    [out[0], out[1], out[2], out[3]] = this.box;
+  }
+
+  override computeSize(): [number, number] {
+    return [0, this.parts.height];
+  }
+
+  override setSize(size: Parameters<LGraphNode["setSize"]>[0]): void {
+    this.givenWidth = snap(size[0]!);
+    this.reshape();
+  }
+
+  override getInputSlotPos(input: INodeInputSlot): [number, number] {
+    return this.portPos(this.parts.inputs[this.inputs.indexOf(input)], 0);
+  }
+
+  override getOutputPos(slot: number): [number, number] {
+    return this.portPos(this.parts.outputs[slot], this.parts.width);
+  }
+
+  private portPos(port: Port | undefined, x: number): [number, number] {
+    return [this.pos[0] + x, this.pos[1] + (port?.y ?? HEADER / 2)];
+  }
+
+  override isPointInside(x: number, y: number): boolean {
+    const [left, top, width, height] = this.box;
+    return x >= left - 8 && x <= left + width + 8 && y >= top && y <= top + height;
+  }
+
+  override isPointInCollapse(): boolean {
+    return false;
+  }
+
+  override getWidgetOnPos(): undefined {
+    return undefined;
+  }
+
+  override findResizeDirection(x: number, y: number): "SE" | undefined {
+    const [left, top, width, height] = this.box;
+    const inside = x > left + width - 12 && y > top + height - 12 && x <= left + width && y <= top + height;
+    return inside && !this.parts.reroute ? "SE" : undefined;
+  }
+}
+
+export class BoardGroup extends LGraphGroup {
+  index = 0;
+  scene!: Scene;
+
+  override draw(_canvas: LGraphCanvas, ctx: CanvasRenderingContext2D): void {
+    ctx.globalAlpha = 1;
+    paintGroup(ctx, this.title, this._bounding, this.selected === true, this.scene.theme);
+  }
+}

@@ -1,0 +1,355 @@
+/** Painting nodes, groups and sockets. Knows shapes and colours, nothing of the graph library. */
+
+import { labelOf, type Input } from "../model/catalog";
+import type { Mode } from "../model/workflow";
+import { HEADER, ROW, valueText, type Port, type Shape } from "./shape";
+import { FONT, labelColour, type Theme } from "./theme";
+
+export type NodeState = "idle" | "running" | "skipped" | "thinking" | "cached" | "failed";
+
+export interface Look {
+  readonly title: string;
+  readonly subtitle: string;
+  readonly unknown: boolean;
+  readonly mode: Mode;
+  readonly selected: boolean;
+  readonly state: NodeState | null;
+  /** Mean milliseconds a run, while it runs. */
+  readonly ms: number | null;
+  readonly fault: string | null;
+  readonly linked: (port: Port, side: "in" | "out") => boolean;
+  /** 0: not dragging; else how this node's sockets stand to the link that is being dragged. */
+  readonly dims: (port: Port, side: "in" | "out") => boolean;
+  readonly values: (output: string) => string | null;
+}
+
+type Context = CanvasRenderingContext2D;
+const RADIUS = 10;
+const SCREEN_GROUND = "#0b0c10";
+/** Below this scale nothing but the name could be read. */
+const WHOLE = 0.42;
+
+export function paintNode(ctx: Context, shape: Shape, look: Look, theme: Theme, scale: number): void {
+  ctx.save();
+  if (look.mode !== "run") ctx.globalAlpha = look.mode === "mute" ? 0.42 : 0.62;
+  if (shape.reroute) paintReroute(ctx, shape, look, theme);
+  else {
+    paintBody(ctx, shape, look, theme, scale);
+    if (scale >= WHOLE) paintParts(ctx, shape, look, theme);
+    else paintName(ctx, shape, look, theme, scale);
+  }
+  ctx.restore();
+}
+
+function paintBody(ctx: Context, { width, height, seam }: Shape, look: Look, theme: Theme, scale: number): void {
+  ctx.shadowColor = theme.shadow;
+  ctx.shadowBlur = (look.selected ? 18 : 10) * scale;
+  ctx.shadowOffsetY = 3 * scale;
+  ctx.fillStyle = theme.node;
+  ctx.beginPath();
+  ctx.roundRect(0, 0, width, height, RADIUS);
+  ctx.fill();
+  ctx.shadowColor = "transparent";
+  ctx.save();
+  ctx.clip();
+  ctx.fillStyle = theme.header;
+  ctx.fillRect(0, 0, width, HEADER);
+  if (seam) paintSeamGround(ctx, width, seam, theme);
+  ctx.restore();
+  const alarm = look.fault !== null || look.state === "failed";
+  ctx.strokeStyle = look.selected ? theme.accent : alarm ? theme.bad : look.state === "thinking" ? theme.warn : theme.line;
+  ctx.lineWidth = look.selected ? 2 : alarm ? 1.5 : 1;
+  if (look.unknown || look.mode === "bypass") ctx.setLineDash([6, 4]);
+  ctx.beginPath();
+  const inset = ctx.lineWidth / 2;
+  ctx.roundRect(-inset + 0.5, -inset + 0.5, width + 2 * inset - 1, height + 2 * inset - 1, RADIUS);
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+/** A register keeps a value between ticks: one side takes it at the end of a tick, the other gives it out at the next. */
+function paintSeamGround(ctx: Context, width: number, seam: { y: number; height: number }, theme: Theme): void {
+  ctx.fillStyle = theme.well;
+  ctx.fillRect(0, seam.y, width, seam.height);
+  const middle = Math.round(width / 2) + 0.5;
+  ctx.strokeStyle = theme.line;
+  ctx.lineWidth = 1;
+  ctx.beginPath();
+  ctx.moveTo(0, seam.y + 0.5);
+  ctx.lineTo(width, seam.y + 0.5);
+  ctx.moveTo(0, seam.y + seam.height - 0.5);
+  ctx.lineTo(width, seam.y + seam.height - 0.5);
+  ctx.stroke();
+  ctx.setLineDash([2, 4]);
+  ctx.beginPath();
+  ctx.moveTo(middle, seam.y + 6);
+  ctx.lineTo(middle, seam.y + seam.height - 6);
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+/** From afar: the name alone, in letters that can still be read. */
+function paintName(ctx: Context, { width, height, screen }: Shape, look: Look, theme: Theme, scale: number): void {
+  const size = Math.min(10.5 / scale, height * 0.7);
+  ctx.font = `600 ${size}px ${FONT}`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillStyle = look.fault !== null ? theme.bad : theme.text;
+  const y = screen ? (height + screen[1] + screen[3]) / 2 : height / 2;
+  ctx.fillText(fitted(ctx, look.title, width - 12), width / 2, y);
+  if (!screen) return;
+  ctx.fillStyle = SCREEN_GROUND;
+  ctx.fillRect(...screen);
+}
+
+function paintParts(ctx: Context, shape: Shape, look: Look, theme: Theme): void {
+  const { width } = shape;
+  ctx.textBaseline = "middle";
+  paintState(ctx, 18, HEADER / 2, look, theme);
+  let right = width - 12;
+  if (look.ms !== null) {
+    ctx.font = `500 11px ${FONT}`;
+    ctx.textAlign = "right";
+    ctx.fillStyle = theme.muted;
+    const text = look.ms < 0.0995 ? `${Math.round(look.ms * 1000)} µs` : `${look.ms.toPrecision(2)} ms`;
+    ctx.fillText(text, right, HEADER / 2 + 0.5);
+    right -= ctx.measureText(text).width + 8;
+  }
+  ctx.textAlign = "left";
+  ctx.font = `600 13px ${FONT}`;
+  ctx.fillStyle = theme.text;
+  const title = fitted(ctx, look.title, right - 32);
+  ctx.fillText(title, 32, HEADER / 2 + 0.5);
+  const used = 32 + ctx.measureText(title).width + 8;
+  ctx.font = `400 11px ${FONT}`;
+  if (look.subtitle && right - used > 40) {
+    ctx.fillStyle = theme.faint;
+    ctx.fillText(fitted(ctx, look.subtitle, right - used), used, HEADER / 2 + 1);
+  }
+  if (shape.seam) paintSeamWords(ctx, width, shape.seam.y, theme);
+  for (const port of shape.inputs) paintPort(ctx, port, "in", shape, look, theme);
+  for (const port of shape.outputs) paintPort(ctx, port, "out", shape, look, theme);
+  for (const row of shape.rows) paintRow(ctx, row.name, valueText(row.value), row.isSet, row.y, width, theme);
+  if (shape.brain) paintBrain(ctx, shape.brain, width, theme);
+  if (shape.screen) {
+    const [x, y, w, h] = shape.screen;
+    ctx.fillStyle = SCREEN_GROUND;
+    ctx.beginPath();
+    ctx.roundRect(x, y, w, h, 6);
+    ctx.fill();
+    ctx.fillStyle = "#5b6270";
+    ctx.font = `400 12px ${FONT}`;
+    ctx.textAlign = "center";
+    ctx.fillText("no picture yet", x + w / 2, y + h / 2);
+  }
+}
+
+function paintSeamWords(ctx: Context, width: number, top: number, theme: Theme): void {
+  ctx.font = `600 9.5px ${FONT}`;
+  ctx.fillStyle = theme.muted;
+  const y = top + 11;
+  ctx.letterSpacing = "0.6px";
+  ctx.textAlign = "left";
+  ctx.fillText("LATCH", 16, y);
+  ctx.textAlign = "right";
+  ctx.fillText("EMIT", width - 16, y);
+  ctx.letterSpacing = "0px";
+}
+
+/** The state by shape and by colour. */
+function paintState(ctx: Context, x: number, y: number, look: Look, theme: Theme): void {
+  const state = look.fault !== null ? "failed" : look.state;
+  ctx.lineWidth = 1.6;
+  ctx.lineCap = "round";
+  ctx.beginPath();
+  if (state === "failed") {
+    ctx.fillStyle = theme.bad;
+    ctx.arc(x, y, 7, 0, Math.PI * 2);
+    ctx.fill();
+    ctx.strokeStyle = theme.node;
+    ctx.beginPath();
+    ctx.moveTo(x, y - 3.4);
+    ctx.lineTo(x, y + 0.6);
+    ctx.moveTo(x, y + 3.2);
+    ctx.lineTo(x, y + 3.3);
+    ctx.stroke();
+  } else if (state === "running") {
+    ctx.fillStyle = theme.good;
+    ctx.moveTo(x - 3.6, y - 5);
+    ctx.lineTo(x + 5, y);
+    ctx.lineTo(x - 3.6, y + 5);
+    ctx.closePath();
+    ctx.fill();
+  } else if (state === "thinking") {
+    ctx.fillStyle = theme.warn;
+    for (const dx of [-5, 0, 5]) {
+      ctx.moveTo(x + dx + 1.8, y);
+      ctx.arc(x + dx, y, 1.8, 0, Math.PI * 2);
+    }
+    ctx.fill();
+  } else if (state === "skipped") {
+    ctx.strokeStyle = theme.muted;
+    ctx.moveTo(x - 4, y);
+    ctx.lineTo(x + 4, y);
+    ctx.stroke();
+  } else if (state === "cached") {
+    ctx.fillStyle = theme.muted;
+    ctx.rect(x - 3.5, y - 3.5, 7, 7);
+    ctx.fill();
+  } else if (look.unknown) {
+    ctx.fillStyle = theme.warn;
+    ctx.font = `700 13px ${FONT}`;
+    ctx.textAlign = "center";
+    ctx.fillText("?", x, y + 0.5);
+  } else {
+    ctx.strokeStyle = theme.faint;
+    ctx.arc(x, y, 4, 0, Math.PI * 2);
+    ctx.stroke();
+  }
+}
+
+function paintPort(ctx: Context, port: Port, side: "in" | "out", shape: Shape, look: Look, theme: Theme): void {
+  const x = side === "in" ? 0 : shape.width;
+  const before = ctx.globalAlpha;
+  if (look.dims(port, side)) ctx.globalAlpha *= 0.22;
+  paintSocket(ctx, x, port.y, port, side, look.linked(port, side), theme);
+  const isWhen = port.name === "when";
+  const free = port.many && port.index > 0 && !look.linked(port, side);
+  ctx.font = `${isWhen ? "italic " : ""}400 12px ${FONT}`;
+  ctx.fillStyle = look.linked(port, side) ? theme.text : theme.muted;
+  ctx.textAlign = side === "in" ? "left" : "right";
+  const half = shape.width / 2 - 18;
+  const name = free ? "+" : port.many && port.index > 0 ? `${port.name} ${port.index + 1}` : port.name;
+  const value = side === "out" ? look.values(port.name) : null;
+  const label = fitted(ctx, value === null ? name : `${name}  ${value}`, shape.inputs.length && shape.outputs.length ? half : shape.width - 32);
+  ctx.fillText(label, side === "in" ? 14 : shape.width - 14, port.y + 0.5);
+  ctx.globalAlpha = before;
+}
+
+/** Round: the last value. Diamond: a value only on the tick it arrives. Square: value and age. Hollow: nothing linked. */
+function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" | "out", linked: boolean, theme: Theme): void {
+  const reading = side === "in" ? (port.kind as Input | undefined)?.reading : "last";
+  ctx.fillStyle = theme.node;
+  ctx.strokeStyle = labelColour(labelOf(port.kind), theme.dark);
+  ctx.lineWidth = 2;
+  ctx.beginPath();
+  if (reading === "on") {
+    ctx.moveTo(x, y - 6);
+    ctx.lineTo(x + 6, y);
+    ctx.lineTo(x, y + 6);
+    ctx.lineTo(x - 6, y);
+    ctx.closePath();
+  } else if (reading === "sample") ctx.roundRect(x - 4.5, y - 4.5, 9, 9, 2);
+  else ctx.arc(x, y, 5, 0, Math.PI * 2);
+  ctx.fill();
+  if (linked) {
+    ctx.fillStyle = ctx.strokeStyle;
+    ctx.fill();
+  }
+  ctx.stroke();
+}
+
+function paintRow(ctx: Context, name: string, value: string, isSet: boolean, y: number, width: number, theme: Theme): void {
+  ctx.font = `400 12px ${FONT}`;
+  ctx.textAlign = "left";
+  ctx.fillStyle = theme.muted;
+  const label = fitted(ctx, name, width * 0.44);
+  const taken = 12 + ctx.measureText(label).width + 8;
+  ctx.fillStyle = theme.well;
+  ctx.beginPath();
+  ctx.roundRect(8, y - ROW / 2 + 1.5, width - 16, ROW - 3, 5);
+  ctx.fill();
+  ctx.fillStyle = theme.muted;
+  ctx.fillText(label, 16, y + 0.5);
+  ctx.textAlign = "right";
+  ctx.font = `${isSet ? 500 : 400} 12px ${FONT}`;
+  ctx.fillStyle = isSet ? theme.text : theme.faint;
+  ctx.fillText(fitted(ctx, value, width - 16 - taken - 4), width - 16, y + 0.5);
+}
+
+function paintBrain(ctx: Context, brain: { y: number; file: string | null; required: boolean }, width: number, theme: Theme): void {
+  const y = brain.y + ROW / 2;
+  const missing = brain.file === null && brain.required;
+  ctx.strokeStyle = missing ? theme.warn : theme.line;
+  ctx.lineWidth = 1;
+  if (missing) ctx.setLineDash([4, 3]);
+  ctx.beginPath();
+  ctx.roundRect(8.5, brain.y + 0.5, width - 17, ROW - 1, 6);
+  ctx.stroke();
+  ctx.setLineDash([]);
+  const colour = missing ? theme.warn : theme.accent;
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1.4;
+  ctx.beginPath();
+  ctx.ellipse(19, y - 3, 4.2, 1.8, 0, 0, Math.PI * 2);
+  ctx.moveTo(14.8, y - 3);
+  ctx.lineTo(14.8, y + 3.4);
+  ctx.ellipse(19, y + 3.4, 4.2, 1.8, 0, Math.PI, 0, true);
+  ctx.lineTo(23.2, y - 3);
+  ctx.stroke();
+  ctx.textAlign = "left";
+  ctx.font = `400 11.5px ${FONT}`;
+  ctx.fillStyle = brain.file ? theme.text : missing ? theme.warn : theme.faint;
+  const name = brain.file ? brain.file.replace(/\.safetensors$/, "") : missing ? "needs a brain" : "no brain";
+  ctx.fillText(fitted(ctx, name, width - 48, true), 30, y + 0.5);
+}
+
+function paintReroute(ctx: Context, { width, height, inputs, outputs }: Shape, look: Look, theme: Theme): void {
+  ctx.fillStyle = theme.node;
+  ctx.strokeStyle = look.selected ? theme.accent : look.fault ? theme.bad : theme.line;
+  ctx.lineWidth = look.selected ? 2 : 1;
+  ctx.beginPath();
+  ctx.roundRect(0.5, 4.5, width - 1, height - 9, 8);
+  ctx.fill();
+  ctx.stroke();
+  for (const port of inputs) paintSocket(ctx, 0, port.y, port, "in", look.linked(port, "in"), theme);
+  for (const port of outputs) paintSocket(ctx, width, port.y, port, "out", look.linked(port, "out"), theme);
+}
+
+export function paintGroup(ctx: Context, title: string, [x, y, w, h]: readonly number[] | Float32Array, selected: boolean, theme: Theme): void {
+  ctx.save();
+  ctx.beginPath();
+  ctx.roundRect(x!, y!, w!, h!, 14);
+  ctx.globalAlpha = theme.dark ? 0.05 : 0.06;
+  ctx.fillStyle = theme.accent;
+  ctx.fill();
+  ctx.globalAlpha = selected ? 0.9 : 0.35;
+  ctx.strokeStyle = theme.accent;
+  ctx.lineWidth = selected ? 2 : 1;
+  ctx.stroke();
+  ctx.globalAlpha = 0.9;
+  ctx.fillStyle = theme.muted;
+  ctx.font = `600 14px ${FONT}`;
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  ctx.fillText(fitted(ctx, title, w! - 32), x! + 16, y! + 17);
+  ctx.beginPath();
+  ctx.moveTo(x! + w! - 14, y! + h! - 6);
+  ctx.lineTo(x! + w! - 6, y! + h! - 14);
+  ctx.stroke();
+  ctx.restore();
+}
+
+const widths = new Map<string, string>();
+
+/** The text, cut to a width with an ellipsis; paths lose their beginning instead of their end. */
+export function fitted(ctx: Context, text: string, width: number, keepEnd = false): string {
+  const key = `${ctx.font}|${Math.round(width)}|${text}`;
+  const known = widths.get(key);
+  if (known !== undefined) return known;
+  let result = text.length > 300 ? `${text.slice(0, 300)}…` : text;
+  if (ctx.measureText(result).width > width) {
+    let low = 0;
+    let high = result.length;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const cut = keepEnd ? `…${result.slice(-middle)}` : `${result.slice(0, middle)}…`;
+      if (ctx.measureText(cut).width <= width) low = middle;
+      else high = middle - 1;
+    }
+    result = low === 0 ? (width > 12 ? "…" : "") : keepEnd ? `…${result.slice(-low)}` : `${result.slice(0, low).trimEnd()}…`;
+  }
+  if (widths.size > 5000) widths.clear();
+  widths.set(key, result);
+  return result;
+}

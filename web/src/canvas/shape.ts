@@ -1,0 +1,136 @@
+/** Where the parts of a node lie, in its own coordinates. Painting, hit tests and links all ask here. */
+
+import { hasFrame, inputOf, isReroute, isScreen, type Catalog, type Input, type NodeType, type Output } from "../model/catalog";
+import { isObject, own, type Json } from "../model/json";
+import { brainFile, linkedInputs, placeOf, sources, WHEN, type Box, type NodeEntry, type Workflow } from "../model/workflow";
+
+export const HEADER = 34;
+export const ROW = 24;
+const PAD = 8;
+const WIDTH = 208;
+const SCREEN_WIDTH = 288;
+export const MIN_WIDTH = 144;
+const SCREEN_ASPECT = 0.7;
+const SHOWN_WIDGETS = 3;
+const SEAM = 18;
+
+export interface Port {
+  readonly name: string;
+  /** Which of the links of an input that takes many; the one after the last is free. */
+  readonly index: number;
+  readonly y: number;
+  readonly kind: Input | Output | undefined;
+  readonly many: boolean;
+}
+
+export interface Row {
+  readonly name: string;
+  readonly y: number;
+  readonly value: Json | undefined;
+  readonly isSet: boolean;
+}
+
+export interface Shape {
+  readonly width: number;
+  readonly height: number;
+  readonly inputs: readonly Port[];
+  readonly outputs: readonly Port[];
+  readonly rows: readonly Row[];
+  readonly brain: { readonly y: number; readonly file: string | null; readonly required: boolean } | null;
+  readonly screen: Box | null;
+  /** The two sides of a register: from here down inputs are latched at the end of a tick, outputs emitted at its start. */
+  readonly seam: { readonly y: number; readonly height: number } | null;
+  readonly reroute: boolean;
+}
+
+export function shapeOf(entry: NodeEntry, type: NodeType | undefined, givenWidth: number | undefined, usedOutputs: readonly string[]): Shape {
+  if (isReroute(type)) return rerouteShape(type!);
+  const screen = type !== undefined && isScreen(type);
+  const width = Math.max(givenWidth ?? (screen ? SCREEN_WIDTH : WIDTH), MIN_WIDTH);
+  let y = HEADER + (screen ? 0 : PAD / 2);
+  let screenBox: Box | null = null;
+  if (screen) {
+    screenBox = [PAD, y, width - 2 * PAD, Math.round((width - 2 * PAD) * SCREEN_ASPECT)];
+    y += screenBox[3] + PAD;
+  }
+  const seamTop = y;
+  if (type?.register) y += SEAM;
+  const inputs = inputPorts(entry, type, y);
+  const outputs = outputPorts(type, usedOutputs, y);
+  y += Math.max(inputs.length, outputs.length) * ROW;
+  const seam = type?.register ? { y: seamTop, height: y - seamTop + 2 } : null;
+  if (seam) y += 6;
+  const rows = widgetRows(entry, type, y);
+  y += rows.length * ROW;
+  const file = brainFile(entry);
+  const brain = type?.brain || file ? { y: y + 2, file, required: type?.brain?.required ?? false } : null;
+  if (brain) y += ROW + 4;
+  return { width, height: y + PAD, inputs, outputs, rows, brain, screen: screenBox, seam, reroute: false };
+}
+
+function rerouteShape(type: NodeType): Shape {
+  const port = (name: string, kind: Input | Output): Port => ({ name, index: 0, y: 12, kind, many: false });
+  const inputs = Object.entries(type.inputs).map(([name, kind]) => port(name, kind));
+  const outputs = Object.entries(type.outputs).map(([name, kind]) => port(name, kind));
+  return { width: 40, height: 24, inputs, outputs, rows: [], brain: null, screen: null, seam: null, reroute: true };
+}
+
+function inputPorts(entry: NodeEntry, type: NodeType | undefined, top: number): Port[] {
+  // what the type does not know but the file links is shown as well: a placeholder keeps all it had
+  const names = [...new Set([...Object.keys(type?.inputs ?? {}), ...linkedInputs(entry).filter((name) => name !== WHEN)])];
+  const ports = names.flatMap((name) => {
+    const kind = inputOf(type, name);
+    const linked = sources(entry, name).length;
+    const count = kind?.many ? linked + 1 : Math.max(1, kind ? 1 : linked);
+    return Array.from({ length: count }, (_, index) => ({ name, index, kind, many: kind?.many ?? linked > 1 }));
+  });
+  if (entry.when !== undefined) ports.push({ name: WHEN, index: 0, kind: inputOf(type, WHEN), many: false });
+  return ports.map((port, i) => ({ ...port, y: top + (i + 0.5) * ROW }));
+}
+
+function outputPorts(type: NodeType | undefined, used: readonly string[], top: number): Port[] {
+  const names = [...new Set([...Object.keys(type?.outputs ?? {}), ...used])];
+  return names.map((name, i) => ({ name, index: 0, kind: own(type?.outputs, name), many: false, y: top + (i + 0.5) * ROW }));
+}
+
+function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): Row[] {
+  const set = isObject(entry.set) ? entry.set : {};
+  const known = Object.entries(type?.widgets ?? {});
+  const few = known.length <= SHOWN_WIDGETS;
+  const shown = known.filter(([name, widget], i) => few || i === 0 || widget.required || Object.hasOwn(set, name)).map(([name]) => name);
+  const strange = Object.keys(set).filter((name) => !own(type?.widgets, name));
+  return [...shown, ...strange].map((name, i) => {
+    const isSet = Object.hasOwn(set, name);
+    return { name, y: top + (i + 0.5) * ROW, value: isSet ? set[name] : own(type?.widgets, name)?.default, isSet };
+  });
+}
+
+/** The boxes of a workflow's nodes; one without a place stands at 0, 0. */
+export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] => Object.entries(workflow.nodes).map(([id, entry]) => {
+  const place = placeOf(workflow, id);
+  const { width, height } = shapeOf(entry, catalog.find(entry.type), place?.width, []);
+  return [...(place?.at ?? ([0, 0] as const)), width, height];
+});
+
+/** What lies at a point of the node: a widget's row, its brain, or nothing that is clicked. */
+export function partAt(shape: Shape, x: number, y: number): { part: "widget"; name: string } | { part: "brain" } | null {
+  if (x < 0 || x > shape.width) return null;
+  const row = shape.rows.find((each) => Math.abs(each.y - y) <= ROW / 2);
+  if (row) return { part: "widget", name: row.name };
+  return shape.brain && y >= shape.brain.y && y <= shape.brain.y + ROW ? { part: "brain" } : null;
+}
+
+/** The output whose picture a screen node shows; its input, if it is a Preview. */
+export const shownOutput = (type: NodeType): string | undefined => Object.entries(type.outputs).find(([, kind]) => hasFrame(kind))?.[0];
+
+/** A value as it stands on a node: short, in one line. */
+export function valueText(value: Json | undefined): string {
+  if (value === undefined || value === null) return "–";
+  if (typeof value === "string") return value || "“”";
+  if (Array.isArray(value)) return value.length ? value.map(valueText).join(", ") : "none";
+  if (isObject(value)) {
+    const parts = Object.entries(value).map(([key, item]) => `${key} ${valueText(item)}`);
+    return parts.length ? parts.join(", ") : "none";
+  }
+  return String(value);
+}

@@ -1,0 +1,62 @@
+/** The course of a link. Forward: a calm curve. Backward, into a register mostly: down, under the nodes, and up again. */
+
+import type { Box, Point } from "../model/workflow";
+
+const TURN = 12;
+const OUT = 22;
+
+export interface Wire {
+  readonly path: Path2D;
+  /** Half way along it. */
+  readonly middle: Point;
+}
+
+/** Whether a link from `a` to `b` has to go back. */
+export const goesBack = (a: Point, b: Point): boolean => b[0] < a[0] + 8;
+
+export function forwardWire(a: Point, b: Point): Wire {
+  const distance = Math.hypot(b[0] - a[0], b[1] - a[1]);
+  const bend = Math.min(Math.max(Math.abs(b[0] - a[0]) * 0.5, Math.min(distance * 0.4, 60)), 160);
+  const path = new Path2D();
+  path.moveTo(a[0], a[1]);
+  path.bezierCurveTo(a[0] + bend, a[1], b[0] - bend, b[1], b[0], b[1]);
+  return { path, middle: [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2] };
+}
+
+/**
+ * The height at which a link can go back: between its two nodes if the one is far enough above the other, else beneath
+ * them; beneath whatever stands in the way; beside lanes that are taken.
+ */
+export function laneFor(from: Box, to: Box, others: Iterable<Box>, taken: Lane[] = []): number {
+  const [left, right] = [to[0] - OUT, from[0] + from[2] + OUT];
+  const between = [...others].filter(([x, , width]) => x < right && x + width > left);
+  const isFree = (y: number) => between.every(([, top, , height]) => top + height < y - 8 || top > y + 8);
+  const gap = to[1] - from[1] - from[3];
+  const shortcut = from[1] + from[3] + gap / 2;
+  let lane = gap >= 24 && isFree(shortcut) ? shortcut : Math.max(from[1] + from[3], to[1] + to[3]) + 26;
+  for (const [, top, , height] of between.sort((a, b) => a[1] - b[1])) {
+    if (top < lane + 8 && top + height > lane - 8) lane = top + height + 18;
+  }
+  while (taken.some((other) => Math.abs(other.y - lane) < 9 && other.left < right && other.right > left)) lane += 10;
+  taken.push({ y: lane, left, right });
+  return lane;
+}
+
+export interface Lane {
+  readonly y: number;
+  readonly left: number;
+  readonly right: number;
+}
+
+export function backWire(a: Point, b: Point, lane: number): Wire {
+  const [right, left] = [a[0] + OUT, b[0] - OUT];
+  const path = new Path2D();
+  const corner = (height: number) => Math.min(TURN, Math.abs(height) / 2);
+  path.moveTo(a[0], a[1]);
+  path.arcTo(right, a[1], right, lane, corner(lane - a[1]));
+  path.arcTo(right, lane, left, lane, TURN);
+  path.arcTo(left, lane, left, b[1], TURN);
+  path.arcTo(left, b[1], b[0], b[1], corner(lane - b[1]));
+  path.lineTo(b[0], b[1]);
+  return { path, middle: [(left + right) / 2, lane] };
+}

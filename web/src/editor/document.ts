@@ -1,0 +1,170 @@
+/** The workflow that is open: its history, the file it came from, and its draft, kept in the browser. */
+
+import { History } from "../model/history";
+import { EMPTY, readWorkflow, type Workflow } from "../model/workflow";
+
+const KEEP_MS = 300;
+const DRAFTS = 8;
+const PREFIX = "minibrains.draft.";
+const LAST = "minibrains.last";
+
+interface Draft {
+  readonly file: string | null;
+  readonly sha256: string | null;
+  readonly clean: boolean;
+  readonly run: string | null;
+  readonly time: number;
+  readonly workflow: string;
+}
+
+export class OpenDocument {
+  #history = new History(EMPTY);
+  #loads = 0;
+  #saved: Workflow | null = EMPTY;
+  #file: string | null = null;
+  #sha256: string | null = null;
+  #run: string | null = null;
+  readonly #key: string;
+  readonly #before = sessionStorage.getItem(LAST);
+  readonly #listeners = new Set<(workflow: Workflow) => void>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    // a tab that was duplicated begins with the other one's storage, but has to keep a draft of its own
+    const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+    this.#key = entry?.type === "reload" && this.#before ? this.#before : PREFIX + Math.random().toString(36).slice(2, 10);
+    sessionStorage.setItem(LAST, this.#key);
+    addEventListener("pagehide", () => this.#keep());
+  }
+
+  get workflow(): Workflow {
+    return this.#history.present;
+  }
+
+  get file(): string | null {
+    return this.#file;
+  }
+
+  get sha256(): string | null {
+    return this.#sha256;
+  }
+
+  /** The run that was started from here, to find it again after a reload. */
+  get run(): string | null {
+    return this.#run;
+  }
+
+  set run(id: string | null) {
+    this.#run = id;
+    this.#keep();
+  }
+
+  get isSaved(): boolean {
+    return this.#saved === this.workflow;
+  }
+
+  /** Another number after each `load`: whether an answer is still about this document. */
+  get loads(): number {
+    return this.#loads;
+  }
+
+  get canUndo(): boolean {
+    return this.#history.canUndo;
+  }
+
+  get canRedo(): boolean {
+    return this.#history.canRedo;
+  }
+
+  onChange(listener: (workflow: Workflow) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  commit(next: Workflow, gesture: string | null = null): void {
+    if (this.#history.commit(next, gesture)) this.#changed();
+  }
+
+  endGesture(): void {
+    this.#history.endGesture();
+  }
+
+  undo(): void {
+    if (this.#history.undo()) this.#changed();
+  }
+
+  redo(): void {
+    if (this.#history.redo()) this.#changed();
+  }
+
+  /** Take back a commit that turned out to be impossible, if nothing has happened since. */
+  withdraw(commit: Workflow): boolean {
+    if (this.workflow !== commit || !this.#history.withdraw()) return false;
+    this.#changed();
+    return true;
+  }
+
+  /** Another workflow takes this one's place; undo does not cross this. */
+  load(workflow: Workflow, file: string | null, sha256: string | null, isSaved = file !== null): void {
+    this.#history = new History(workflow);
+    this.#loads++;
+    this.#file = file;
+    this.#sha256 = sha256;
+    this.#saved = isSaved ? workflow : null;
+    this.#run = null;
+    this.#changed();
+  }
+
+  /** It now stands in this file. */
+  savedAs(file: string, sha256: string | null, workflow: Workflow): void {
+    this.#file = file;
+    this.#sha256 = sha256;
+    this.#saved = workflow;
+    this.#changed();
+  }
+
+  /** The file was renamed or is gone. */
+  moved(file: string | null): void {
+    this.#file = file;
+    if (file === null) {
+      this.#sha256 = null;
+      this.#saved = null;
+    }
+    this.#changed();
+  }
+
+  /** What this tab, else the last tab, had open. Returns whether there was something. */
+  restore(): boolean {
+    const text = localStorage.getItem(this.#before ?? "") ?? localStorage.getItem(localStorage.getItem(LAST) ?? "");
+    if (!text) return false;
+    try {
+      const draft = JSON.parse(text) as Draft;
+      this.load(readWorkflow(draft.workflow), draft.file, draft.sha256, draft.clean);
+      this.#run = draft.run ?? null;
+      return Object.keys(this.workflow.nodes).length > 0;
+    } catch {
+      return false; // a draft that cannot be read is no draft
+    }
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener(this.workflow);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#keep(), KEEP_MS);
+  }
+
+  #keep(): void {
+    const draft: Draft = {
+      file: this.#file, sha256: this.#sha256, clean: this.isSaved, run: this.#run, time: Date.now(),
+      workflow: JSON.stringify(this.workflow),
+    };
+    try {
+      localStorage.setItem(this.#key, JSON.stringify(draft));
+      localStorage.setItem(LAST, this.#key);
+      const keys = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX) && key !== this.#key);
+      const age = (key: string) => (JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Draft>).time ?? 0;
+      for (const key of keys.sort((a, b) => age(b) - age(a)).slice(DRAFTS - 1)) localStorage.removeItem(key);
+    } catch {
+      // a full or forbidden storage keeps nothing; work goes on
+    }
+  }
+}

@@ -1,0 +1,400 @@
+/** What people do in the editor: every edit, whichever way it was asked for. Owns document, board and checking. */
+
+import { Board } from "../board/board";
+import type { BoardEvents, Loose, Target } from "../board/events";
+import { boxesOf } from "../canvas/shape";
+import { inputOf, isReroute, type Catalog } from "../model/catalog";
+import { copyNodes, freePlace, pasteNodes, readClip } from "../model/clipboard";
+import * as edits from "../model/edits";
+import { inputKind, outputKind, whyNot } from "../model/fit";
+import { own, type Json } from "../model/json";
+import { suggest, type LooseEnd } from "../model/suggest";
+import { groupsOf, links, modeOf, nameOf, readGroup, sources, typeName } from "../model/workflow";
+import type { Box, End, Link, Mode, NodeEntry, Point, Workflow } from "../model/workflow";
+import { faultText, Refused, server, type Fault } from "../server";
+import { hush, say } from "../ui/overlay";
+import { OpenDocument } from "./document";
+
+const CHECK_MS = 150;
+const GROUP_PAD = 24;
+const GROUP_TOP = 48;
+
+export interface Doors {
+  /** The palette, to choose a node that is put at `at`; with a loose end it is linked as well. */
+  palette(at: Point, client: Point, loose: Loose | null): void;
+  menu(target: Target, at: Point, client: Point): void;
+  part(id: string, part: { part: "widget"; name: string } | { part: "brain" }, client: Box): void;
+  open(id: string): void;
+  drawn(): void;
+}
+
+type Topic = "document" | "selection" | "faults";
+
+export class Editor {
+  readonly document = new OpenDocument();
+  readonly board: Board;
+  faults: readonly Fault[] = [];
+  readonly #listeners = new Map<Topic, Set<() => void>>();
+  #checkTimer: ReturnType<typeof setTimeout> | undefined;
+  #checking = 0;
+  #clipboard = "";
+
+  constructor(canvas: HTMLCanvasElement, readonly catalog: Catalog, doors: Doors) {
+    const events: BoardEvents = {
+      moved: (places, groups) => this.#moved(places, groups),
+      insert: (id, link) => this.insert(id, link),
+      linked: (loose, target, at, client) => this.#linked(loose, target, at, client, doors),
+      menu: (target, at, client) => doors.menu(target, at, client),
+      search: (at, client) => doors.palette(at, client, null),
+      part: (id, part, client) => doors.part(id, part, client),
+      open: (id) => doors.open(id),
+      selected: () => this.#emit("selection"),
+      drawn: () => doors.drawn(),
+      mayLink: (link) => whyNot(this.workflow, this.catalog, link) === null,
+    };
+    this.board = new Board(canvas, catalog, events);
+    this.board.watchParts();
+    this.document.onChange((workflow) => {
+      this.board.show(workflow);
+      this.#emit("document");
+      clearTimeout(this.#checkTimer);
+      this.#checkTimer = setTimeout(() => void this.check(), CHECK_MS);
+    });
+  }
+
+  on(topic: Topic, listener: () => void): void {
+    (this.#listeners.get(topic) ?? this.#listeners.set(topic, new Set()).get(topic)!).add(listener);
+  }
+
+  #emit(topic: Topic): void {
+    for (const listener of this.#listeners.get(topic) ?? []) listener();
+  }
+
+  get workflow(): Workflow {
+    return this.document.workflow;
+  }
+
+  get selection(): readonly string[] {
+    return this.board.selection;
+  }
+
+  entry(id: string): NodeEntry | undefined {
+    return own(this.workflow.nodes, id);
+  }
+
+  typeOf(id: string) {
+    const entry = this.entry(id);
+    return entry && this.catalog.find(entry.type);
+  }
+
+  /** Ask the server what is wrong; what it says stands on the nodes. */
+  async check(): Promise<readonly Fault[]> {
+    const workflow = this.workflow;
+    const turn = ++this.#checking;
+    let faults: readonly Fault[] = [];
+    try {
+      if (Object.keys(workflow.nodes).length) faults = await server.check(workflow, this.document.file);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      faults = error.status ? [{ message: error.message }] : this.faults;
+    }
+    if (turn === this.#checking) this.setFaults(faults);
+    return faults;
+  }
+
+  setFaults(faults: readonly Fault[]): void {
+    this.faults = faults;
+    const byNode = new Map<string, string>();
+    for (const fault of faults) {
+      if (!fault.node) continue;
+      const before = byNode.get(fault.node);
+      byNode.set(fault.node, before ? `${before} ${faultText(fault)}` : faultText(fault));
+    }
+    this.board.annotate({ faults: byNode });
+    this.#emit("faults");
+  }
+
+  faultsOf(id: string): readonly Fault[] {
+    return this.faults.filter((fault) => fault.node === id);
+  }
+
+  // nodes
+
+  add(type: string, at: Point, set?: NodeEntry["set"]): string {
+    const id = edits.idFor(this.workflow, type);
+    this.document.commit(edits.addNode(this.workflow, id, { type, ...(set ? { set } : {}) }, at));
+    this.board.select([id]);
+    return id;
+  }
+
+  /** Add a node and link it to the loose end of a link, as one step. */
+  addLinked(type: string, socket: string | null, at: Point, loose: Loose): void {
+    const id = edits.idFor(this.workflow, type);
+    const described = this.catalog.find(type);
+    const before = loose.taken ? edits.removeLink(this.workflow, loose.taken) : this.workflow;
+    const added = edits.addNode(before, id, { type }, isReroute(described) ? [at[0] - 20, at[1] - 12] : [at[0], at[1] - 48]);
+    const here = { node: id, socket: socket ?? "" };
+    const link = loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end };
+    this.document.commit(socket ? edits.addLink(added, link, this.#isMany(added, link.to)) : added);
+    this.board.select([id]);
+  }
+
+  remove(ids: readonly string[] = this.selection, groups: readonly number[] = this.board.selectedGroups): void {
+    let next = edits.removeNodes(this.workflow, new Set(ids));
+    for (const index of [...groups].sort((a, b) => b - a)) next = edits.editGroup(next, index, null);
+    this.document.commit(next);
+  }
+
+  rename(id: string, wanted: string): string | null {
+    const clean = wanted.trim();
+    if (clean === id) return null;
+    if (!/^[a-z0-9_]+$/.test(clean)) return "An id has only a-z, 0-9 and _.";
+    if (this.entry(clean)) return `There is a node ${clean} already.`;
+    this.document.commit(edits.renameNode(this.workflow, id, clean));
+    this.board.select([clean]);
+    return null;
+  }
+
+  setWidget(id: string, name: string, value: Json | undefined, isFinal: boolean): void {
+    this.#edit(edits.setWidget(this.workflow, id, name, value), `${id}.set.${name}`, isFinal);
+  }
+
+  setKey(id: string, key: string, value: Json | undefined, isFinal = true): void {
+    this.#edit(edits.setKey(this.workflow, id, key, value), `${id}.${key}`, isFinal);
+  }
+
+  setTop(key: "title" | "description" | "run", value: Json | undefined, isFinal: boolean): void {
+    const next = { ...this.workflow, [key]: value } as Workflow;
+    this.#edit(next, `workflow.${key}`, isFinal);
+  }
+
+  #edit(next: Workflow, gesture: string, isFinal: boolean): void {
+    this.document.commit(next, gesture);
+    if (isFinal) this.document.endGesture();
+  }
+
+  /** Mute or bypass, or run again if all of them are so already. */
+  toggleMode(mode: Mode, ids: readonly string[] = this.#withGroups()): void {
+    const all = ids.every((id) => modeOf(this.entry(id)!) === mode);
+    this.document.commit(edits.setMode(this.workflow, ids, all ? "run" : mode));
+  }
+
+  #withGroups(): readonly string[] {
+    const inGroups = this.board.selectedGroups.flatMap((index) => this.inGroup(index));
+    return [...new Set([...this.selection, ...inGroups])];
+  }
+
+  // links
+
+  #isMany(workflow: Workflow, to: End): boolean {
+    return inputOf(this.catalog.find(own(workflow.nodes, to.node)?.type ?? ""), to.socket)?.many ?? false;
+  }
+
+  /**
+   * Make a link, or say why not. What the page cannot judge, sizes through the whole graph, the server does; if it finds
+   * that this link does not fit, it is taken back.
+   */
+  async link(link: Link, taken: Link | null = null): Promise<void> {
+    const before = taken ? edits.removeLink(this.workflow, taken) : this.workflow;
+    const refusal = whyNot(before, this.catalog, link);
+    if (refusal) {
+      say(refusal, "error");
+      return;
+    }
+    const next = edits.addLink(before, link, this.#isMany(before, link.to));
+    if (next === this.workflow) return;
+    const known = this.faults.map(faultText);
+    hush();
+    this.document.commit(next);
+    const faults = await this.check();
+    const wrong = faults.find((fault) => fault.node === link.to.node && fault.socket === link.to.socket
+      && fault.expected && fault.found && !known.includes(faultText(fault)));
+    if (wrong && this.document.withdraw(next)) say(`${link.to.node}.${faultText(wrong)}`, "error");
+  }
+
+  unlink(link: Link): void {
+    this.document.commit(edits.removeLink(this.workflow, link));
+  }
+
+  #linked(loose: Loose, target: { id: string; socket: string | null } | null, at: Point, client: Point, doors: Doors): void {
+    if (!target) {
+      if (loose.taken) this.unlink(loose.taken);
+      else doors.palette(at, client, loose);
+      return;
+    }
+    if (target.id === loose.end.node && !loose.taken) return;
+    const socket = target.socket ?? this.#bestSocket(loose, target.id);
+    if (!socket) {
+      const what = loose.side === "output" ? "input takes" : "output gives";
+      say(`No ${what} ${this.looseKind(loose)?.kind.kind ?? "this"} on ${target.id}.`, "error");
+      return;
+    }
+    const here = { node: target.id, socket };
+    void this.link(loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end }, loose.taken);
+  }
+
+  looseKind(loose: Loose): LooseEnd | null {
+    const kindOf = loose.side === "output" ? outputKind : inputKind;
+    const kind = kindOf(this.workflow, this.catalog, loose.end.node, loose.end.socket);
+    return kind ? { side: loose.side, kind } : null;
+  }
+
+  /** The socket of a node that a link fits best: an empty one first. */
+  #bestSocket(loose: Loose, id: string): string | null {
+    const type = this.typeOf(id);
+    const names = Object.keys((loose.side === "output" ? type?.inputs : type?.outputs) ?? {});
+    const fits = names.filter((socket) => {
+      const here = { node: id, socket };
+      const link = loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end };
+      return whyNot(this.workflow, this.catalog, link) === null;
+    });
+    const isEmpty = (socket: string) => sources(this.entry(id)!, socket).length === 0;
+    return (loose.side === "output" ? fits.find(isEmpty) : undefined) ?? fits[0] ?? null;
+  }
+
+  /** Put a node into a wire, if it fits on both sides. */
+  insert(id: string, link: Link): void {
+    const type = this.typeOf(id);
+    if (!type) return;
+    const fits = (from: End, to: End) => whyNot(edits.removeLink(this.workflow, link), this.catalog, { from, to }) === null;
+    const input = Object.keys(type.inputs).find((socket) => fits(link.from, { node: id, socket }));
+    if (!input) return say(`${id} has no input for what flows in this wire.`, "error");
+    for (const output of Object.keys(type.outputs)) {
+      const next = edits.insertOnLink(this.workflow, link, id, input, output, this.#isMany(this.workflow, link.to));
+      const half = edits.addLink(edits.removeLink(this.workflow, link), { from: link.from, to: { node: id, socket: input } });
+      if (whyNot(half, this.catalog, { from: { node: id, socket: output }, to: link.to }) === null) return this.document.commit(next);
+    }
+    return say(`${id} has no output that ${link.to.node}.${link.to.socket} takes.`, "error");
+  }
+
+  reroute(link: Link, at: Point): void {
+    const type = this.catalog.types.find((each) => isReroute(each));
+    if (!type) return;
+    const id = edits.idFor(this.workflow, type.type);
+    const added = edits.addNode(this.workflow, id, { type: type.type }, [at[0] - 20, at[1] - 12]);
+    const [input, output] = [Object.keys(type.inputs)[0]!, Object.keys(type.outputs)[0]!];
+    this.document.commit(edits.insertOnLink(added, link, id, input, output, this.#isMany(added, link.to)));
+  }
+
+  // places
+
+  #moved(places: Parameters<BoardEvents["moved"]>[0], groups: ReadonlyMap<number, Box>): void {
+    let next = edits.place(this.workflow, places);
+    for (const [index, bounds] of groups) next = edits.editGroup(next, index, { bounds });
+    if (next === this.workflow) this.board.show(next);
+    else this.document.commit(next);
+  }
+
+  nudge(dx: number, dy: number): void {
+    this.#place((id, [x, y]) => (this.selection.includes(id) ? [x + dx, y + dy] : null));
+  }
+
+  align(edge: "left" | "right" | "top" | "bottom"): void {
+    const boxes = this.selection.map((id) => this.board.boxes.get(id)!);
+    const left = Math.min(...boxes.map(([x]) => x));
+    const top = Math.min(...boxes.map(([, y]) => y));
+    const right = Math.max(...boxes.map(([x, , w]) => x + w));
+    const bottom = Math.max(...boxes.map(([, y, , h]) => y + h));
+    this.#place((id, [x, y, w, h]) => {
+      if (!this.selection.includes(id)) return null;
+      return { left: [left, y], right: [right - w, y], top: [x, top], bottom: [x, bottom - h] }[edge] as unknown as Point;
+    });
+  }
+
+  /** The same gap between the selected nodes, along one direction. */
+  distribute(along: "x" | "y"): void {
+    const axis = along === "x" ? 0 : 1;
+    const sorted = [...this.selection].sort((a, b) => this.board.boxes.get(a)![axis] - this.board.boxes.get(b)![axis]);
+    const boxes = sorted.map((id) => this.board.boxes.get(id)!);
+    const [first, last] = [boxes[0]!, boxes.at(-1)!];
+    const length = boxes.reduce((sum, box) => sum + box[axis + 2]!, 0);
+    const gap = (last[axis] + last[axis + 2]! - first[axis] - length) / (boxes.length - 1);
+    const starts = new Map<string, number>();
+    let at = first[axis];
+    for (const [i, id] of sorted.entries()) {
+      starts.set(id, at);
+      at += boxes[i]![axis + 2]! + gap;
+    }
+    this.#place((id, [x, y]) => (starts.has(id) ? (along === "x" ? [starts.get(id)!, y] : [x, starts.get(id)!]) : null));
+  }
+
+  #place(where: (id: string, box: Box) => Point | null): void {
+    const places = new Map<string, { at: Point; width?: number | undefined }>();
+    for (const [id, box] of this.board.boxes) {
+      const at = where(id, box);
+      if (at) places.set(id, { at, width: this.board.widthOf(id) });
+    }
+    this.document.commit(edits.place(this.workflow, places));
+  }
+
+  // groups
+
+  group(): void {
+    const boxes = this.selection.map((id) => this.board.boxes.get(id)!);
+    if (boxes.length === 0) return;
+    const left = Math.min(...boxes.map(([x]) => x)) - GROUP_PAD;
+    const top = Math.min(...boxes.map(([, y]) => y)) - GROUP_TOP;
+    const right = Math.max(...boxes.map(([x, , w]) => x + w)) + GROUP_PAD;
+    const bottom = Math.max(...boxes.map(([, y, , h]) => y + h)) + GROUP_PAD;
+    this.document.commit(edits.addGroup(this.workflow, "Group", [left, top, right - left, bottom - top]));
+  }
+
+  editGroup(index: number, edit: Parameters<typeof edits.editGroup>[2]): void {
+    this.document.commit(edits.editGroup(this.workflow, index, edit));
+  }
+
+  inGroup(index: number): readonly string[] {
+    const group = readGroup(groupsOf(this.workflow)[index] ?? null);
+    if (!group) return [];
+    const [left, top, width, height] = group.bounds;
+    return [...this.board.boxes].filter(([, [x, y, w, h]]) =>
+      x + w / 2 > left && x + w / 2 < left + width && y + h / 2 > top && y + h / 2 < top + height).map(([id]) => id);
+  }
+
+  // clipboard
+
+  copy(): string | null {
+    const ids = this.#withGroups();
+    if (ids.length === 0) return null;
+    this.#clipboard = copyNodes(this.workflow, ids);
+    return this.#clipboard;
+  }
+
+  /** Put nodes at `near`, else where the view begins, beside what lies there. Returns whether the text held any. */
+  paste(text: string, near: Point | null = null, connected = false): boolean {
+    const clip = readClip(text);
+    if (!clip || Object.keys(clip.nodes).length === 0) return false;
+    const [x, y, w, h] = this.board.view.area;
+    const at = freePlace(boxesOf(clip, this.catalog), [...this.board.boxes.values()], near ?? [x + w * 0.3, y + h * 0.3]);
+    const pasted = pasteNodes(this.workflow, clip, at, connected);
+    this.document.commit(pasted.workflow);
+    this.board.select(pasted.ids);
+    return true;
+  }
+
+  duplicate(): void {
+    const text = this.copy();
+    const boxes = this.selection.map((id) => this.board.boxes.get(id)!);
+    if (!text || boxes.length === 0) return;
+    this.paste(text, [Math.min(...boxes.map(([x]) => x)) + 32, Math.min(...boxes.map(([, y]) => y)) + 32], true);
+  }
+
+  get copied(): string {
+    return this.#clipboard;
+  }
+
+  // words
+
+  /** A node in a sentence, for the list of nodes and screen readers. */
+  describe(id: string): string {
+    const entry = this.entry(id)!;
+    const incoming = links(this.workflow).filter((link) => link.to.node === id).map((link) => `${link.to.socket} from ${link.from.node}`);
+    const mode = modeOf(entry) === "run" ? [] : [modeOf(entry) === "mute" ? "muted" : "bypassed"];
+    const faults = this.faultsOf(id).map(faultText);
+    return [nameOf(id, entry), typeName(entry.type), ...mode, ...incoming, ...faults].join(", ");
+  }
+
+  suggestions(query: string, loose: Loose | null) {
+    return suggest(this.catalog, query, loose ? this.looseKind(loose) : null);
+  }
+}

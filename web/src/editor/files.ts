@@ -1,0 +1,161 @@
+/** Opening and saving. Nothing on disk is ever overwritten unseen. */
+
+import { changes } from "../model/changes";
+import { dumpJson } from "../model/json";
+import { EMPTY, BadWorkflow, readWorkflow, type Workflow } from "../model/workflow";
+import { Refused, server, Stale } from "../server";
+import { h } from "../ui/dom";
+import { ask, dialog, say } from "../ui/overlay";
+import type { Editor } from "./editor";
+
+/** A file's name for people: with its folders, without the ending. */
+export const stem = (file: string): string => file.replace(/\.json$/, "");
+
+export class Files {
+  constructor(private readonly editor: Editor) {}
+
+  /** Say what went wrong instead of throwing. */
+  async #try(action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      if (!(error instanceof Refused) && !(error instanceof BadWorkflow)) throw error;
+      say(error.message, "error");
+    }
+  }
+
+  /** Unsaved work is only left with a word. */
+  async mayLeave(): Promise<boolean> {
+    const { document } = this.editor;
+    if (document.isSaved || Object.keys(document.workflow.nodes).length === 0) return true;
+    const answer = await dialog("Save your changes?", [
+      h("p", {}, document.file ? `${document.file} has changes that are not saved.` : "This workflow was never saved."),
+    ], [
+      { name: "Discard", value: "discard", kind: "quiet" },
+      { name: "Save", value: "save", kind: "primary" },
+    ], "narrow");
+    if (answer === "save") return this.save();
+    return answer === "discard";
+  }
+
+  async create(): Promise<void> {
+    if (await this.mayLeave()) this.#show(EMPTY, null, null, true);
+  }
+
+  async open(file: string): Promise<void> {
+    if (!(await this.mayLeave())) return;
+    await this.#try(async () => {
+      const { workflow, sha256 } = await server.open(file);
+      this.#show(workflow, file, sha256, true);
+    });
+  }
+
+  async openTemplate(name: string): Promise<void> {
+    if (!(await this.mayLeave())) return;
+    await this.#try(async () => this.#show(await server.template(name), null, null, true));
+  }
+
+  /** Returns whether it was opened. */
+  async openText(text: string): Promise<boolean> {
+    let isOpen = false;
+    await this.#try(async () => {
+      const workflow = readWorkflow(text);
+      isOpen = await this.mayLeave();
+      if (isOpen) this.#show(workflow, null, null, false);
+    });
+    return isOpen;
+  }
+
+  #show(workflow: Workflow, file: string | null, sha256: string | null, isSaved: boolean): void {
+    this.editor.document.load(workflow, file, sha256, isSaved);
+    this.editor.board.select([]);
+    this.editor.board.fit();
+  }
+
+  /** Returns whether it was saved. */
+  async save(as = false): Promise<boolean> {
+    const { document } = this.editor;
+    if (document.file && !as) return this.#write(document.file, document.sha256);
+    const proposed = document.file ? stem(document.file) : slug(document.workflow.title ?? "") || "workflow";
+    const name = await ask("Save workflow", "File name", proposed, "Save");
+    return name === null ? false : this.#write(`${name.replace(/\.json$/, "")}.json`, null);
+  }
+
+  async #write(file: string, before: string | null): Promise<boolean> {
+    const { document } = this.editor;
+    const { workflow, loads } = document;
+    const isOpen = () => document.loads === loads; // another may be opened while the server writes this one
+    try {
+      const sha256 = await server.save(file, dumpJson(workflow), before);
+      if (isOpen()) document.savedAs(file, sha256, workflow);
+      say(`Saved as ${file}.`);
+      return true;
+    } catch (error) {
+      if (error instanceof Stale && isOpen()) return this.#settle(file, error, before === null);
+      if (!(error instanceof Refused) && !(error instanceof Stale)) throw error;
+      say(error.message, "error");
+      return false;
+    }
+  }
+
+  /** Somebody else's newer save, or a file of that name: show what differs, and let people decide. */
+  async #settle(file: string, { sha256, workflow: theirs }: Stale, isNew: boolean): Promise<boolean> {
+    const { document } = this.editor;
+    const isGone = sha256 === null;
+    const differences = theirs ? changes(theirs, document.workflow) : [];
+    const list = h("ul", { class: "changes" }, ...differences.slice(0, 40).map(({ what, name, details }) =>
+      h("li", { class: what }, h("b", {}, name), h("span", {}, ` ${what} in yours`), ...details.map((text) => h("small", {}, text)))));
+    const answer = await dialog(isGone ? `${file} is gone` : isNew ? `${file} exists already` : `${file} was changed elsewhere`, [
+      h("p", {}, isGone ? "It was deleted or renamed since you opened it." : isNew ? "Saving would replace it. This is how yours differs:"
+        : "It was saved somewhere else since you opened it. This is how yours differs:"),
+      isGone ? "" : differences.length ? list : h("p", { class: "muted" }, "There is no difference in content."),
+    ], [
+      ...(theirs ? [{ name: "Open theirs", value: "theirs", kind: "quiet" }] : []),
+      { name: "Save under another name", value: "other" },
+      { name: isGone ? "Save it again" : "Replace with mine", value: "mine", kind: isGone ? "primary" : "danger" },
+    ]);
+    if (answer === "mine") return this.#write(file, sha256);
+    if (answer === "other") return this.save(true);
+    if (answer === "theirs" && theirs) {
+      document.commit(theirs); // a step, so that undo brings back what was not saved
+      document.savedAs(file, sha256, theirs);
+      this.editor.board.fit();
+    }
+    return false;
+  }
+
+  async rename(file: string): Promise<void> {
+    const name = await ask("Rename workflow", "File name", stem(file), "Rename");
+    if (name === null) return;
+    const wanted = `${name.replace(/\.json$/, "")}.json`;
+    await this.#try(async () => {
+      await server.rename(file, wanted);
+      if (this.editor.document.file === file) this.editor.document.moved(wanted);
+    });
+  }
+
+  async remove(file: string): Promise<void> {
+    await this.#try(async () => {
+      await server.remove(file);
+      if (this.editor.document.file === file) this.editor.document.moved(null);
+      say(`${file} is in the trash folder.`);
+    });
+  }
+
+  /** A brain dropped on the page is uploaded; dropped on a node, it becomes that node's. */
+  async dropBrain(file: File, node: string | null): Promise<void> {
+    await this.#try(async () => {
+      const brain = await server.uploadBrain(file);
+      const wanted = node ? this.editor.typeOf(node)?.brain : null;
+      if (node && wanted && wanted.kind === brain.kind) {
+        this.editor.setKey(node, "brain", brain.file);
+        say(`${node} has the brain ${brain.file} now.`);
+      } else if (node) {
+        const takes = wanted ? `takes a brain of kind ${wanted.kind}` : "has no brain";
+        say(`${node} ${takes}; ${brain.file} is one of kind ${brain.kind}. It was uploaded, and nothing else changed.`, "error");
+      } else say(`The brain ${brain.file} (${brain.kind}) was uploaded.`);
+    });
+  }
+}
+
+const slug = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "").slice(0, 40);

@@ -1,0 +1,182 @@
+/** The run that the page shows: starting it, steering it, and following what the server says of it. */
+
+import { advance, isLive, newRun, type Run } from "../live/run";
+import { Line } from "../live/line";
+import { Screens } from "../live/screens";
+import { faultText, Refused, server, type Fault } from "../server";
+import { isObject, same, type JsonObject } from "../model/json";
+import { hush, say } from "../ui/overlay";
+import type { Editor } from "./editor";
+
+const CLOCK = "minibrains.clock";
+/** A second stop ends the worker, so it has to be meant. */
+const SECOND_STOP_MS = 1500;
+
+export class Session {
+  run: Run | null = null;
+  connected = false;
+  readonly #listeners = new Set<(what: "run" | "lists" | "workflows" | "brains") => void>();
+  readonly #line: Line;
+  readonly #screens: Screens;
+  readonly #others = new Map<string, string>();
+  /** The nodes that the run on the page plays; null: it was not started from this workflow. */
+  #edited: object | null = null;
+  #stopped = { id: "", at: 0 };
+
+  constructor(private readonly editor: Editor, layer: HTMLElement) {
+    this.#line = new Line({
+      event: (type, data) => this.#event(type, data as JsonObject),
+      connected: (isOpen) => this.#connected(isOpen),
+      frames: (seen) => {
+        for (const [node, { count, tick }] of Object.entries(seen)) this.#screens.count(node, count, tick);
+      },
+    });
+    this.#screens = new Screens(layer, editor.board, this.#line);
+    document.addEventListener("visibilitychange", () => this.look());
+    editor.on("selection", () => this.look());
+    editor.on("faults", () => void this.#editLive());
+    editor.on("document", () => this.run && editor.document.run !== this.run.id && this.forget());
+  }
+
+  on(listener: (what: "run" | "lists" | "workflows" | "brains") => void): void {
+    this.#listeners.add(listener);
+  }
+
+  #emit(what: "run" | "lists" | "workflows" | "brains"): void {
+    for (const listener of this.#listeners) listener(what);
+  }
+
+  get clock(): "realtime" | "fast" {
+    return localStorage.getItem(CLOCK) === "fast" ? "fast" : "realtime";
+  }
+
+  set clock(clock: "realtime" | "fast") {
+    localStorage.setItem(CLOCK, clock);
+    this.#emit("run");
+  }
+
+  /** Start the workflow as it is on the page; what is wrong with it goes onto its nodes. */
+  async start(): Promise<void> {
+    const { workflow } = this.editor;
+    if (Object.keys(workflow.nodes).length === 0) return say("There is nothing to run yet. Double click the canvas to add a node.");
+    try {
+      const settings = { ...(isObject(workflow.run) ? workflow.run : {}), clock: this.clock };
+      const id = await server.run(workflow, this.editor.document.file, this.#line.client, settings);
+      hush();
+      this.follow(id);
+      this.#edited = workflow.nodes;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      const faults = Array.isArray(error.body.faults) ? (error.body.faults as Fault[]) : [];
+      if (faults.length) this.editor.setFaults(faults);
+      const first = faults[0];
+      const more = faults.length > 1 ? ` And ${faults.length - 1} more.` : "";
+      say(first ? `It cannot run yet. ${first.node ? `${first.node}: ` : ""}${faultText(first)}${more}` : error.message, "error");
+    }
+  }
+
+  follow(id: string): void {
+    if (this.run?.id !== id) {
+      this.#screens.clear();
+      this.#edited = null;
+      this.run = newRun(id);
+    }
+    this.editor.document.run = id;
+    this.#show();
+    void this.#catchUp(id);
+    this.#emit("lists");
+  }
+
+  /** What was missed: the whole present state of the run. */
+  async #catchUp(id: string): Promise<void> {
+    const info = await server.runInfo(id).catch(() => null);
+    if (!info || this.run?.id !== id) return;
+    const data = info as unknown as JsonObject;
+    for (const type of ["run", "nodes", "values"]) this.run = advance(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
+    if (isObject(data.error)) this.run = advance(this.run, "failed", { ...data.error, prompt_id: id });
+    else if (typeof data.error === "string") this.run = advance(this.run, "failed", { message: data.error, prompt_id: id });
+    if (Array.isArray(data.said)) this.run = { ...this.run, said: [] };
+    for (const line of Array.isArray(data.said) ? data.said : []) if (isObject(line)) this.run = advance(this.run, "said", { ...line, prompt_id: id });
+    if (isObject(data.result)) this.run = advance(this.run, "result", { summary: data.result, prompt_id: id });
+    const { nodes } = this.editor.workflow;
+    if (isObject(data.workflow) && same(data.workflow.nodes, nodes)) this.#edited ??= nodes; // it plays what is on the page
+    this.#show();
+  }
+
+  /** No run on the page: nodes and pictures are as before any. The run itself goes on. */
+  forget(): void {
+    this.run = null;
+    this.#edited = null;
+    this.#screens.clear();
+    this.#show();
+  }
+
+  async steer(what: "stop" | "pause" | "resume", id = this.run?.id): Promise<void> {
+    if (!id) return;
+    if (what === "stop") {
+      if (id === this.#stopped.id && performance.now() - this.#stopped.at < SECOND_STOP_MS) return; // a double click
+      this.#stopped = { id, at: performance.now() };
+    }
+    await server.control(id, what).catch((error: Error) => say(error.message, "error"));
+  }
+
+  /** Place the pictures, and tell the server what is on screen. */
+  look(): void {
+    const live = isLive(this.run);
+    const previews = this.#screens.place(live);
+    if (!this.run || !live) return this.#line.watch(null);
+    const isHidden = document.visibilityState === "hidden";
+    const values = isHidden ? [] : this.editor.selection.filter((id) => this.editor.entry(id));
+    return this.#line.watch({ prompt_id: this.run.id, previews: isHidden ? [] : previews, values });
+  }
+
+  #connected(isOpen: boolean): void {
+    const wasLost = !this.connected && isOpen;
+    this.connected = isOpen;
+    if (wasLost && this.run) void this.#catchUp(this.run.id);
+    this.#emit("run");
+    if (isOpen) for (const what of ["lists", "workflows", "brains"] as const) this.#emit(what);
+  }
+
+  #event(type: string, data: JsonObject): void {
+    if (type === "status") return this.#emit("lists");
+    if (type === "files") return this.#emit(data.what === "brains" ? "brains" : "workflows");
+    if (type === "run" && typeof data.prompt_id === "string" && typeof data.state === "string") {
+      if (this.#others.get(data.prompt_id) !== data.state) this.#emit("lists");
+      this.#others.set(data.prompt_id, data.state);
+    }
+    if (!this.run) return;
+    const before = this.run;
+    this.run = advance(before, type, data);
+    if (this.run === before) return;
+    if (this.run.error !== null && this.run.error !== before.error) say(this.run.error, "error");
+    this.#show();
+  }
+
+  #show(): void {
+    this.editor.board.annotate({ run: this.#looks(), values: isLive(this.run) ? this.run.values : new Map() });
+    this.look();
+    this.#emit("run");
+  }
+
+  /** How nodes look: when a run is over, only what it took and what failed. */
+  #looks(): Run["nodes"] {
+    const { run } = this;
+    if (run === null) return new Map();
+    if (isLive(run)) return run.nodes;
+    return new Map([...(run as Run).nodes].map(([id, look]) => [id, look.error ? look : { ...look, state: null }]));
+  }
+
+  /** A sound change of the workflow goes into the run that was started from it; what it was keeps its state. */
+  async #editLive(): Promise<void> {
+    const { workflow, faults } = this.editor;
+    if (!isLive(this.run) || !this.#edited || faults.length || workflow.nodes === this.#edited) return;
+    this.#edited = workflow.nodes;
+    try {
+      await server.edit(this.run.id, workflow);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      say(`The running game goes on as it was: ${error.message}`, "error");
+    }
+  }
+}

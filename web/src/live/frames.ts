@@ -1,0 +1,48 @@
+/** Pictures as they come over the websocket. */
+
+export const JPEG = 4;
+export const PALETTE = 100;
+
+export interface FrameHead {
+  readonly node: string;
+  readonly prompt_id: string;
+  readonly seq: number;
+  readonly width: number;
+  readonly height: number;
+  readonly tick: number;
+  readonly colours?: number;
+}
+
+export interface Frame {
+  readonly event: number;
+  readonly head: FrameHead;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/** Take a message apart; null if it is not one of ours. */
+export function readFrame(message: ArrayBuffer): Frame | null {
+  if (message.byteLength < 8) return null;
+  const view = new DataView(message);
+  const length = view.getUint32(4);
+  if (8 + length > message.byteLength) return null;
+  try {
+    const head = JSON.parse(new TextDecoder().decode(new Uint8Array(message, 8, length))) as FrameHead;
+    return { event: view.getUint32(0), head, body: new Uint8Array(message, 8 + length) };
+  } catch {
+    return null;
+  }
+}
+
+/** Palette and indices to RGBA; null if the sizes do not agree. */
+export function unpackPalette({ head, body }: Frame): Uint8ClampedArray<ArrayBuffer> | null {
+  const colours = head.colours ?? 256;
+  const pixels = head.width * head.height;
+  if (body.length !== colours * 3 + pixels) return null;
+  const palette = new Uint32Array(256);
+  const bytes = new Uint8Array(palette.buffer);
+  for (let i = 0; i < colours; i++) bytes.set([body[i * 3]!, body[i * 3 + 1]!, body[i * 3 + 2]!, 255], i * 4);
+  const out = new Uint32Array(pixels);
+  const first = colours * 3;
+  for (let i = 0; i < pixels; i++) out[i] = palette[body[first + i]!]!;
+  return new Uint8ClampedArray(out.buffer);
+}

@@ -1,0 +1,48 @@
+/** The page's end of the worker: connection, events, pictures. */
+
+import type { FromWorker, ToWorker, Watch } from "./messages";
+
+export interface LineEvents {
+  event(type: string, data: Record<string, unknown>): void;
+  connected(isOpen: boolean): void;
+  frames(seen: Readonly<Record<string, { count: number; tick: number }>>): void;
+}
+
+export class Line {
+  readonly client = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+  readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  #watch = "";
+
+  constructor(events: LineEvents) {
+    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+      if (data.is === "event") events.event(data.type, data.data);
+      else if (data.is === "frames") events.frames(data.seen);
+      else events.connected(data.is === "open");
+    };
+    const url = new URL("api/ws", document.baseURI);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    url.searchParams.set("clientId", this.client);
+    this.#tell({ do: "connect", url: url.href });
+  }
+
+  /** What is on screen now: the server sends pictures and values of nothing else. */
+  watch(watch: Watch | null): void {
+    const text = JSON.stringify(watch);
+    if (text === this.#watch) return;
+    this.#watch = text;
+    this.#tell({ do: "watch", watch });
+  }
+
+  addScreen(node: string, canvas: HTMLCanvasElement): void {
+    const offscreen = canvas.transferControlToOffscreen();
+    this.#worker.postMessage({ do: "screen", node, canvas: offscreen } satisfies ToWorker, [offscreen]);
+  }
+
+  dropScreen(node: string): void {
+    this.#tell({ do: "drop", node });
+  }
+
+  #tell(message: ToWorker): void {
+    this.#worker.postMessage(message);
+  }
+}

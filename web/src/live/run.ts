@@ -1,0 +1,93 @@
+/** The run that the page shows, put together from the events of the server: what it last said stands. */
+
+import type { RunLook } from "../board/events";
+import type { NodeState } from "../canvas/paint";
+import { isObject, type Json, type JsonObject } from "../model/json";
+
+export type RunState = "queued" | "starting" | "running" | "paused" | "stopping" | "done" | "failed" | "stopped";
+
+export interface Run {
+  readonly id: string;
+  readonly state: RunState;
+  readonly episode: number | null;
+  readonly episodes: number | null;
+  readonly tick: number | null;
+  readonly rate: number | null;
+  readonly score: number | null;
+  readonly misses: number | null;
+  readonly nodes: ReadonlyMap<string, RunLook>;
+  readonly values: ReadonlyMap<string, string>;
+  /** What ended it, in words. */
+  readonly error: string | null;
+  readonly result: JsonObject | null;
+  readonly said: readonly string[];
+}
+
+export const LIVE: ReadonlySet<RunState> = new Set(["queued", "starting", "running", "paused", "stopping"]);
+export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(run.state);
+
+const STATES: ReadonlySet<string> = new Set<NodeState>(["idle", "running", "skipped", "thinking", "cached", "failed"]);
+const SAID = 50;
+
+export function newRun(id: string): Run {
+  return {
+    id, state: "queued", episode: null, episodes: null, tick: null, rate: null, score: null, misses: null,
+    nodes: new Map(), values: new Map(), error: null, result: null, said: [],
+  };
+}
+
+const number = (value: Json | undefined, before: number | null) => (typeof value === "number" ? value : value === null ? null : before);
+
+/** The run after an event of the websocket; the same object if the event is about something else. */
+export function advance(run: Run, type: string, data: JsonObject): Run {
+  if (data.prompt_id !== run.id) return run;
+  if (type === "run") {
+    return {
+      ...run,
+      state: typeof data.state === "string" && isRunState(data.state) ? data.state : run.state,
+      episode: number(data.episode, run.episode), episodes: number(data.episodes, run.episodes),
+      tick: number(data.tick, run.tick), rate: number(data.ticks_per_s, run.rate),
+      score: number(data.score, run.score), misses: number(data.misses, run.misses),
+    };
+  }
+  if (type === "nodes" && isObject(data.nodes)) return { ...run, nodes: nodesAfter(run.nodes, data.nodes) };
+  if (type === "values" && isObject(data.values)) {
+    const values = new Map(run.values);
+    for (const [socket, value] of Object.entries(data.values)) values.set(socket, shown(value));
+    return { ...run, values };
+  }
+  if (type === "failed") return failed(run, data);
+  if (type === "result" && isObject(data.summary)) return { ...run, result: data.summary, tick: number(data.summary.ticks, run.tick) };
+  if (type === "said" && typeof data.text === "string") return { ...run, said: [...run.said, data.text].slice(-SAID) };
+  return run;
+}
+
+const isRunState = (text: string): text is RunState => LIVE.has(text as RunState) || ["done", "failed", "stopped"].includes(text);
+
+function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Map<string, RunLook> {
+  const nodes = new Map(before);
+  for (const [id, data] of Object.entries(delta)) {
+    if (!isObject(data)) continue;
+    const old = nodes.get(id);
+    nodes.set(id, {
+      state: typeof data.state === "string" && STATES.has(data.state) ? (data.state as NodeState) : (old?.state ?? null),
+      ms: typeof data.us === "number" ? data.us / 1000 : (old?.ms ?? null),
+      error: typeof data.error === "string" ? data.error : data.error === null ? null : (old?.error ?? null),
+    });
+  }
+  return nodes;
+}
+
+function failed(run: Run, data: JsonObject): Run {
+  const message = typeof data.message === "string" ? data.message : "The run failed without a word.";
+  if (typeof data.node !== "string" || !data.node) return { ...run, state: "failed", error: message };
+  const old = run.nodes.get(data.node);
+  const nodes = new Map(run.nodes).set(data.node, { state: "failed", ms: old?.ms ?? null, error: message });
+  return { ...run, state: "failed", error: message, nodes };
+}
+
+/** Numbers short enough to stand on a wire. */
+function shown(value: Json): string {
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : value.toPrecision(3);
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

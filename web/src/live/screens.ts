@@ -1,0 +1,88 @@
+/** Live pictures over the nodes that show them: a canvas a node, moved by CSS, clipped where a node lies in front. */
+
+import type { Board } from "../board/board";
+import type { Box } from "../model/workflow";
+import type { Line } from "./line";
+
+const LEAST_SCALE = 0.25;
+
+export class Screens {
+  readonly #shown = new Map<string, HTMLCanvasElement>();
+  #last = "";
+
+  constructor(private readonly layer: HTMLElement, private readonly board: Board, private readonly line: Line) {}
+
+  /** Pictures of another run: the old ones go. */
+  clear(): void {
+    for (const id of [...this.#shown.keys()]) this.#drop(id);
+    this.#last = "";
+  }
+
+  /** Place every picture; returns the nodes whose pictures can be seen. */
+  place(live: boolean): readonly string[] {
+    if (!live && this.#shown.size === 0) return [];
+    const { scale, offset, area } = this.board.view;
+    const screens = this.board.screens();
+    const boxes = [...this.board.boxes];
+    const key = JSON.stringify([scale, offset, screens, boxes, area]);
+    const visible = screens.filter(({ box }) => scale >= LEAST_SCALE && overlap(box, area));
+    if (key === this.#last) return visible.map(({ id }) => id);
+    this.#last = key;
+    const wanted = new Set(screens.map(({ id }) => id));
+    for (const id of [...this.#shown.keys()]) if (!wanted.has(id)) this.#drop(id);
+    for (const { id, box } of screens) {
+      const canvas = this.#shown.get(id) ?? (live ? this.#add(id) : null);
+      if (!canvas) continue;
+      const isVisible = visible.some((each) => each.id === id);
+      canvas.hidden = !isVisible;
+      if (!isVisible) continue;
+      canvas.style.width = `${box[2]}px`;
+      canvas.style.height = `${box[3]}px`;
+      canvas.style.transform = `translate(${(box[0] + offset[0]) * scale}px, ${(box[1] + offset[1]) * scale}px) scale(${scale})`;
+      const index = boxes.findIndex(([name]) => name === id);
+      const front = boxes.slice(index + 1).map(([, other]) => other).filter((other) => overlap(other, box));
+      canvas.style.clipPath = front.length ? clip(box, front) : "";
+    }
+    return visible.map(({ id }) => id);
+  }
+
+  count(node: string, count: number, tick: number): void {
+    const canvas = this.#shown.get(node);
+    if (!canvas) return;
+    canvas.dataset.frames = String(Number(canvas.dataset.frames ?? 0) + count);
+    canvas.dataset.tick = String(tick);
+    canvas.classList.add("lit");
+  }
+
+  #add(id: string): HTMLCanvasElement {
+    const canvas = document.createElement("canvas");
+    canvas.className = "screen";
+    canvas.dataset.node = id;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `The picture of ${id}`);
+    this.layer.append(canvas);
+    this.line.addScreen(id, canvas);
+    this.#shown.set(id, canvas);
+    return canvas;
+  }
+
+  #drop(id: string): void {
+    this.#shown.get(id)?.remove();
+    this.#shown.delete(id);
+    this.line.dropScreen(id);
+  }
+}
+
+function overlap(a: Box, b: Box): boolean {
+  return a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
+}
+
+/** The box without those in front of it, as a clip path in its own coordinates. */
+function clip(box: Box, front: readonly Box[]): string {
+  const rectangle = (x: number, y: number, w: number, h: number) => `M${x} ${y}h${w}v${h}h${-w}z`;
+  const holes = front.map(([x, y, w, h]) => {
+    const [left, top] = [Math.max(x - box[0], 0), Math.max(y - box[1], 0)];
+    return rectangle(left, top, Math.min(x - box[0] + w, box[2]) - left, Math.min(y - box[1] + h, box[3]) - top);
+  });
+  return `path(evenodd, "${rectangle(0, 0, box[2], box[3])}${holes.join("")}")`;
+}

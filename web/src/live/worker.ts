@@ -1,0 +1,96 @@
+/** Off the main thread: the websocket, and painting pictures as they come. A busy page costs no frame. */
+
+import { JPEG, PALETTE, readFrame, unpackPalette, type Frame } from "./frames";
+import type { FromWorker, ToWorker, Watch } from "./messages";
+
+interface Worker {
+  onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
+  postMessage(message: FromWorker): void;
+}
+
+const page = self as unknown as Worker;
+const screens = new Map<string, { canvas: OffscreenCanvas; context: OffscreenCanvasRenderingContext2D }>();
+const seen: Record<string, { count: number; tick: number }> = {};
+const REPORT_MS = 250;
+const RETRY_MS = [250, 500, 1000, 2000, 4000];
+
+let socket: WebSocket | null = null;
+let watch: Watch | null = null;
+let failures = 0;
+
+function connect(url: string): void {
+  socket = new WebSocket(url);
+  socket.binaryType = "arraybuffer";
+  socket.onopen = () => {
+    failures = 0;
+    page.postMessage({ is: "open" });
+    tellWatch();
+  };
+  socket.onclose = () => {
+    page.postMessage({ is: "closed" });
+    setTimeout(() => connect(url), RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+  };
+  socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+    if (typeof data === "string") {
+      const { type, data: body } = JSON.parse(data) as { type: string; data?: Record<string, unknown> };
+      page.postMessage({ is: "event", type, data: body ?? {} });
+    } else {
+      const frame = readFrame(data);
+      if (frame) void show(frame);
+    }
+  };
+}
+
+function send(type: string, data: object): void {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type, data }));
+}
+
+function tellWatch(): void {
+  if (watch) send("watch", watch);
+}
+
+async function show(frame: Frame): Promise<void> {
+  const { node, prompt_id, seq, tick } = frame.head;
+  const screen = screens.get(node);
+  if (screen) await paint(frame, screen.canvas, screen.context);
+  send("ack", { prompt_id, node, seq });
+  if (!screen) return;
+  const count = (seen[node]?.count ?? 0) + 1;
+  seen[node] = { count, tick };
+}
+
+async function paint(frame: Frame, canvas: OffscreenCanvas, context: OffscreenCanvasRenderingContext2D): Promise<void> {
+  const { width, height } = frame.head;
+  if (frame.event === PALETTE) {
+    const rgba = unpackPalette(frame);
+    if (!rgba) return;
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    context.putImageData(new ImageData(rgba, width, height), 0, 0);
+  } else if (frame.event === JPEG) {
+    const image = await createImageBitmap(new Blob([frame.body], { type: "image/jpeg" })).catch(() => null);
+    if (!image) return;
+    if (canvas.width !== image.width || canvas.height !== image.height) {
+      Object.assign(canvas, { width: image.width, height: image.height });
+    }
+    context.drawImage(image, 0, 0);
+    image.close();
+  }
+}
+
+page.onmessage = ({ data }) => {
+  if (data.do === "connect") connect(data.url);
+  else if (data.do === "drop") screens.delete(data.node);
+  else if (data.do === "screen") {
+    const context = data.canvas.getContext("2d", { alpha: false });
+    if (context) screens.set(data.node, { canvas: data.canvas, context });
+  } else {
+    watch = data.watch;
+    tellWatch();
+  }
+};
+
+setInterval(() => {
+  if (Object.keys(seen).length === 0) return;
+  page.postMessage({ is: "frames", seen: { ...seen } });
+  for (const node of Object.keys(seen)) delete seen[node];
+}, REPORT_MS);

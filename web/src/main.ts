@@ -1,0 +1,132 @@
+/** The page: makes its parts and introduces them to each other. */
+
+import "@fontsource-variable/inter";
+import "./style/tokens.css";
+import "./style/controls.css";
+import "./style/page.css";
+import "./style/overlay.css";
+
+import { Editor, type Doors } from "./editor/editor";
+import { Files } from "./editor/files";
+import { listen, type Command } from "./editor/commands";
+import { Session } from "./editor/session";
+import { makeCommands } from "./ui/actions";
+import { contextMenu, editPart } from "./ui/node_menus";
+import { watchDrops } from "./ui/drops";
+import { button, h, icon } from "./ui/dom";
+import { openGallery } from "./ui/gallery";
+import { openHelp } from "./ui/help";
+import { count, Inspector } from "./ui/inspector";
+import { mapView } from "./ui/view";
+import { openPalette } from "./ui/palette";
+import { Panel } from "./ui/panel";
+import { openResults } from "./ui/results";
+import { applyTheme, toggleTheme } from "./ui/theme";
+import { toolbar } from "./ui/toolbar";
+import { faultText, server, type BrainInfo } from "./server";
+import { Catalog } from "./model/catalog";
+import { say } from "./ui/overlay";
+
+const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
+
+async function start(): Promise<void> {
+  applyTheme();
+  await document.fonts.load('600 13px "Inter Variable"').catch(() => undefined);
+  const catalog = new Catalog(await server.nodes());
+  const stage = element("stage");
+  const canvas = element<HTMLCanvasElement>("board");
+  let brains: readonly BrainInfo[] = [];
+  let commands: readonly Command[] = [];
+  let view: { drawn(): void } | null = null;
+
+  const doors: Doors = {
+    palette: (at, client, loose) => openPalette(editor, at, client, loose),
+    menu: (target, at, client) => contextMenu(editor, commands, target, at, client),
+    part: (id, part, client) => editPart(editor, brains, id, part, client),
+    open: (id) => {
+      editor.board.select([id]);
+      inspector.focus("Title");
+    },
+    drawn: () => view?.drawn(),
+  };
+  const editor: Editor = new Editor(canvas, catalog, doors);
+  const files = new Files(editor);
+  const session = new Session(editor, element("screens"));
+  const inspector = new Inspector(element("inspector"), editor);
+  const resize = () => editor.board.resize(stage.clientWidth, stage.clientHeight);
+  const gallery = () => void openGallery(editor, files);
+  const panel = new Panel(element("rail"), element("panel"), editor, session, files, {
+    gallery, resized: resize,
+    inspect: (id) => {
+      editor.board.select([id]);
+      inspector.focus();
+    },
+  });
+  view = mapView(element("corner"), editor, () => session.look());
+  const theme = () => {
+    toggleTheme();
+    editor.board.retheme();
+    inspector.render(true);
+  };
+  commands = makeCommands(editor, session, files, { help: () => openHelp(commands), theme, panel, gallery, palette: () => {
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    const client = [left + width / 2 - 210, top + height / 4] as const;
+    openPalette(editor, editor.board.fromClient(client), client, null);
+  } });
+  listen(commands);
+  toolbar(element("bar"), editor, session, files, { help: () => openHelp(commands), theme, results: () => session.run && openResults(session.run) });
+  watchDrops(stage, editor, files);
+  watchTrouble(editor);
+  watchEmpty(editor, gallery);
+
+  const loadBrains = async () => {
+    brains = inspector.brains = panel.brains = await server.brains().catch(() => []);
+    inspector.render(true);
+    panel.renderFiles();
+  };
+  session.on((what) => what === "brains" && void loadBrains());
+  new ResizeObserver(resize).observe(stage);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    applyTheme();
+    editor.board.retheme();
+  });
+
+  resize();
+  const wasThere = editor.document.restore();
+  editor.board.fit();
+  if (editor.document.run) session.follow(editor.document.run);
+  inspector.render(true);
+  void loadBrains();
+  if (!wasThere) gallery();
+  Object.assign(globalThis, { minibrains: { editor, session } }); // for tests, and for the curious
+}
+
+/** What is wrong, in one line; a press goes to the node. */
+function watchTrouble(editor: Editor): void {
+  const place = element("trouble");
+  editor.on("faults", () => {
+    const { faults } = editor;
+    const first = faults[0];
+    place.replaceChildren();
+    if (!first) return;
+    const more = faults.length > 1 ? ` (${count(faults.length, "thing")} to fix)` : "";
+    const go = () => {
+      if (!first.node || !editor.entry(first.node)) return;
+      editor.board.select([first.node]);
+      editor.board.fit([first.node]);
+    };
+    place.append(h("button", { type: "button", onclick: go }, icon("warn"), h("span", {}, `${first.node ? `${first.node}: ` : ""}${faultText(first)}${more}`)));
+  });
+}
+
+function watchEmpty(editor: Editor, gallery: () => void): void {
+  const hint = element("hint");
+  hint.append(h("p", {}, "Double click to add a node"), button("Open an example", gallery));
+  const show = () => {
+    hint.hidden = Object.keys(editor.workflow.nodes).length > 0;
+  };
+  editor.on("document", show);
+  show();
+}
+
+start().catch((error: unknown) => say(error instanceof Error ? error.message : String(error), "error"));

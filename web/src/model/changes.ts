@@ -1,0 +1,45 @@
+/** What differs between two workflows, in words: what the dialog about a stale save shows. */
+
+import { isObject, own, same } from "./json";
+import type { Workflow } from "./workflow";
+
+export interface Change {
+  readonly what: "added" | "removed" | "changed";
+  readonly name: string;
+  readonly details: readonly string[];
+}
+
+/** From `before` to `after`: nodes by id, then the file's other keys. Where a node stands is told as one line. */
+export function changes(before: Workflow, after: Workflow): readonly Change[] {
+  const result: Change[] = [];
+  for (const id of new Set([...Object.keys(before.nodes), ...Object.keys(after.nodes)])) {
+    const old = own(before.nodes, id);
+    const now = own(after.nodes, id);
+    if (!old) result.push({ what: "added", name: id, details: [now!.type] });
+    else if (!now) result.push({ what: "removed", name: id, details: [old.type] });
+    else if (!same(old, now)) result.push({ what: "changed", name: id, details: differing(old, now) });
+  }
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [old, now] = [own(before as object as Record<string, unknown>, key), own(after as object as Record<string, unknown>, key)];
+    if (key !== "nodes" && !same(old, now)) result.push({ what: "changed", name: key, details: [] });
+  }
+  return result;
+}
+
+function differing(old: object, now: object): string[] {
+  const [a, b] = [old as Record<string, unknown>, now as Record<string, unknown>];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) => {
+    const [before, after] = [own(a, key), own(b, key)];
+    if (same(before, after)) return [];
+    if ((key === "set" || key === "in") && (isObject(before) || before === undefined) && (isObject(after) || after === undefined)) {
+      return differing(before ?? {}, after ?? {});
+    }
+    return [`${key}: ${short(before)} → ${short(after)}`];
+  });
+}
+
+function short(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const text = JSON.stringify(value);
+  return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+}

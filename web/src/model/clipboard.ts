@@ -1,0 +1,98 @@
+/** Copy and paste. What is copied is text, so it goes from tab to tab, and into an e-mail. */
+
+import { freeId } from "./edits";
+import { isObject, withKey, type Json, type JsonObject } from "./json";
+import { asWorkflow, BadWorkflow, endText, linkedInputs, placeOf, sources, WHEN } from "./workflow";
+import type { Box, NodeEntry, Point, Workflow } from "./workflow";
+
+const KEY = "minibrains_nodes";
+const STEP = 32;
+const GAP = 16;
+
+export function copyNodes(workflow: Workflow, ids: Iterable<string>): string {
+  const wanted = new Set(ids);
+  const nodes = Object.fromEntries(Object.entries(workflow.nodes).filter(([id]) => wanted.has(id)));
+  const layout = Object.fromEntries(Object.entries(workflow.layout ?? {}).filter(([id]) => wanted.has(id)));
+  return JSON.stringify({ [KEY]: 1, nodes, layout });
+}
+
+/** What a text from the clipboard holds: nodes of ours (a whole workflow counts), or null. */
+export function readClip(text: string): Workflow | null {
+  try {
+    const data: unknown = JSON.parse(text);
+    if (!isObject(data) || !(KEY in data || "minibrains" in data)) return null;
+    return asWorkflow({ minibrains: 1, nodes: data.nodes ?? {}, layout: data.layout ?? {} });
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof BadWorkflow) return null;
+    throw error;
+  }
+}
+
+export interface Pasted {
+  readonly workflow: Workflow;
+  readonly ids: readonly string[];
+}
+
+/**
+ * Put copied nodes in with fresh ids, their upper left corner at `at`. Links among them come along; those from nodes
+ * that were not copied only with `connected`, and if such a node is there.
+ */
+export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connected = false): Pasted {
+  const taken = new Set<string>();
+  const names = new Map<string, string>();
+  for (const id of Object.keys(clip.nodes)) {
+    const name = freeId(workflow, id, taken);
+    taken.add(name);
+    names.set(id, name);
+  }
+  const places = Object.keys(clip.nodes).map((id) => placeOf(clip, id)?.at ?? ([0, 0] as Point));
+  const left = Math.min(...places.map(([x]) => x));
+  const top = Math.min(...places.map(([, y]) => y));
+  const nodes: Record<string, NodeEntry>[] = [];
+  const layout: Record<string, Json>[] = [];
+  for (const [id, entry] of Object.entries(clip.nodes)) {
+    const place = placeOf(clip, id);
+    const [x, y] = place?.at ?? [left, top];
+    nodes.push({ [names.get(id)!]: relinked(entry, names, connected ? workflow : null) });
+    layout.push({ [names.get(id)!]: [x - left + at[0], y - top + at[1], ...(place?.width ? [place.width] : [])].map(Math.round) });
+  }
+  return {
+    workflow: { ...workflow, nodes: merge(workflow.nodes, nodes), layout: merge(workflow.layout ?? {}, layout) },
+    ids: [...names.values()],
+  };
+}
+
+/** The place nearest to `near` for the upper left corner of these boxes where none of them lies on one that is there. */
+export function freePlace(boxes: readonly Box[], there: readonly Box[], near: Point): Point {
+  const left = Math.min(...boxes.map(([x]) => x));
+  const top = Math.min(...boxes.map(([, y]) => y));
+  const isFree = ([atX, atY]: Point) => boxes.every(([x, y, w, h]) => there.every(([x2, y2, w2, h2]) =>
+    x - left + atX + w + GAP <= x2 || x2 + w2 + GAP <= x - left + atX || y - top + atY + h + GAP <= y2 || y2 + h2 + GAP <= y - top + atY));
+  for (let far = 0; ; far += STEP) { // ends: far enough away there is nothing
+    for (const [dx, dy] of [[0, 1], [1, 0], [1, 1], [0, -1], [-1, 0]] as const) {
+      const at: Point = [near[0] + dx * far, near[1] + dy * far];
+      if (isFree(at)) return at;
+    }
+  }
+}
+
+function merge<T>(first: Readonly<Record<string, T>>, more: readonly Record<string, T>[]): Record<string, T> {
+  return Object.fromEntries([...Object.entries(first), ...more.flatMap((part) => Object.entries(part))]);
+}
+
+function relinked(entry: NodeEntry, names: ReadonlyMap<string, string>, outside: Workflow | null): NodeEntry {
+  const ends = (socket: string) =>
+    sources(entry, socket).flatMap((end) => {
+      const inside = names.get(end.node);
+      if (inside) return [endText({ ...end, node: inside })];
+      return outside && Object.hasOwn(outside.nodes, end.node) ? [endText(end)] : [];
+    });
+  let result = entry;
+  let inputs: JsonObject = isObject(entry.in) ? entry.in : {};
+  for (const socket of linkedInputs(entry)) {
+    const texts = ends(socket);
+    if (socket === WHEN) result = withKey(result, WHEN, texts[0]);
+    else inputs = withKey(inputs, socket, texts.length === 0 ? undefined : Array.isArray(inputs[socket]) ? texts : texts[0]);
+  }
+  return withKey(result, "in", Object.keys(inputs).length ? inputs : undefined);
+}

@@ -1,0 +1,146 @@
+/** Changes of a workflow: pure functions from one workflow to the next. What did not change stays the same object. */
+
+import { isObject, own, same, withKey, type Json } from "./json";
+import { endText, groupsOf, linkedInputs, placeOf, readGroup, sources, typeName, WHEN } from "./workflow";
+import type { Box, End, Link, Mode, NodeEntry, Point, Workflow } from "./workflow";
+
+/** An id that is free: the one wanted, or with a number behind it. */
+export function freeId(workflow: Workflow, wanted: string, taken: ReadonlySet<string> = new Set()): string {
+  const base = wanted.toLowerCase().replace(/[^a-z0-9_]+/g, "_").replace(/^_+|_+$/g, "") || "node";
+  const isFree = (id: string) => !Object.hasOwn(workflow.nodes, id) && !taken.has(id);
+  if (isFree(base)) return base;
+  const stem = base.replace(/_?\d+$/, "") || base;
+  for (let n = 2; ; n++) if (isFree(`${stem}_${n}`)) return `${stem}_${n}`;
+}
+
+/** The id a new node of this type gets: "FrameStack@1" -> "frame_stack". */
+export function idFor(workflow: Workflow, type: string): string {
+  const name = typeName(type).split(".").at(-1)!;
+  return freeId(workflow, name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase());
+}
+
+export function editNode(workflow: Workflow, id: string, edit: (entry: NodeEntry) => NodeEntry): Workflow {
+  const entry = own(workflow.nodes, id);
+  if (!entry) return workflow;
+  const edited = edit(entry);
+  return same(edited, entry) ? workflow : { ...workflow, nodes: withKey(workflow.nodes, id, edited) };
+}
+
+/** Set one key of a node's entry (`every`, `brain`, …); undefined takes it out. */
+export function setKey(workflow: Workflow, id: string, key: string, value: Json | undefined): Workflow {
+  return editNode(workflow, id, (entry) => withKey(entry, key, value));
+}
+
+/** Set a widget; undefined: back to its default. */
+export function setWidget(workflow: Workflow, id: string, name: string, value: Json | undefined): Workflow {
+  return editNode(workflow, id, (entry) => {
+    const set = withKey(isObject(entry.set) ? entry.set : {}, name, value);
+    return withKey(entry, "set", Object.keys(set).length ? set : undefined);
+  });
+}
+
+export function setMode(workflow: Workflow, ids: Iterable<string>, mode: Mode): Workflow {
+  return [...ids].reduce((result, id) => setKey(result, id, "mode", mode === "run" ? undefined : mode), workflow);
+}
+
+export function addNode(workflow: Workflow, id: string, entry: NodeEntry, at: Point): Workflow {
+  return { ...workflow, nodes: withKey(workflow.nodes, id, entry), layout: withKey(workflow.layout ?? {}, id, rounded(at)) };
+}
+
+/** Take nodes out, with every link from them. */
+export function removeNodes(workflow: Workflow, ids: ReadonlySet<string>): Workflow {
+  if (![...ids].some((id) => Object.hasOwn(workflow.nodes, id))) return workflow;
+  const kept = Object.entries(workflow.nodes).filter(([id]) => !ids.has(id));
+  const nodes = Object.fromEntries(kept.map(([id, entry]) => [id, withoutSources(entry, (end) => ids.has(end.node))]));
+  const layout = Object.fromEntries(Object.entries(workflow.layout ?? {}).filter(([id]) => !ids.has(id)));
+  return { ...workflow, nodes, layout };
+}
+
+function withoutSources(entry: NodeEntry, gone: (end: End) => boolean): NodeEntry {
+  return linkedInputs(entry).reduce((result, socket) => {
+    const before = sources(entry, socket);
+    const after = before.filter((end) => !gone(end));
+    return after.length === before.length ? result : withSources(result, socket, after);
+  }, entry);
+}
+
+function withSources(entry: NodeEntry, socket: string, ends: readonly End[]): NodeEntry {
+  const texts = ends.map(endText);
+  if (socket === WHEN) return withKey(entry, WHEN, texts[0] ?? null);
+  const wasList = Array.isArray(own(entry.in, socket));
+  const value = texts.length === 0 ? undefined : texts.length === 1 && !wasList ? texts[0] : texts;
+  const inputs = withKey(isObject(entry.in) ? entry.in : {}, socket, value);
+  return withKey(entry, "in", Object.keys(inputs).length ? inputs : undefined);
+}
+
+/** Link an output to an input; an input that takes one link loses the one it had. */
+export function addLink(workflow: Workflow, { from, to }: Link, many = false): Workflow {
+  return editNode(workflow, to.node, (entry) => {
+    const before = many ? sources(entry, to.socket) : [];
+    if (before.some((end) => same(end, from))) return entry;
+    if (!many) return withSources(entry, to.socket, [from]);
+    return withKey(entry, "in", withKey(isObject(entry.in) ? entry.in : {}, to.socket, [...before, from].map(endText)));
+  });
+}
+
+export function removeLink(workflow: Workflow, { from, to }: Link): Workflow {
+  return editNode(workflow, to.node, (entry) =>
+    withSources(entry, to.socket, sources(entry, to.socket).filter((end) => !same(end, from))),
+  );
+}
+
+/** Put the links of one input as they are now; used to read a gesture back from the canvas. */
+export function setSources(workflow: Workflow, to: End, ends: readonly End[]): Workflow {
+  return editNode(workflow, to.node, (entry) =>
+    same(sources(entry, to.socket), ends) ? entry : withSources(entry, to.socket, ends),
+  );
+}
+
+/** Put a node into a link: what came out of `from` goes through it to `to`. */
+export function insertOnLink(workflow: Workflow, link: Link, node: string, input: string, output: string, many = false): Workflow {
+  const through = addLink(workflow, { from: link.from, to: { node, socket: input } });
+  return addLink(removeLink(through, link), { from: { node, socket: output }, to: link.to }, many);
+}
+
+/** Give a node another id; every link to it follows. */
+export function renameNode(workflow: Workflow, id: string, wanted: string): Workflow {
+  if (id === wanted || !Object.hasOwn(workflow.nodes, id) || Object.hasOwn(workflow.nodes, wanted)) return workflow;
+  const moved = (end: End): End => (end.node === id ? { ...end, node: wanted } : end);
+  const nodes = Object.entries(workflow.nodes).map(([name, entry]) => {
+    const linked = linkedInputs(entry).reduce((result, socket) => {
+      const before = sources(entry, socket);
+      return before.some((end) => end.node === id) ? withSources(result, socket, before.map(moved)) : result;
+    }, entry);
+    return [name === id ? wanted : name, linked] as const;
+  });
+  const layout = Object.entries(workflow.layout ?? {}).map(([name, place]) => [name === id ? wanted : name, place] as const);
+  return { ...workflow, nodes: Object.fromEntries(nodes), layout: Object.fromEntries(layout) };
+}
+
+const rounded = (values: readonly number[]): number[] => values.map(Math.round);
+
+/** Move nodes, and set widths where they are given. */
+export function place(workflow: Workflow, places: ReadonlyMap<string, { at: Point; width?: number | undefined }>): Workflow {
+  let layout = workflow.layout ?? {};
+  for (const [id, { at, width }] of places) {
+    const before = placeOf(workflow, id);
+    const value = rounded(width === undefined ? at : [...at, width]);
+    if (before && same(rounded(before.width === undefined ? before.at : [...before.at, before.width]), value)) continue;
+    layout = withKey(layout, id, value);
+  }
+  return layout === workflow.layout ? workflow : { ...workflow, layout };
+}
+
+export function addGroup(workflow: Workflow, title: string, bounds: Box): Workflow {
+  return { ...workflow, groups: [...groupsOf(workflow), { title, bounds: rounded(bounds) }] };
+}
+
+/** Change one group, or take it out with null; what else stands in it is kept. */
+export function editGroup(workflow: Workflow, index: number, edit: { title?: string; bounds?: Box } | null): Workflow {
+  const groups = groupsOf(workflow);
+  const before = groups[index];
+  if (before === undefined || !isObject(before) || !readGroup(before)) return workflow;
+  if (edit === null) return withKey(workflow, "groups", groups.length > 1 ? groups.filter((_, i) => i !== index) : undefined);
+  const after = { ...before, ...edit, ...(edit.bounds ? { bounds: rounded(edit.bounds) } : {}) };
+  return same(before, after) ? workflow : { ...workflow, groups: groups.map((group, i) => (i === index ? after : group)) };
+}

@@ -1,0 +1,59 @@
+/** Which node types to offer: by what was typed, and by the link that was released on empty canvas. */
+
+import type { Catalog, NodeType, SocketKind } from "./catalog";
+import { labelOf, typeBase } from "./catalog";
+import { mismatch } from "./fit";
+
+/** The loose end of a link: an output looks for inputs, an input for outputs. */
+export interface LooseEnd {
+  readonly side: "output" | "input";
+  readonly kind: SocketKind;
+}
+
+export interface Suggestion {
+  readonly type: NodeType;
+  /** The socket of the new node that the loose end goes to. */
+  readonly socket: string | null;
+}
+
+/** Node types in order of how well they fit; with a loose end only those that can take it. */
+export function suggest(catalog: Catalog, query: string, loose: LooseEnd | null = null): readonly Suggestion[] {
+  const found = catalog.types.flatMap((type) => {
+    const match = matches(type, query);
+    const socket = loose ? bestSocket(type, loose) : { name: null, score: 0 };
+    return match === null || socket === null ? [] : [{ type, socket: socket.name, score: match + socket.score }];
+  });
+  found.sort((a, b) => b.score - a.score || a.type.type.localeCompare(b.type.type));
+  return found.map(({ type, socket }) => ({ type, socket }));
+}
+
+/** How well a type answers what was typed; null: not at all. All words have to occur. */
+function matches(type: NodeType, query: string): number | null {
+  const name = typeBase(type).toLowerCase();
+  const rest = `${type.type} ${type.family} ${type.summary}`.toLowerCase();
+  let score = 0;
+  for (const word of query.toLowerCase().split(/\s+/).filter(Boolean)) {
+    if (name === word) score += 100;
+    else if (name.startsWith(word)) score += 60;
+    else if (initials(typeBase(type)).startsWith(word)) score += 50;
+    else if (name.includes(word)) score += 40;
+    else if (rest.includes(word)) score += 10;
+    else return null;
+  }
+  return score;
+}
+
+const initials = (name: string) => name.replace(/[^A-Z]/g, "").toLowerCase();
+
+function bestSocket(type: NodeType, loose: LooseEnd): { name: string; score: number } | null {
+  const sockets: [string, SocketKind][] = Object.entries(loose.side === "output" ? type.inputs : type.outputs);
+  let best: { name: string; score: number } | null = null;
+  for (const [index, [name, kind]] of sockets.entries()) {
+    const wrong = loose.side === "output" ? mismatch(loose.kind, kind) : mismatch(kind, loose.kind);
+    if (wrong !== null) continue;
+    const exact = kind.options.length > 0 && labelOf(kind) === labelOf(loose.kind);
+    const score = (exact ? 30 : kind.variable !== null ? 8 : 2) - index;
+    if (!best || score > best.score) best = { name, score };
+  }
+  return best;
+}

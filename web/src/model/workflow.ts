@@ -1,0 +1,161 @@
+/** A workflow file: what stands in it, and reading it from data that anybody may have written. */
+
+import { isObject, own, type Json, type JsonObject } from "./json";
+
+export type Mode = "run" | "mute" | "bypass";
+export type Point = readonly [number, number];
+export type Box = readonly [x: number, y: number, width: number, height: number];
+
+/** One node as it stands in the file. Keys that are not known here are kept. */
+export interface NodeEntry {
+  readonly type: string;
+  readonly title?: string;
+  readonly set?: JsonObject;
+  readonly in?: { readonly [socket: string]: string | readonly string[] };
+  readonly brain?: string | { readonly file: string; readonly sha256?: string } | null;
+  readonly every?: number | string;
+  readonly when?: string | null;
+  readonly busy?: "hold" | "continue";
+  readonly latency?: number | null;
+  readonly mode?: Mode;
+  readonly on_error?: "stop" | "hold";
+}
+
+export interface Group {
+  readonly title: string;
+  readonly bounds: Box;
+}
+
+export interface RunSettings {
+  readonly episodes?: number;
+  readonly ticks?: number;
+  readonly seed?: number;
+  readonly clock?: "fast" | "realtime";
+}
+
+export interface Workflow {
+  readonly minibrains: number;
+  readonly title?: string;
+  readonly description?: string;
+  readonly run?: RunSettings;
+  readonly nodes: { readonly [id: string]: NodeEntry };
+  readonly layout?: { readonly [id: string]: Json };
+  readonly groups?: readonly Json[];
+}
+
+export interface End {
+  readonly node: string;
+  readonly socket: string;
+}
+
+export interface Link {
+  readonly from: End;
+  readonly to: End;
+}
+
+export const FORMAT = 1;
+export const WHEN = "when";
+const NODE_ID = /^[a-z0-9_]+$/;
+const LINK = /^([a-z0-9_]+)\.([A-Za-z_][A-Za-z0-9_]*)$/;
+
+export const EMPTY: Workflow = { minibrains: FORMAT, title: "", nodes: {}, layout: {} };
+
+/** Data that is no workflow; the message is a sentence for people. */
+export class BadWorkflow extends Error {}
+
+/** A workflow from text. Throws BadWorkflow. What it does not know is kept and saved again. */
+export function readWorkflow(text: string): Workflow {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    throw new BadWorkflow(`This is not JSON: ${(error as Error).message}`);
+  }
+  return asWorkflow(data);
+}
+
+/** A workflow from JSON data. Throws BadWorkflow. */
+export function asWorkflow(data: unknown): Workflow {
+  if (!isObject(data)) throw new BadWorkflow("A workflow is a JSON object; this is not one.");
+  const format = data.minibrains;
+  if (typeof format !== "number") {
+    throw new BadWorkflow('The key "minibrains" is missing, so this is not a workflow of Minibrains.');
+  }
+  if (format > FORMAT) {
+    throw new BadWorkflow(`Format ${format} was saved by a newer Minibrains; this one knows ${FORMAT}. Update it.`);
+  }
+  const nodes = data.nodes ?? {};
+  if (!isObject(nodes)) throw new BadWorkflow('"nodes" is not an object of nodes.');
+  for (const [id, entry] of Object.entries(nodes)) {
+    if (!NODE_ID.test(id)) throw new BadWorkflow(`The node id ${JSON.stringify(id)} may only have a-z, 0-9 and _.`);
+    if (!isObject(entry)) throw new BadWorkflow(`The node ${id} is not a JSON object.`);
+    if (typeof entry.type !== "string") throw new BadWorkflow(`The node ${id} has no "type".`);
+  }
+  return { ...data, nodes } as unknown as Workflow;
+}
+
+export function readEnd(text: unknown): End | null {
+  const match = typeof text === "string" ? LINK.exec(text) : null;
+  return match ? { node: match[1]!, socket: match[2]! } : null;
+}
+
+export const endText = (end: End): string => `${end.node}.${end.socket}`;
+
+/** The sources linked to one input, in order; what cannot be read is left out. */
+export function sources(entry: NodeEntry, socket: string): readonly End[] {
+  const value = socket === WHEN ? entry.when : isObject(entry.in) ? own(entry.in, socket) : undefined;
+  const texts = Array.isArray(value) ? value : [value];
+  return texts.map(readEnd).filter((end): end is End => end !== null);
+}
+
+/** The inputs of a node that the file links, `when` among them. */
+export function linkedInputs(entry: NodeEntry): readonly string[] {
+  const sockets = isObject(entry.in) ? Object.keys(entry.in) : [];
+  return typeof entry.when === "string" ? [...sockets, WHEN] : sockets;
+}
+
+/** All links of a workflow, also those from nodes that are not there. */
+export function links(workflow: Workflow): readonly Link[] {
+  return Object.entries(workflow.nodes).flatMap(([node, entry]) =>
+    linkedInputs(entry).flatMap((socket) => sources(entry, socket).map((from) => ({ from, to: { node, socket } }))),
+  );
+}
+
+export function brainFile(entry: NodeEntry): string | null {
+  if (typeof entry.brain === "string") return entry.brain;
+  return isObject(entry.brain) && typeof entry.brain.file === "string" ? entry.brain.file : null;
+}
+
+export function modeOf(entry: NodeEntry): Mode {
+  return entry.mode === "mute" || entry.mode === "bypass" ? entry.mode : "run";
+}
+
+/** The type without its version: "FrameStack" of "FrameStack@1". */
+export const typeName = (type: string): string => type.replace(/@.*$/s, "");
+
+/** What people read on a node: its title, else its id. */
+export function nameOf(id: string, entry: NodeEntry): string {
+  return typeof entry.title === "string" && entry.title ? entry.title : id;
+}
+
+const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+
+/** Where a node stands, and its width if the file says one. */
+export function placeOf(workflow: Workflow, id: string): { at: Point; width?: number } | null {
+  const place = isObject(workflow.layout) ? own(workflow.layout, id) : undefined;
+  if (!Array.isArray(place) || !isNumber(place[0]) || !isNumber(place[1])) return null;
+  return { at: [place[0], place[1]], ...(isNumber(place[2]) ? { width: place[2] } : {}) };
+}
+
+/** What stands among the groups, whatever it is. */
+export const groupsOf = (workflow: Workflow): readonly Json[] => (Array.isArray(workflow.groups) ? workflow.groups : []);
+
+/** A group as the file has it, or null for something else that stands among them. */
+export function readGroup(value: Json): Group | null {
+  if (!isObject(value) || !Array.isArray(value.bounds) || value.bounds.length !== 4 || !value.bounds.every(isNumber)) return null;
+  return { title: typeof value.title === "string" ? value.title : "", bounds: value.bounds as unknown as Box };
+}
+
+export function isWithin([x, y, width, height]: Box, [left, top, w, h]: Box): boolean {
+  return x >= left && y >= top && x + width <= left + w && y + height <= top + h;
+}

@@ -1,0 +1,150 @@
+/** The server's HTTP doors that the editor uses. What goes wrong is a sentence. */
+
+import type { NodeType } from "./model/catalog";
+import type { Json } from "./model/json";
+import { asWorkflow, type Workflow } from "./model/workflow";
+
+export interface Fault {
+  readonly message: string;
+  readonly node?: string | null;
+  readonly socket?: string | null;
+  readonly expected?: string | null;
+  readonly found?: string | null;
+  readonly hint?: string | null;
+}
+
+export interface FileInfo {
+  readonly path: string;
+  readonly size: number;
+  readonly modified: number;
+}
+
+export interface BrainInfo {
+  readonly file: string;
+  readonly kind: string;
+  readonly title?: string;
+  readonly size: number;
+  readonly sha256?: string;
+}
+
+export interface RunInfo {
+  readonly prompt_id: string;
+  readonly state: string;
+  readonly workflow?: unknown;
+  readonly result?: Json;
+  readonly error?: unknown;
+}
+
+/** A request that the server refused, or that did not reach it. */
+export class Refused extends Error {
+  constructor(message: string, readonly status: number, readonly body: Record<string, unknown>) {
+    super(message);
+  }
+}
+
+/** What is on the disk is not what was opened: somebody saved it since, or it is gone (`sha256` is null). */
+export class Stale extends Error {
+  constructor(readonly sha256: string | null, readonly workflow: Workflow | null) {
+    super("The file was changed by somebody else since it was opened here.");
+  }
+}
+
+async function request(path: string, options: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(`api${path}`, options);
+  } catch {
+    throw new Refused("The server does not answer. Is it still running?", 0, {});
+  }
+  if (response.ok) return response;
+  const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  throw new Refused(sentence(body) ?? `The server refused this (${response.status} ${response.statusText}).`, response.status, body);
+}
+
+function sentence(body: Record<string, unknown>): string | null {
+  const error = body.error;
+  if (typeof error === "string") return error;
+  if (typeof error !== "object" || error === null) return null;
+  const { message, details } = error as Record<string, unknown>;
+  return typeof message === "string" ? (typeof details === "string" && details ? `${message}: ${details}` : message) : null;
+}
+
+async function json<T>(path: string, options?: RequestInit): Promise<T> {
+  return (await (await request(path, options)).json()) as T;
+}
+
+const post = (path: string, body: unknown) =>
+  request(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
+const file = (folder: string, name: string) => `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
+const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
+
+/** One fault as a sentence: what is wrong, where, what was expected, what to do. */
+export function faultText(fault: Fault): string {
+  const where = fault.socket ? `${fault.socket}: ` : "";
+  const rest = [fault.expected && `expected ${fault.expected}`, fault.found && `found ${fault.found}`].filter(Boolean).join(", ");
+  return `${where}${fault.message}${rest ? `; ${rest}` : ""}.${fault.hint ? ` ${fault.hint}.` : ""}`.replace(/\.\.$/, ".");
+}
+
+export const server = {
+  nodes: () => json<Record<string, NodeType>>("/nodes"),
+
+  async check(workflow: Workflow, file: string | null): Promise<readonly Fault[]> {
+    const response = await post("/check", { workflow, name: file });
+    return ((await response.json()) as { faults: Fault[] }).faults;
+  },
+
+  /** `file`: where it is saved; brains beside it count, and the run folder gets its name. */
+  async run(workflow: Workflow, file: string | null, client: string, settings: object): Promise<string> {
+    const response = await post("/prompt", { prompt: workflow, client_id: client, extra_data: { settings, name: file } });
+    return ((await response.json()) as { prompt_id: string }).prompt_id;
+  },
+
+  control: (id: string, what: "stop" | "pause" | "resume") => post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
+  edit: (id: string, workflow: Workflow) => post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),
+  runInfo: (id: string) => json<RunInfo>(`/runs/${encodeURIComponent(id)}`),
+  queue: () => json<{ queue_running: Json[][]; queue_pending: Json[][] }>("/queue"),
+  unqueue: (id: string) => post("/queue", { delete: [id] }),
+  history: () => json<Record<string, Record<string, Json>>>("/history?max_items=40"),
+  forget: (id: string) => post("/history", { delete: [id] }),
+
+  templates: async () => (await json<{ minibrains: string[] }>("/workflow_templates")).minibrains,
+  template: async (name: string) => asWorkflow(await json(`/templates/${encodeURIComponent(name)}`)),
+
+  files: () => json<FileInfo[]>("/userdata?dir=workflows&recurse=true&full_info=true"),
+
+  async open(name: string): Promise<{ workflow: Workflow; sha256: string | null }> {
+    const response = await request(file("workflows", name));
+    return { workflow: asWorkflow(await response.json()), sha256: unquoted(response.headers.get("ETag")) };
+  },
+
+  /** Save; `before` is what the file was when it was opened, null for a new one. Throws Stale. */
+  async save(name: string, text: string, before: string | null): Promise<string | null> {
+    const guard: Record<string, string> = before === null ? { "If-None-Match": "*" } : { "If-Match": `"${before}"` };
+    try {
+      const headers = { "Content-Type": "application/json", ...guard };
+      const response = await request(file("workflows", name), { method: "POST", headers, body: text });
+      return unquoted(response.headers.get("ETag"));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (error.status === 409) {
+        const there = await server.open(name);
+        throw new Stale(there.sha256, there.workflow);
+      }
+      if (error.status !== 412) throw error;
+      const { sha256, workflow } = error.body;
+      throw new Stale(typeof sha256 === "string" ? sha256 : null, workflow ? asWorkflow(workflow) : null);
+    }
+  },
+
+  remove: (name: string) => request(file("workflows", name), { method: "DELETE" }),
+  rename: (from: string, to: string) =>
+    request(`${file("workflows", from)}/move/${encodeURIComponent(`workflows/${to}`)}`, { method: "POST" }),
+
+  brains: () => json<BrainInfo[]>("/brains"),
+  uploadBrain(blob: File): Promise<BrainInfo> {
+    const body = new FormData();
+    body.set("file", blob, blob.name);
+    return json("/upload/brain", { method: "POST", body });
+  },
+};

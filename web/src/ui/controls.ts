@@ -1,0 +1,110 @@
+/** Controls for values, from the JSON Schema that a widget has. */
+
+import { isObject, same, type Json, type JsonObject } from "../model/json";
+import { h } from "./dom";
+
+export interface Change {
+  (value: Json, isFinal: boolean): void;
+}
+
+/** A control for a value. `change` hears of every step; the last of a gesture is final. `empty`: a number may be left out. */
+export function control(schema: JsonObject, value: Json | undefined, label: string, change: Change, empty?: (isFinal: boolean) => void): HTMLElement {
+  const shared = { "aria-label": label, class: "field" };
+  if (Array.isArray(schema.enum)) return choice(schema.enum, value, shared, change);
+  if (schema.type === "boolean") {
+    return h("input", {
+      type: "checkbox", role: "switch", "aria-label": label, class: "switch", checked: value === true,
+      onchange: (event: Event) => change((event.target as HTMLInputElement).checked, true),
+    });
+  }
+  if (schema.type === "integer" || schema.type === "number") return numberField(schema, value, shared, change, empty);
+  if (schema.type === "string") return textField(typeof value === "string" ? value : "", shared, change);
+  if (isTextOrTexts(schema)) return textsField(schema, value, shared, change);
+  return jsonField(value, shared, change);
+}
+
+type Shared = { "aria-label": string; class: string };
+
+function choice(options: readonly Json[], value: Json | undefined, shared: Shared, change: Change): HTMLElement {
+  const select = h("select", shared);
+  for (const [i, option] of options.entries()) {
+    select.append(h("option", { value: String(i), selected: same(option, value) }, String(option)));
+  }
+  if (!options.some((option) => same(option, value))) {
+    select.prepend(h("option", { value: "", selected: true, disabled: true }, value === undefined ? "choose" : `${JSON.stringify(value)} (unknown)`));
+  }
+  select.addEventListener("change", () => change(options[Number(select.value)]!, true));
+  return select;
+}
+
+function numberField(schema: JsonObject, value: Json | undefined, shared: Shared, change: Change, empty?: (isFinal: boolean) => void): HTMLElement {
+  const whole = schema.type === "integer";
+  const { minimum: min, maximum: max } = schema;
+  const input = h("input", {
+    ...shared, type: "number", inputmode: whole ? "numeric" : "decimal", step: whole ? "1" : "any", min, max,
+    value: typeof value === "number" ? String(value) : "",
+  });
+  const read = (isFinal: boolean) => {
+    const number = input.valueAsNumber;
+    const isEmpty = empty !== undefined && input.value === "" && !input.validity.badInput;
+    const isValid = isEmpty || Number.isFinite(number) && input.validity.valid && (!whole || Number.isInteger(number));
+    input.classList.toggle("wrong", !isValid);
+    input.title = isValid ? "" : `${whole ? "a whole number" : "a number"}${range(min, max)}`;
+    if (isEmpty) empty(isFinal);
+    else if (isValid) change(number, isFinal);
+  };
+  input.addEventListener("input", () => read(false));
+  input.addEventListener("change", () => read(true));
+  return input;
+}
+
+export function range(min: Json | undefined, max: Json | undefined): string {
+  if (typeof min === "number" && typeof max === "number") return ` from ${min} to ${max}`;
+  if (typeof min === "number") return ` from ${min}`;
+  return typeof max === "number" ? ` up to ${max}` : "";
+}
+
+export function textField(value: string, shared: Shared, change: (value: string, isFinal: boolean) => void): HTMLInputElement {
+  const input = h("input", { ...shared, type: "text", value, spellcheck: "false", autocomplete: "off" });
+  input.addEventListener("input", () => change(input.value, false));
+  input.addEventListener("change", () => change(input.value, true));
+  return input;
+}
+
+const ofTexts = (schema: JsonObject) => schema.type === "array" && isObject(schema.items) && schema.items.type === "string";
+
+function isTextOrTexts(schema: JsonObject): boolean {
+  if (ofTexts(schema)) return true;
+  const options = Array.isArray(schema.anyOf) ? schema.anyOf.filter(isObject) : [];
+  return options.length === 2 && options.some((option) => option.type === "string") && options.some(ofTexts);
+}
+
+/** Texts with commas between them; where one text is allowed as well, one stays a text. */
+function textsField(schema: JsonObject, value: Json | undefined, shared: Shared, change: Change): HTMLElement {
+  const texts = Array.isArray(value) ? value.map(String) : typeof value === "string" ? [value] : [];
+  const input = textField(texts.join(", "), shared, (text, isFinal) => {
+    const parts = text.split(",").map((part) => part.trim()).filter(Boolean);
+    change(!ofTexts(schema) && parts.length <= 1 ? (parts[0] ?? "") : parts, isFinal);
+  });
+  input.placeholder = "none; several with commas";
+  return input;
+}
+
+/** Anything else is written as JSON. */
+function jsonField(value: Json | undefined, shared: Shared, change: Change): HTMLElement {
+  const area = h("textarea", { ...shared, class: "field code", rows: "2", spellcheck: "false" });
+  area.value = value === undefined ? "" : JSON.stringify(value);
+  const read = (isFinal: boolean) => {
+    try {
+      change(JSON.parse(area.value) as Json, isFinal);
+      area.classList.remove("wrong");
+      area.title = "";
+    } catch {
+      area.classList.add("wrong");
+      area.title = 'JSON, for example 3, "text", [1, 2] or {"name": 1}';
+    }
+  };
+  area.addEventListener("input", () => read(false));
+  area.addEventListener("change", () => read(true));
+  return area;
+}

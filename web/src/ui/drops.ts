@@ -1,0 +1,36 @@
+/** Files and node types dropped on the canvas. */
+
+import type { Editor } from "../editor/editor";
+import type { Files } from "../editor/files";
+import { say } from "./overlay";
+
+const TYPE = "application/x-minibrains-type";
+
+export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): void {
+  const mark = (isOn: boolean) => stage.classList.toggle("dropping", isOn);
+  addEventListener("dragover", (event) => {
+    event.preventDefault();
+    mark(stage.contains(event.target as Node) && (event.dataTransfer?.types.includes("Files") ?? false));
+  });
+  addEventListener("dragleave", (event) => event.relatedTarget === null && mark(false));
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    mark(false);
+    const client = [event.clientX, event.clientY] as const;
+    const type = event.dataTransfer?.getData(TYPE);
+    if (type && editor.catalog.find(type)) {
+      if (stage.contains(event.target as Node)) editor.add(type, editor.board.fromClient(client));
+      return;
+    }
+    const { left, right, top, bottom } = stage.getBoundingClientRect(); // a message may lie over the node
+    const isOver = client[0] > left && client[0] < right && client[1] > top && client[1] < bottom;
+    const node = isOver ? editor.board.nodeAt(client) : null;
+    for (const file of event.dataTransfer?.files ?? []) void take(file, node, files);
+  });
+}
+
+async function take(file: File, node: string | null, files: Files): Promise<void> {
+  if (file.name.endsWith(".safetensors")) await files.dropBrain(file, node);
+  else if (file.name.endsWith(".json")) await files.openText(await file.text());
+  else say(`${file.name} is neither a workflow (.json) nor a brain (.safetensors).`, "error");
+}

@@ -1,0 +1,45 @@
+/** The shipped workflows, to begin with. */
+
+import type { Editor } from "../editor/editor";
+import type { Files } from "../editor/files";
+import { count } from "./inspector";
+import { server } from "../server";
+import { h } from "./dom";
+import { say } from "./overlay";
+import { drawMap } from "./minimap";
+
+const MAP = [264, 112] as const;
+
+export async function openGallery(editor: Editor, files: Files): Promise<void> {
+  let names: readonly string[];
+  try {
+    names = await server.templates();
+  } catch (error) {
+    return say((error as Error).message, "error");
+  }
+  const loaded = await Promise.all(names.map(async (name) => ({ name, workflow: await server.template(name).catch(() => null) })));
+  const element = h("dialog", { class: "dialog gallery", tabindex: "-1", "aria-label": "Start with a workflow" });
+  const close = () => element.close();
+  const empty = h("button", { type: "button", class: "card blank", data: { template: "" }, onclick: () => { close(); void files.create(); } },
+    h("span", { class: "map" }, h("span", { class: "plus" }, "+")), h("b", {}, "Empty canvas"), h("small", {}, "Double click to add the first node."));
+  const cards = loaded.flatMap(({ name, workflow }) => {
+    if (!workflow) return [];
+    const map = h("canvas", { class: "map", "aria-hidden": "true" });
+    drawMap(map, workflow, editor.catalog, ...MAP);
+    const open = () => {
+      close();
+      void files.openTemplate(name);
+    };
+    return [h("button", { type: "button", class: "card", data: { template: name }, onclick: open },
+      map, h("b", {}, workflow.title || name), h("small", {}, workflow.description ?? ""),
+      h("small", { class: "muted" }, count(Object.keys(workflow.nodes).length, "node")))];
+  });
+  element.append(
+    h("header", {}, h("div", {}, h("h2", {}, "Start with a workflow"), h("p", { class: "muted" }, "Each of them runs as it is. Open one, press Run, then change it.")),
+      h("button", { type: "button", class: "button quiet", onclick: close }, h("span", {}, "Close"))),
+    h("div", { class: "cards" }, ...cards, empty));
+  element.addEventListener("close", () => element.remove());
+  document.body.append(element);
+  element.showModal();
+  element.focus();
+}

@@ -1,0 +1,39 @@
+/** The sheet of keys and gestures. */
+
+import { keyText, type Command } from "../editor/commands";
+import { h } from "./dom";
+import { dialog } from "./overlay";
+
+const GESTURES: readonly (readonly [string, string])[] = [
+  ["Add a node", "double click the canvas"],
+  ["Wire", "drag from socket to socket; what does not fit is dimmed"],
+  ["Wire to a new node", "release the wire on empty canvas"],
+  ["Take a wire off", "drag it off its input and let go"],
+  ["Insert into a wire", "drop an unwired node on it"],
+  ["Select several", "Ctrl and drag, or Shift and click"],
+  ["Move the view", "drag the canvas; the wheel zooms"],
+  ["Move the selection", "drag it, or the arrow keys"],
+  ["Menus", "right click a node, a wire, a group, the canvas"],
+  ["Change a value", "click it on the node"],
+  ["Change a brain", "click it, or drop a .safetensors file on the node"],
+];
+
+const COLUMNS = [["Run", "Files", "Edit"], ["Nodes", "View"]] as const;
+
+export function openHelp(commands: readonly Command[]): void {
+  const entry = (name: string, how: string | HTMLElement) => [h("dt", {}, name), h("dd", {}, how)];
+  const keys = (section: Command["section"]) => h("section", {}, h("h3", {}, section), h("dl", {},
+    ...commands.filter((command) => command.section === section && command.keys.length)
+      .flatMap((command) => entry(command.name, h("kbd", {}, keyText(command.keys[0]!))))));
+  const words = (name: string, rows: readonly (readonly [string, string])[]) =>
+    h("section", {}, h("h3", {}, name), h("dl", {}, ...rows.flatMap(([what, how]) => entry(what, how))));
+  void dialog("Keys and gestures", [h("div", { class: "help" },
+    h("div", {}, words("Mouse", GESTURES), words("Signs", SIGNS)),
+    ...COLUMNS.map((sections) => h("div", {}, ...sections.map(keys))))], [], "wide");
+}
+
+const SIGNS: readonly (readonly [string, string])[] = [
+  ["▶ running", "ran since the last look"], ["– skipped", "nothing was delivered to it"], ["••• thinking", "works in the background"],
+  ["■ cached", "its result was kept"], ["● socket", "reads the last value"], ["◆ socket", "reads a value on the tick it arrives"],
+  ["latch | emit", "a register: takes at the end of a tick, gives out at the start of the next"],
+];

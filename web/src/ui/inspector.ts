@@ -1,0 +1,278 @@
+/** The side panel: everything that can be set of the selected node; of the workflow when none is. */
+
+import { swatch } from "./palette";
+import { control, range, textField } from "./controls";
+import { button, h, icon, iconButton } from "./dom";
+import { menu } from "./overlay";
+import type { Editor } from "../editor/editor";
+import { inputOf, labelOf, type NodeType } from "../model/catalog";
+import { whyNot } from "../model/fit";
+import { isObject, own, withKey, type Json } from "../model/json";
+import { brainFile, endText, linkedInputs, modeOf, readEnd, sources, typeName, WHEN, type NodeEntry } from "../model/workflow";
+import { faultText, type BrainInfo } from "../server";
+
+export class Inspector {
+  brains: readonly BrainInfo[] = [];
+  #shown = "";
+
+  constructor(private readonly element: HTMLElement, private readonly editor: Editor) {
+    editor.on("selection", () => this.render());
+    editor.on("document", () => this.render());
+    editor.on("faults", () => this.#renderFaults());
+  }
+
+  /** Drawn again when what it shows has changed, but never under the hands of somebody who types in it. */
+  render(force = false): void {
+    const ids = this.editor.selection;
+    const id = ids.length === 1 ? ids[0]! : null;
+    const { workflow } = this.editor;
+    const key = id ? JSON.stringify([id, this.editor.entry(id)]) : ids.length ? JSON.stringify(ids)
+      : JSON.stringify(["", workflow.title, workflow.description, workflow.run]);
+    const isTyping = this.element.contains(document.activeElement) && this.#shown.startsWith(JSON.stringify([id]).slice(0, -1))
+      && /^(INPUT|TEXTAREA)$/.test(document.activeElement!.tagName) && (document.activeElement as HTMLInputElement).type !== "checkbox";
+    if (!force && (key === this.#shown || (isTyping && id))) {
+      this.#shown = key;
+      return;
+    }
+    if (!force && isTyping && !id && ids.length === 0) return;
+    const focused = this.element.contains(document.activeElement) ? document.activeElement!.getAttribute("aria-label") : null;
+    this.#shown = key;
+    if (id) this.#showNode(id, this.editor.entry(id)!);
+    else if (ids.length) this.#showMany(ids);
+    else this.#showWorkflow();
+    if (focused) this.element.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  focus(label?: string): void {
+    const fields = [...this.element.querySelectorAll<HTMLElement>("input, select, textarea")];
+    (fields.find((field) => field.getAttribute("aria-label") === label) ?? fields[0])?.focus();
+  }
+
+  #showNode(id: string, entry: NodeEntry): void {
+    const { editor } = this;
+    const type = editor.typeOf(id);
+    const title = textField(typeof entry.title === "string" ? entry.title : "", { "aria-label": "Title", class: "field bare title" },
+      (text, isFinal) => editor.setKey(id, "title", text || undefined, isFinal));
+    title.placeholder = id;
+    const summary = type?.summary ?? "";
+    this.element.replaceChildren(
+      h("header", {}, title,
+        h("p", { class: "muted" }, swatch(type ? labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]) : "any"),
+          entry.type, type?.register ? h("span", { class: "tag" }, "register") : null)),
+      h("div", { class: "faults" }),
+      type ? h("p", { class: "summary" }, summary)
+        : h("p", { class: "notice" }, icon("warn"), `${typeName(entry.type)} is not installed here. Everything it had is kept; install its pack to run it.`),
+      ...this.#widgets(id, entry, type),
+      ...this.#brain(id, entry, type),
+      ...this.#inputs(id, entry, type),
+      ...this.#timing(id, entry, type),
+      ...this.#about(id, type),
+    );
+    this.#renderFaults();
+  }
+
+  #renderFaults(): void {
+    const place = this.element.querySelector(".faults");
+    const id = this.editor.selection[0];
+    if (!place || this.editor.selection.length !== 1 || !id) return;
+    place.replaceChildren(...this.editor.faultsOf(id).map((fault) => h("p", { class: "notice bad" }, icon("warn"), faultText(fault))));
+  }
+
+  #widgets(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
+    const set = isObject(entry.set) ? entry.set : {};
+    const known = Object.entries(type?.widgets ?? {});
+    const strange = Object.keys(set).filter((name) => !own(type?.widgets, name));
+    if (known.length + strange.length === 0) return [];
+    const rows = known.map(([name, widget]) => {
+      const isSet = Object.hasOwn(set, name);
+      const field = control(widget.schema, isSet ? set[name] : widget.default, name, (value, isFinal) =>
+        this.editor.setWidget(id, name, value, isFinal));
+      const reset = isSet && !widget.required
+        ? iconButton("undo", `Back to the default (${JSON.stringify(widget.default)})`, () => this.editor.setWidget(id, name, undefined, true), { class: "small" })
+        : null;
+      const doc = [widget.doc, range(widget.schema.minimum, widget.schema.maximum).trim()].filter(Boolean).join("; ");
+      return row(name, field, doc, reset);
+    });
+    rows.push(...strange.map((name) => {
+      const field = control({}, set[name], name, (value, isFinal) => this.editor.setWidget(id, name, value, isFinal));
+      const remove = iconButton("trash", `Take ${name} out`, () => this.editor.setWidget(id, name, undefined, true), { class: "small" });
+      return row(name, field, type ? "not a widget of this node" : "", remove);
+    }));
+    return [section("Widgets", ...rows)];
+  }
+
+  #brain(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
+    const file = brainFile(entry);
+    if (!type?.brain && !file) return [];
+    const fitting = this.brains.filter((brain) => brain.kind === type?.brain?.kind);
+    const select = h("select", { class: "field", "aria-label": "Brain" });
+    select.append(h("option", { value: "", selected: file === null }, type?.brain?.required ? "choose a file" : "none"));
+    for (const brain of fitting) {
+      select.append(h("option", { value: brain.file, selected: brain.file === file }, brain.title ? `${brain.file} – ${brain.title}` : brain.file));
+    }
+    if (file && !fitting.some((brain) => brain.file === file)) {
+      select.append(h("option", { value: file, selected: true }, this.brains.length ? `${file} (not here)` : file));
+    }
+    select.addEventListener("change", () => this.editor.setKey(id, "brain", select.value || undefined));
+    const pin = isObject(entry.brain) && entry.brain.sha256 ? `Pinned to SHA-256 ${String(entry.brain.sha256).slice(0, 12)}…` : "";
+    return [section("Brain", row("file", select, pin || `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`))];
+  }
+
+  #inputs(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
+    const names = [...new Set([...Object.keys(type?.inputs ?? {}), ...linkedInputs(entry).filter((name) => name !== WHEN)])];
+    if (names.length === 0) return [];
+    return [section("Inputs", ...names.map((name) => {
+      const input = inputOf(type, name);
+      const linked = sources(entry, name);
+      const fields = linked.map((end, i) => this.#source(id, name, endText(end), `${name}${i ? ` ${i + 1}` : ""}`));
+      if (linked.length === 0 || input?.many) fields.push(this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name));
+      const reading = { on: "on delivery", sample: "value and age", last: "" }[input?.reading ?? "last"];
+      return row(name, h("div", { class: "stack" }, ...fields), [input?.kind, reading, input?.required ? "" : "optional"].filter(Boolean).join(", "));
+    }))];
+  }
+
+  /** The wire of one input as a list of outputs that fit: wiring without a mouse. */
+  #source(id: string, socket: string, current: string, label: string): HTMLElement {
+    const { editor } = this;
+    const to = { node: id, socket };
+    const select = h("select", { class: "field", "aria-label": `${label} comes from` });
+    select.append(h("option", { value: "" }, "nothing"));
+    if (current) select.append(h("option", { value: current, selected: true }, current));
+    for (const [node, entry] of Object.entries(editor.workflow.nodes)) {
+      for (const output of Object.keys(editor.catalog.find(entry.type)?.outputs ?? {})) {
+        const from = { node, socket: output };
+        if (endText(from) === current || whyNot(editor.workflow, editor.catalog, { from, to }) !== null) continue;
+        select.append(h("option", { value: endText(from) }, endText(from)));
+      }
+    }
+    select.addEventListener("change", () => {
+      const before = readEnd(current);
+      const from = readEnd(select.value);
+      if (from) void editor.link({ from, to }, before && { from: before, to });
+      else if (before) editor.unlink({ from: before, to });
+    });
+    return select;
+  }
+
+  #timing(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
+    const set = (key: string) => (value: Json | undefined, isFinal: boolean) => this.editor.setKey(id, key, value, isFinal);
+    const choice = (key: "mode" | "busy" | "on_error", options: readonly string[]) =>
+      control({ enum: options }, entry[key] ?? options[0]!, key, (value) => this.editor.setKey(id, key, value === options[0] ? undefined : value));
+    const rows = [];
+    if (!type?.register) {
+      const every = textField(String(entry.every ?? 1), { "aria-label": "every", class: "field" }, (text, isFinal) => {
+        const isValid = /^[1-9]\d*$/.test(text) || /^\d+(\.\d+)? ?hz$/.test(text);
+        every.classList.toggle("wrong", !isValid);
+        if (isValid) set("every")(text === "1" ? undefined : /hz/.test(text) ? text : Number(text), isFinal);
+      });
+      rows.push(row("every", every, 'ticks, or a rate like "10 hz"'), row("when", this.#when(id, entry), "runs only while this flag is true"));
+    }
+    rows.push(row("busy", choice("busy", ["hold", "continue"]), "while it thinks: the clock waits, or the game goes on"));
+    if (entry.busy === "continue") {
+      rows.push(row("latency", control({ type: "integer", minimum: 1 }, entry.latency ?? 1, "latency", set("latency")), "ticks from launch to result"));
+    }
+    rows.push(row("on_error", choice("on_error", ["stop", "hold"]), "stop the run, or let the last output stand"),
+      row("mode", choice("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"));
+    const isPlain = !["every", "when", "busy", "latency", "on_error", "mode"].some((key) => Object.hasOwn(entry, key));
+    return [fold("When it runs", !isPlain, ...rows)];
+  }
+
+  #when(id: string, entry: NodeEntry): HTMLElement {
+    const field = this.#source(id, WHEN, typeof entry.when === "string" ? entry.when : "", "when");
+    (field.firstElementChild as HTMLOptionElement).textContent = "always";
+    return field;
+  }
+
+  #about(id: string, type: NodeType | undefined): HTMLElement[] {
+    const rename = textField(id, { "aria-label": "id", class: "field" }, (text, isFinal) => {
+      if (!isFinal) return;
+      const problem = this.editor.rename(id, text);
+      rename.classList.toggle("wrong", problem !== null);
+      rename.title = problem ?? "";
+    });
+    const doc = type?.doc.split("\n").slice(1).join("\n").trim();
+    return [
+      fold("About", false, row("id", rename, "what links call it in the file"), doc ? h("pre", { class: "doc" }, doc) : null),
+      h("footer", {}, button("Duplicate", () => this.editor.duplicate(), "quiet"), button("Delete", () => this.editor.remove([id], []), "quiet danger")),
+    ];
+  }
+
+  #showMany(ids: readonly string[]): void {
+    const { editor } = this;
+    const muted = ids.every((id) => modeOf(editor.entry(id)!) === "mute");
+    const bypassed = ids.every((id) => modeOf(editor.entry(id)!) === "bypass");
+    const align = (event: Event) => {
+      const { left, top, width, height } = (event.currentTarget as HTMLElement).getBoundingClientRect();
+      menu([
+        ...(["left", "right", "top", "bottom"] as const).map((edge) => ({ name: `Align ${edge}`, run: () => editor.align(edge) })),
+        null,
+        { name: "Distribute across", run: () => editor.distribute("x") },
+        { name: "Distribute down", run: () => editor.distribute("y") },
+      ], [left, top, width, height]);
+    };
+    this.element.replaceChildren(
+      h("header", {}, h("h2", {}, `${ids.length} nodes`), h("p", { class: "muted" }, ids.join(", "))),
+      h("div", { class: "button-list" },
+        button("Group", () => editor.group(), ""),
+        h("button", { type: "button", class: "button", onclick: align }, h("span", {}, "Align")),
+        button(muted ? "Unmute" : "Mute", () => editor.toggleMode("mute"), ""),
+        button(bypassed ? "End bypass" : "Bypass", () => editor.toggleMode("bypass"), ""),
+        button("Duplicate", () => editor.duplicate(), ""),
+        button("Delete", () => editor.remove(), "danger")),
+    );
+  }
+
+  #showWorkflow(): void {
+    const { editor } = this;
+    const { workflow } = editor;
+    const run = isObject(workflow.run) ? workflow.run : {};
+    const setRun = (key: string) => (value: Json | undefined, isFinal: boolean) => {
+      const current = isObject(editor.workflow.run) ? editor.workflow.run : {};
+      editor.setTop("run", withKey(current, key, value), isFinal);
+    };
+    const title = textField(workflow.title ?? "", { "aria-label": "Workflow title", class: "field bare title" }, (text, isFinal) => editor.setTop("title", text, isFinal));
+    title.placeholder = "Untitled workflow";
+    const text = h("textarea", { class: "field", rows: "4", "aria-label": "Description", placeholder: "What it does, and how it fares" });
+    text.value = workflow.description ?? "";
+    text.addEventListener("input", () => editor.setTop("description", text.value || undefined, false));
+    text.addEventListener("change", () => editor.document.endGesture());
+    const whole = (key: "episodes" | "seed", least: number, value: Json | undefined) =>
+      control({ type: "integer", minimum: least }, value, key, setRun(key));
+    this.element.replaceChildren(
+      h("header", {}, title, h("p", { class: "muted" }, `Workflow, ${count(Object.keys(workflow.nodes).length, "node")}`)),
+      section("Description", text),
+      section("Run",
+        row("episodes", whole("episodes", 1, run.episodes ?? 1), "games in a row"),
+        row("ticks", control({ type: "integer", minimum: 1 }, run.ticks, "ticks", setRun("ticks"), (isFinal) => setRun("ticks")(undefined, isFinal)), "at most so many frames; empty: to the end"),
+        row("seed", whole("seed", 0, run.seed ?? 0), "same seed, same game"),
+        row("clock", control({ enum: ["fast", "realtime"] }, run.clock ?? "fast", "clock", setRun("clock")), "of the command line; here the switch beside Run decides")),
+      section("Wires", legend(editor)),
+    );
+  }
+}
+
+export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+function section(name: string, ...rows: (HTMLElement | null)[]): HTMLElement {
+  return h("section", { "aria-label": name }, h("h3", {}, name), ...rows);
+}
+
+function fold(name: string, isOpen: boolean, ...rows: (HTMLElement | null)[]): HTMLElement {
+  return h("details", { open: isOpen }, h("summary", {}, name), ...rows);
+}
+
+function row(name: string, field: HTMLElement, doc: string, extra: HTMLElement | null = null): HTMLElement {
+  return h("div", { class: "row" }, h("div", { class: "row-head" }, h("span", { class: "label" }, name), extra), field, doc ? h("small", {}, doc) : null);
+}
+
+/** What the colours of this workflow's wires mean. */
+function legend(editor: Editor): HTMLElement {
+  const labels = new Set<string>();
+  for (const entry of Object.values(editor.workflow.nodes)) {
+    const type = editor.catalog.find(entry.type);
+    for (const socket of [...Object.values(type?.inputs ?? {}), ...Object.values(type?.outputs ?? {})]) labels.add(labelOf(socket));
+  }
+  labels.delete("any");
+  if (labels.size === 0) return h("p", { class: "muted" }, "Every kind of value has its colour.");
+  return h("div", { class: "legend" }, ...[...labels].map((label) => h("span", {}, swatch(label), label)));
+}

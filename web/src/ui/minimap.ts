@@ -1,0 +1,112 @@
+/** The whole graph in a corner: press or drag to go there. Also the small maps of the gallery. */
+
+import type { Board } from "../board/board";
+import { labelColour, readTheme } from "../canvas/theme";
+import type { Catalog } from "../model/catalog";
+import { isWithin, links, placeOf, type Box, type Workflow } from "../model/workflow";
+import { shapeOf } from "../canvas/shape";
+import { mainLabel } from "./palette";
+
+const PAD = 8;
+
+interface Fit {
+  readonly scale: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+function fit(boxes: Iterable<Box>, width: number, height: number): Fit {
+  const all = [...boxes];
+  const left = Math.min(...all.map(([x]) => x));
+  const top = Math.min(...all.map(([, y]) => y));
+  const w = Math.max(...all.map(([x, , each]) => x + each)) - left;
+  const h = Math.max(...all.map(([, y, , each]) => y + each)) - top;
+  const scale = Math.min((width - 2 * PAD) / w, (height - 2 * PAD) / h, 0.4);
+  return { scale, x: (width - w * scale) / 2 - left * scale, y: (height - h * scale) / 2 - top * scale };
+}
+
+function sized(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+  const ratio = devicePixelRatio || 1;
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  const ctx = canvas.getContext("2d")!;
+  ctx.scale(ratio, ratio);
+  return ctx;
+}
+
+function drawBoxes(ctx: CanvasRenderingContext2D, boxes: Iterable<readonly [string, Box]>, colourOf: (id: string) => string, { scale, x, y }: Fit): void {
+  for (const [id, [left, top, w, h]] of boxes) {
+    ctx.fillStyle = colourOf(id);
+    ctx.beginPath();
+    ctx.roundRect(left * scale + x, top * scale + y, Math.max(w * scale, 2), Math.max(h * scale, 2), 1.5);
+    ctx.fill();
+  }
+}
+
+export class Minimap {
+  #fit: Fit | null = null;
+  #last = "";
+
+  constructor(private readonly canvas: HTMLCanvasElement, private readonly board: Board, private readonly colourOf: (id: string) => string) {
+    const go = (event: PointerEvent) => {
+      if (!this.#fit || event.buttons === 0) return;
+      const { left, top } = canvas.getBoundingClientRect();
+      const { scale, x, y } = this.#fit;
+      board.centre([(event.clientX - left - x) / scale, (event.clientY - top - y) / scale]);
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      go(event);
+    });
+    canvas.addEventListener("pointermove", go);
+  }
+
+  draw(): void {
+    const { boxes, view: { area } } = this.board;
+    this.canvas.hidden = [...boxes.values()].every((box) => isWithin(box, area)); // all in view: there is nowhere to go
+    if (this.canvas.hidden) return;
+    const key = JSON.stringify([...boxes, area, document.documentElement.dataset.theme]);
+    if (key === this.#last) return;
+    this.#last = key;
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    const ctx = sized(this.canvas, width, height);
+    const theme = readTheme();
+    this.#fit = fit([...boxes.values(), area], width, height);
+    drawBoxes(ctx, boxes, this.colourOf, this.#fit);
+    const { scale, x, y } = this.#fit;
+    ctx.strokeStyle = theme.accent;
+    ctx.lineWidth = 1.5;
+    ctx.strokeRect(area[0] * scale + x, area[1] * scale + y, area[2] * scale, area[3] * scale);
+  }
+}
+
+/** A small picture of a workflow, drawn from its layout. */
+export function drawMap(canvas: HTMLCanvasElement, workflow: Workflow, catalog: Catalog, width: number, height: number): void {
+  const ctx = sized(canvas, width, height);
+  const { dark, line } = readTheme();
+  const boxes = new Map(Object.entries(workflow.nodes).map(([id, entry], i) => {
+    const { at, width: given } = placeOf(workflow, id) ?? { at: [80 + i * 260, 80] as const, width: undefined };
+    const shape = shapeOf(entry, catalog.find(entry.type), given, []);
+    return [id, [at[0], at[1], shape.width, shape.height] as Box];
+  }));
+  const place = fit(boxes.values(), width, height);
+  const at = (x: number, y: number) => [x * place.scale + place.x, y * place.scale + place.y] as const;
+  ctx.strokeStyle = line;
+  ctx.lineWidth = 1.5;
+  for (const { from, to } of links(workflow)) {
+    const [a, b] = [boxes.get(from.node), boxes.get(to.node)];
+    if (!a || !b) continue;
+    const [x1, y1] = at(a[0] + a[2], a[1] + a[3] / 2);
+    const [x2, y2] = at(b[0], b[1] + b[3] / 2);
+    const bend = Math.max(Math.abs(x2 - x1) / 2, 12);
+    ctx.beginPath();
+    ctx.moveTo(x1, y1);
+    ctx.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2, y2);
+    ctx.stroke();
+  }
+  const colourOf = (id: string) => {
+    const type = catalog.find(workflow.nodes[id]!.type);
+    return labelColour(type ? mainLabel(type) : "any", dark);
+  };
+  drawBoxes(ctx, boxes, colourOf, place);
+}

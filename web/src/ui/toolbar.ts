@@ -1,0 +1,92 @@
+/** The bar at the top: what is open, run and stop, how the run fares. */
+
+import type { Editor } from "../editor/editor";
+import type { Files } from "../editor/files";
+import type { Session } from "../editor/session";
+import { isLive, type Run } from "../live/run";
+import { h, icon, iconButton } from "./dom";
+
+export interface ToolbarDoors {
+  help(): void;
+  theme(): void;
+  results(): void;
+}
+
+export function toolbar(element: HTMLElement, editor: Editor, session: Session, files: Files, doors: ToolbarDoors): void {
+  const title = h("b", { class: "file-title" });
+  const state = h("span", { class: "file-state" });
+  const undo = iconButton("undo", "Undo (Ctrl Z)", () => editor.document.undo());
+  const redo = iconButton("redo", "Redo (Ctrl Shift Z)", () => editor.document.redo());
+  const save = iconButton("save", "Save (Ctrl S)", () => void files.save());
+  const start = h("button", { type: "button", class: "button primary run", title: "Run (Ctrl Enter)", onclick: () => void session.start() }, icon("play"), h("span", {}, "Run"));
+  const pause = h("button", { type: "button", class: "button", onclick: () => void session.steer(session.run?.state === "paused" ? "resume" : "pause") });
+  const stop = h("button", { type: "button", class: "button stop", onclick: () => void session.steer("stop") });
+  const clock = h("div", { class: "segments", role: "group", "aria-label": "Clock" });
+  for (const [value, name, hint] of [["realtime", "Real time", "At the console's own frame rate"], ["fast", "Fast", "As fast as it goes"]] as const) {
+    clock.append(h("button", { type: "button", title: hint, data: { clock: value }, onclick: () => { session.clock = value; } }, name));
+  }
+  const status = h("button", { type: "button", class: "run-status", title: "What this run did", "aria-live": "off", onclick: () => doors.results() });
+  element.append(
+    h("div", { class: "bar-left" }, logo(), h("div", { class: "file" }, title, state), h("div", { class: "tools" }, save, undo, redo)),
+    h("div", { class: "bar-middle" }, clock, start, pause, stop, status),
+    h("div", { class: "bar-right" }, iconButton("moon", "Dark or light (Shift T)", () => doors.theme(), { class: "theme-button" }), iconButton("help", "Keys and help (?)", () => doors.help())),
+  );
+  const showFile = () => {
+    const { document } = editor;
+    title.textContent = document.workflow.title || (document.file ?? "Untitled workflow");
+    state.textContent = document.file ? `${document.file}${document.isSaved ? "" : ", edited"}` : document.isSaved ? "not saved as a file" : "draft, kept in this browser";
+    globalThis.document.title = `${document.isSaved ? "" : "• "}${title.textContent} – Minibrains`;
+    undo.disabled = !document.canUndo;
+    redo.disabled = !document.canRedo;
+  };
+  const showRun = () => {
+    const { run } = session;
+    const live = isLive(run);
+    start.hidden = live;
+    pause.hidden = !live || run.state === "queued" || run.state === "starting" || run.state === "stopping";
+    stop.hidden = !live;
+    const isStopping = run?.state === "stopping";
+    stop.title = isStopping ? "It does not stop? End its worker, whatever it is doing" : "Stop (Ctrl .)";
+    stop.replaceChildren(icon("stop"), h("span", {}, isStopping ? "End it" : "Stop"));
+    pause.replaceChildren(icon(run?.state === "paused" ? "play" : "pause"), h("span", {}, run?.state === "paused" ? "Resume" : "Pause"));
+    start.disabled = !session.connected;
+    for (const each of clock.children) each.setAttribute("aria-pressed", String((each as HTMLElement).dataset.clock === session.clock));
+    (clock as HTMLElement).hidden = live;
+    status.replaceChildren(...statusWords(run, session.connected));
+    status.dataset.state = session.connected ? (run?.state ?? "none") : "lost";
+    status.disabled = run === null;
+  };
+  editor.on("document", showFile);
+  session.on((what) => what === "run" && showRun());
+  showFile();
+  showRun();
+}
+
+const WORDS = { queued: "Waiting", starting: "Starting", running: "Running", paused: "Paused", stopping: "Stopping", done: "Done", failed: "Failed", stopped: "Stopped" };
+
+function statusWords(run: Run | null, connected: boolean): HTMLElement[] {
+  if (!connected) return [h("i", { class: "state failed" }), h("span", {}, "No connection, trying again")];
+  if (!run) return [];
+  const parts = [h("i", { class: `state ${run.state}` }), h("span", {}, WORDS[run.state])];
+  const fact = (value: string, unit: string) => parts.push(h("span", { class: "fact" }, h("b", {}, value), unit));
+  if (run.tick !== null) fact(run.tick.toLocaleString("en"), "ticks");
+  if (run.rate !== null && isLive(run)) fact(String(Math.round(run.rate)), "/s");
+  if (run.score !== null) fact(String(Math.round(run.score * 100) / 100), "score");
+  if (run.episodes !== null && run.episodes > 1 && run.episode !== null) fact(`${run.episode + 1}/${run.episodes}`, "games");
+  return parts;
+}
+
+function logo(): SVGSVGElement {
+  const mark = icon("grid");
+  mark.setAttribute("viewBox", "0 0 24 24");
+  mark.classList.add("logo");
+  mark.replaceChildren();
+  const draw = (tag: "circle" | "path", attributes: Record<string, string>) => {
+    const part = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) part.setAttribute(name, value);
+    mark.append(part);
+  };
+  draw("path", { d: "M7 7c6 0 4 10 10 10M7 17h2" });
+  for (const [cx, cy] of [["5.5", "7"], ["5.5", "17"], ["18.5", "17"]] as const) draw("circle", { cx, cy, r: "2.5" });
+  return mark;
+}

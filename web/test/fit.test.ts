@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+
+import { mismatch, whyNot } from "../src/model/fit";
+import { suggest } from "../src/model/suggest";
+import { asWorkflow } from "../src/model/workflow";
+import { catalog, kind } from "./catalog";
+
+const workflow = asWorkflow({
+  minibrains: 1,
+  nodes: {
+    console: { type: "RetroEmulator@1" },
+    fighter: { type: "ScriptedFighter@1" },
+    grey: { type: "Grayscale@1", in: { frame: "console.frame" } },
+    small: { type: "Resize@1", set: { width: 84, height: 64 }, in: { frame: "grey.frame" } },
+    head: { type: "FixedHead@1" },
+    knee: { type: "Reroute@1", in: { value: "console.reward" } },
+    loose: { type: "Reroute@1" },
+    score: { type: "Score@1" },
+    log: { type: "Log@1" },
+    gone: { type: "pack.Gone@3" },
+    first: { type: "Flagged@1" },
+    second: { type: "Flagged@1", in: { value: "first.value" } },
+    previous: { type: "Previous@1", in: { value: "second.value" } },
+  },
+});
+
+const ask = (from: string, to: string) => {
+  const [a, b] = [from.split("."), to.split(".")] as [[string, string], [string, string]];
+  return whyNot(workflow, catalog, { from: { node: a[0], socket: a[1] }, to: { node: b[0], socket: b[1] } });
+};
+
+test.each([
+  ["console.variables", "fighter.variables"], ["fighter.pad", "console.pad1"], ["console.frame", "log.value"], ["console.done", "fighter.when"],
+  ["knee.value", "score.rewards"], ["loose.value", "console.pad1"], ["console.frame", "loose.value"], ["gone.thing", "console.pad1"],
+  ["console.frame", "gone.anything"], ["previous.value", "first.value"],
+])("%s may go into %s", (from, to) => {
+  expect(ask(from, to)).toBeNull();
+});
+
+test.each([
+  ["console.frame", "fighter.variables", "console.frame gives frame u8[h w 3], but fighter.variables takes variables."],
+  ["grey.frame", "grey.frame", "grey.frame gives frame u8[h w 1], but grey.frame takes frame u8[h w 3]: size 3 is 1, not 3."],
+  ["small.frame", "head.frame", "small.frame gives frame u8[64 84 c], but head.frame takes frame u8[84 84 1]: size 1 is 64, not 84."],
+  ["knee.value", "console.pad1", "knee.value gives number, but console.pad1 takes pad."],
+  ["fighter.pad", "fighter.when", "fighter.pad gives pad, but fighter.when takes flag."],
+])("%s may not go into %s, and the sentence says why", (from, to, sentence) => {
+  expect(ask(from, to)).toBe(sentence);
+});
+
+test("a loop within a tick is refused, one across a register is what games are", () => {
+  expect(ask("second.value", "first.value")).toMatch(/closes a loop .* Put a Previous node into it/);
+  expect(ask("fighter.pad", "console.pad2")).toBeNull();
+});
+
+test("unions: every option that is given has to be taken", () => {
+  expect(mismatch(kind("flag"), kind("flag or number"))).toBeNull();
+  expect(mismatch(kind("flag or number"), kind("flag"))).toBe("");
+  expect(mismatch(kind("flag or number"), kind("number or flag"))).toBeNull();
+});
+
+test("dtypes and numbers of sizes are told apart", () => {
+  expect(mismatch(kind("frame f32[h w]"), kind("frame u8[h w]"))).toBe(": the numbers are f32, not u8");
+  expect(mismatch(kind("frame u8[h w]"), kind("frame u8[h w 3]"))).toBe(": 2 sizes, not 3");
+});
+
+const names = (query: string, loose: Parameters<typeof suggest>[2] = null) => suggest(catalog, query, loose).map(({ type }) => type.type);
+
+test("search: name first, then initials, then the words about it", () => {
+  expect(names("previo")[0]).toBe("Previous@1");
+  expect(names("preview")[0]).toBe("Preview@1");
+  expect(names("re")[0]).toMatch(/^Re/);
+  expect(names("sf")).toContain("ScriptedFighter@1");
+  expect(names("nothing like it")).toEqual([]);
+});
+
+test("a loose wire is offered what fits, the exact type first, with the socket to use", () => {
+  const found = suggest(catalog, "", { side: "output", kind: kind("frame u8[h w 3]") });
+  expect(found.slice(0, 3).map(({ type, socket }) => [type.type, socket])).toEqual([["Grayscale@1", "frame"], ["Preview@1", "frame"], ["Resize@1", "frame"]]);
+  expect(found.map(({ type }) => type.type)).toContain("Log@1");
+  expect(found.map(({ type }) => type.type)).not.toContain("Score@1");
+  expect(names("", { side: "input", kind: kind("pad") })[0]).toBe("ScriptedFighter@1");
+});
+
+test("an older version of a type is still that type; an unknown one is not", () => {
+  expect(catalog.find("Score@1")?.type).toBe("Score@1");
+  expect(catalog.find("Score@2")).toBeUndefined();
+  expect(catalog.find("Nothing@1")).toBeUndefined();
+});
