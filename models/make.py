@@ -5,6 +5,7 @@ Run again it writes the same bytes. Brains that were trained come from workflows
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -12,9 +13,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from minibrains.files import shipped
 from nodes.action import ActionTable, RecoveryTable
 from nodes.image import FrameStackTaps
+from nodes.overlay import OverlayStyle
 from nodes.policy import PolicyWeights, ReflexTable
+from nodes.prompt import PromptTemplate
+from nodes.reply import ReplyWords
+from nodes.tiles import TileCodebook
 
 MADE_BY = "python models/make.py"
 LICENSE = "MIT"
@@ -47,10 +53,136 @@ def airstriker_actions() -> ActionTable:
     )
 
 
+def duel_actions() -> ActionTable:
+    """The 44 actions that Duel is calibrated with, as they stand beside the game."""
+    table = json.loads((shipped("games") / "Duel-Genesis/actions.json").read_text())["actions"]
+    return action_table(table, ["B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z"])
+
+
+SF2_STICK = ("none", "up", "down", "left", "up+back", "down+back", "right", "up+forward", "down+forward")
+SF2_PUNCHES, SF2_KICKS = ("", "down", "back", "forward"), ("", "down", "back", "forward", "down+back", "down+forward")
+SF2_MOTIONS = {
+    "projectile": ["DOWN", "DOWN", "DOWN+FORWARD", "DOWN+FORWARD", *["FORWARD+Y"] * 3, ""],
+    "rising": ["FORWARD", "FORWARD", "DOWN", "DOWN", *["DOWN+FORWARD+Z"] * 3, ""],
+    "forward": ["FORWARD"],
+    "back": ["BACK"],
+    "jump kick": ["UP", "UP", "UP", "", "", "C", "C", "C"],
+}
+
+
+def sf2_actions() -> ActionTable:
+    """44 actions by facing: 0 none, 1 up, 2 down, 3 left, 6 right, 9 punch, 21 kick, as in the first seed.
+
+    A blow is 4 frames of the button, then its direction is held on; specials are motions, a row a frame.
+    """
+    table = {name: ["" if name == "none" else name.upper()] for name in SF2_STICK}
+    for buttons, ways in (("XYZ", SF2_PUNCHES), ("ABC", SF2_KICKS)):
+        for button in buttons:
+            for way in ways:
+                name = "+".join(filter(None, [way, button]))
+                table[name] = [name.upper()] * 4 + [way.upper()]
+    pad = ["UP", "DOWN", "LEFT", "RIGHT", "BACK", "FORWARD", "X", "Y", "Z", "A", "B", "C"]
+    return action_table(table | SF2_MOTIONS, pad)
+
+
+def sf2_recovery() -> RecoveryTable:
+    """The first seed's frames after an action: a jump 15, a punch 11, a kick 12, anything else none."""
+    frames = []
+    for action in range((table := sf2_actions()).sizes["actions"]):
+        pressed = {button for row in table.pads(action) for button in row}
+        frames.append(15 if "UP" in pressed else 11 if pressed & set("XYZ") else 12 if pressed & set("ABC") else 0)
+    return RecoveryTable(recovery=np.int32(frames))
+
+
+SF2_PROMPT = """\
+You play a one-on-one fighting game; the picture shows the fight. You are looking {facing}.
+Situation: you {own_hp} hp, {own_status}; other {enemy_hp} hp, {enemy_status}; {advantage}.
+Distance: {distance} px, {band}.
+History, oldest first:
+{history}
+Strategy: {strategy}
+Actions: 0 wait, 1 jump, 2 crouch, 3 left, 6 right, 9 punch, 21 kick. Walking away from the other is also blocking.
+Answer with the number of one action."""
+
+
+def sf2_prompt() -> PromptTemplate:
+    """The first seed's prompt: situation, history, a strategy by distance and the seven basic actions."""
+    return PromptTemplate(
+        template=SF2_PROMPT,
+        close="close: punch, kick or block.",
+        mid="middle distance: move closer.",
+        far="far: move forward or jump.",
+    )
+
+
+SF2_BASIC = (0, 1, 2, 3, 6, 9, 21)
+SF2_KEYWORDS = {
+    "none": ["wait", "rest", "nothing", "no action", "stay"],
+    "up": ["jump", "up"],
+    "down": ["crouch", "duck", "down"],
+    "left": ["left"],
+    "right": ["right"],
+    "X": ["punch", "jab"],
+    "A": ["kick"],
+    "down+C": ["sweep"],
+    "forward+Z": ["throw", "grab"],
+    "projectile": ["projectile", "fireball", "hadoken"],
+    "rising": ["uppercut", "anti-air", "rising attack"],
+    "forward": ["forward", "closer", "approach", "advance", "attack"],
+    "back": ["block", "guard", "defend", "back", "backward", "retreat", "away"],
+    "jump kick": ["jump kick"],
+}
+
+
+def sf2_words() -> ReplyWords:
+    """The seven basic actions of the first seed. What presses a punch is a punch, a kick a kick, the rest by its stick."""
+    table = sf2_actions()
+    nearest = []
+    for action in range(table.sizes["actions"]):
+        pressed = {button for row in table.pads(action) for button in row}
+        kinds = ((set("XYZ"), 9), (set("ABC"), 21), ({"UP"}, 1), ({"DOWN"}, 2), ({"LEFT"}, 3), ({"RIGHT"}, 6))
+        nearest.append(next((basic for buttons, basic in kinds if pressed & buttons), 0))
+    words = {word: table.names.index(name) for name, meant in SF2_KEYWORDS.items() for word in meant}
+    return ReplyWords(basic=SF2_BASIC, keywords=words, to_basic=np.int32(nearest))
+
+
+LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-.:!?%"
+GLYPHS = (
+    "75557 26227 71747 71717 55711 74717 74757 71122 75757 75717"  # 0 to 9
+    " 25755 65656 34443 65556 74647 74644 34553 55755 72227 11152 55655 44447 57755 75555 25552"  # A to O
+    " 65644 25563 65655 34216 72222 55557 55552 55775 55255 55222 71247"  # P to Z
+    " 00700 00002 02020 22202 71202 51245"
+)
+"""A letter is five rows of three pixels, a row an octal digit."""
+COLORS = {
+    "wall": (220, 40, 40), "floor": (40, 200, 80), "water": (50, 90, 230), "door": (240, 210, 50), "person": (230, 90, 220),
+    "fighter": (240, 210, 50), "background": (120, 120, 120),
+}  # fmt: skip
+
+
+def plain_overlay() -> OverlayStyle:
+    """Green to walk on, red for walls, blue for water, yellow for what matters; letters of 3 by 5 pixels."""
+    glyphs = [[[int(row) >> bit & 1 for bit in (2, 1, 0)] for row in letter] for letter in GLYPHS.split()]
+    return OverlayStyle(
+        labels=tuple(COLORS),
+        letters=LETTERS,
+        palette=np.uint8([[*color, 90] for color in COLORS.values()]),
+        grid=np.uint8([255, 255, 255, 60]),
+        ink=np.uint8([255, 255, 255, 255]),
+        glyphs=np.uint8(glyphs),
+    )
+
+
 def airstriker_sweep() -> ReflexTable:
     """One macro: 56 frames to the left while firing, 56 to the right, the width of the screen each."""
     left, right, shots = 4, 5, 7
     return ReflexTable(actions=6, action=np.int32([[left] * shots + [right] * shots]), ticks=np.full((1, 2 * shots), 8, np.int32))
+
+
+def flat_tiles() -> TileCodebook:
+    """Two tiles, a black and a white one: enough to see which parts of a picture are empty."""
+    tiles = np.stack([np.full((8, 8, 3), shade, np.uint8) for shade in (0, 255)])
+    return TileCodebook(labels=("dark", "light"), tiles=tiles, label=np.int32([0, 1]))
 
 
 def untrained_policy(actions: int, seed: int) -> PolicyWeights:
@@ -72,6 +204,13 @@ def main() -> None:
     folder = Path(__file__).resolve().parent
     brains = {
         "action_table/airstriker.safetensors": (airstriker_actions(), "Airstriker: steer and fire"),
+        "action_table/duel.safetensors": (duel_actions(), "Duel: the 44 actions of the first seed"),
+        "action_table/sf2.safetensors": (sf2_actions(), "Street Fighter II and Duel: 44 actions, forward and back by facing"),
+        "recovery/sf2.safetensors": (sf2_recovery(), "Street Fighter II and Duel: punch 11, kick 12, jump 15 frames"),
+        "prompt/sf2.safetensors": (sf2_prompt(), "Street Fighter II and Duel: the prompt of the first seed"),
+        "reply_words/sf2.safetensors": (sf2_words(), "Street Fighter II and Duel: seven basic actions and their words"),
+        "tile_codebook/flat.safetensors": (flat_tiles(), "Tiles of one colour: dark and light"),
+        "overlay_style/plain.safetensors": (plain_overlay(), "Plain colours and letters"),
         "reflex/airstriker.safetensors": (airstriker_sweep(), "Airstriker: sweep from wall to wall while firing"),
         "recovery/airstriker.safetensors": (
             RecoveryTable(recovery=np.int32([0, 0, 0, 7, 7, 7])),

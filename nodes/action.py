@@ -1,4 +1,4 @@
-"""From a wanted action to held buttons: the gate that waits for recovery, and the sink that presses."""
+"""From a wanted action to held buttons: no action too often, the gate that waits for recovery, the sink that presses."""
 
 from __future__ import annotations
 
@@ -8,10 +8,38 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from minibrains import ABSENT, Absent, Brain, Episode, Flag, Host, Node, On, Pad, Socket, setting, tensor, widget
-from minibrains.errors import BrainError
+from minibrains import ABSENT, Absent, Action, Brain, Episode, Flag, Host, Node, On, Pad, Socket, setting, tensor, widget
+from minibrains.errors import BrainError, MinibrainsError
 
 TableAction = Annotated[int, Socket("action", "index[{actions}]")]
+
+
+class AntiRepeat(Node):
+    """Never let one action through more than `limit` times running: in its place comes the second best.
+
+    action:  the action wanted now
+    second:  what to do instead, delivered on the same tick; without it the first of `instead` that is another action
+    Out:     the action to take
+    Source: first seed, never the same action more than twice. Two decisions of 30 frames are a second of blocking.
+    """
+
+    limit: int = widget(2, min=1, max=1000, doc="how often one action may be taken running")
+    instead: tuple[int, ...] = widget((0, 1), doc="at least two different actions, for want of a second best")
+
+    def check(self) -> None:
+        if len(set(self.instead)) < 2 or min(self.instead) < 0:
+            raise MinibrainsError(f"instead is {list(self.instead)}; expected at least two different actions, from 0 on")
+
+    def reset(self, episode: Episode) -> None:
+        self.latest, self.times = -1, 0
+
+    def tick(self, action: Action, second: On[Action] = None) -> Action:
+        if action == self.latest and self.times >= self.limit:
+            others = self.instead if second is None else (second, *self.instead)
+            action = next(other for other in others if other != action)
+        self.times = self.times + 1 if action == self.latest else 1
+        self.latest = action
+        return action
 
 
 class RecoveryTable(Brain):
@@ -71,8 +99,15 @@ class CooldownGate(Node):
         return Gated(action, not self.left)
 
 
+FACING = {True: {"FORWARD": "RIGHT", "BACK": "LEFT"}, False: {"FORWARD": "LEFT", "BACK": "RIGHT"}}
+"""What a table's two directions by facing stand for: looking right, looking left."""
+
+
 class ActionTable(Brain):
-    """For each action a sequence of rows; each row names the buttons held for one tick."""
+    """For each action a sequence of rows; each row names the buttons held for one tick.
+
+    Beside the buttons of the pad there may be FORWARD and BACK, which depend on where the player is looking.
+    """
 
     kind = "action_table"
     names: tuple[str, ...] = setting(doc="what each action is called")
@@ -94,10 +129,16 @@ class ActionTable(Brain):
         if (self.rows > 1).any():
             raise BrainError(f"{where}: rows must be 0 or 1")
 
-    def pads(self, action: int) -> tuple[tuple[str, ...], ...]:
-        """The action's rows as the names of the buttons held."""
+    @property
+    def by_facing(self) -> bool:
+        """Whether what is held depends on where the player is looking."""
+        return not FACING[True].keys().isdisjoint(self.buttons)
+
+    def pads(self, action: int, right: bool = True) -> tuple[tuple[str, ...], ...]:
+        """The action's rows as the names of the buttons held by one who is looking right, or left."""
+        buttons = [FACING[right].get(button, button) for button in self.buttons]
         rows = self.rows[self.starts[action] : self.starts[action + 1]]
-        return tuple(tuple(self.buttons[column] for column in np.flatnonzero(row)) for row in rows)
+        return tuple(tuple(buttons[column] for column in np.flatnonzero(row)) for row in rows)
 
 
 class Pressed(NamedTuple):
@@ -111,6 +152,8 @@ class EmulatorSink(Node):
     """Turn an action into held buttons: run its sequence once, then hold the last row until the next action.
 
     action:  a row of the table; one that arrives while a sequence runs is dropped
+    facing:  True: the player is looking right; needed by a table that names FORWARD or BACK. They are for the whole
+             action what they are when it begins, so that a motion is not turned round in the middle of it
     pad:     the names of the buttons to hold now; the console knows its own button order
     busy:    True while rows of a sequence are still to come
     """
@@ -119,21 +162,26 @@ class EmulatorSink(Node):
     brain: ActionTable
 
     def open(self, host: Host) -> None:
-        sequences = [self.brain.pads(action) for action in range(self.brain.sizes["actions"])]
-        self._sequences = [[Pressed(pad, left > 0) for left, pad in _countdown(pads)] for pads in sequences]
+        self._sequences = {right: self._sequences_of(right) for right in FACING}
         self._nothing = [Pressed((), False)]
+
+    def _sequences_of(self, right: bool) -> list[list[Pressed]]:
+        sequences = [self.brain.pads(action, right) for action in range(self.brain.sizes["actions"])]
+        return [[Pressed(pad, left > 0) for left, pad in _countdown(pads)] for pads in sequences]
 
     def reset(self, episode: Episode) -> None:
         self.rows, self.place = self._nothing, 0
 
-    def tick(self, action: On[TableAction]) -> Pressed:
+    def tick(self, action: On[TableAction], facing: Flag | None = None) -> Pressed:
         pressed = self.rows[self.place]
         if pressed.busy:
             self.place += 1
             return self.rows[self.place]
         if action is None:
             return pressed
-        self.rows, self.place = self._sequences[action], 0
+        if facing is None and self.brain.by_facing:
+            raise MinibrainsError("the table names FORWARD or BACK, but nothing says which way; link facing, GameFeatures has it")
+        self.rows, self.place = self._sequences[facing is not False][action], 0
         return self.rows[0]
 
 

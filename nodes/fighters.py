@@ -6,11 +6,12 @@ variables that Duel and a Street Fighter II cartridge share, and knows them some
 
 from __future__ import annotations
 
+import copy
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from minibrains import Episode, Node, Pad, Variables, widget
 
@@ -20,6 +21,7 @@ LATE = 12
 """Frames between what happens and what a scripted style knows."""
 
 STAND, CROUCH, JUMP, BLOCK, ATTACK, SPECIAL, HIT = 512, 514, 516, 518, 520, 522, 524
+IDLE = (STAND, CROUCH, BLOCK)
 FLOOR = 192
 SHOT_LEAVES, SHOT_SPEED = 14, 3.6
 """A projectile as most characters throw it: frames until it flies, and pixels a frame."""
@@ -57,6 +59,10 @@ def _press(way: str, button: str, after: int) -> Plan:
     return [("+".join(filter(None, [way, button])), 3), (way if way == "DOWN" else "", after)]
 
 
+PROJECTILE: Plan = [("DOWN", 2), ("DOWN+F", 2), ("F+Y", 3), ("DOWN+G", 28)]
+RISING: Plan = [("F", 2), ("DOWN", 2), ("DOWN+F+Z", 3), ("DOWN+G", 12)]
+
+
 def guard(v: View) -> Plan | None:
     """Block an attack from the ground crouching, one from the air standing."""
     if v.theirs in (ATTACK, SPECIAL) and v.gap < 90 and v.since < 26:
@@ -82,6 +88,27 @@ def anti_air(v: View) -> Plan | None:
     return None
 
 
+def rise(v: View) -> Plan | None:
+    """Meet a jump with the rising attack: nothing hits the beginning of it."""
+    if v.theirs in (JUMP, ATTACK) and v.height >= 10 and v.gap < 110:
+        return RISING
+    return None
+
+
+def counter_shot(v: View) -> Plan | None:
+    """A blow was made out of reach: a projectile is there before its owner can guard."""
+    if v.theirs == ATTACK and v.height == 0 and 66 <= v.gap < 130:
+        return PROJECTILE
+    return None
+
+
+def reverse(v: View) -> Plan | None:
+    """Out of a guard, strike with what cannot be hit: the other's blow or throw goes through it."""
+    if v.gap < 58 and v.theirs == ATTACK and v.since < 6 and v.height == 0:
+        return RISING
+    return None
+
+
 def punish(v: View) -> Plan | None:
     """A long attack has missed or was blocked: hit into its recovery."""
     if v.theirs in (ATTACK, SPECIAL) and v.height == 0 and 12 <= v.since < 26 and v.gap < 68:
@@ -91,14 +118,14 @@ def punish(v: View) -> Plan | None:
 
 def grab(v: View) -> Plan | None:
     """Throw who stands close and does nothing."""
-    if v.gap < 42 and v.theirs in (STAND, CROUCH, BLOCK) and v.height == 0:
+    if v.gap < 42 and v.theirs in IDLE and v.height == 0:
         return _press("F", "Z", 12)
     return None
 
 
 def poke(v: View) -> Plan | None:
-    """Kick from as far as it reaches."""
-    if 40 < v.gap < 66 and v.theirs in (STAND, CROUCH, BLOCK):
+    """Kick from as far as it reaches, at times: who kicks always is hit between two kicks."""
+    if 48 < v.gap < 66 and v.theirs in IDLE and v.random.random() < 0.25:
         return _press("", "B", 14) if v.random.random() < 0.6 else _press("DOWN", "B", 14)
     return None
 
@@ -112,8 +139,15 @@ def sweep(v: View) -> Plan | None:
 
 def shoot(v: View) -> Plan | None:
     """Throw a projectile from afar."""
-    if v.gap > 135 and v.theirs in (STAND, CROUCH, BLOCK, HIT):
-        return [("DOWN", 2), ("DOWN+F", 2), ("F+Y", 3), ("", 28)]
+    if v.gap > 135 and v.theirs in (*IDLE, HIT):
+        return PROJECTILE
+    return None
+
+
+def shoot_from_near(v: View) -> Plan | None:
+    """A projectile from just out of reach, on the way in."""
+    if 70 < v.gap < 135 and v.theirs in IDLE and v.random.random() < 0.15:
+        return PROJECTILE
     return None
 
 
@@ -138,9 +172,9 @@ def wait_for_rising(v: View) -> Plan | None:
 
 def walk_up(v: View) -> Plan | None:
     """Come nearer, a few steps at a time, in a crouching guard between them."""
-    if v.gap <= 60:
+    if v.gap <= 66:
         return None
-    return [("F", 5), ("DOWN+G", 3)] if v.random.random() < 0.5 else [("DOWN+G", 6)]
+    return [("F", 4), ("DOWN+G", 3)] if v.random.random() < 0.4 else [("DOWN+G", 6)]
 
 
 def stay_low(v: View) -> Plan | None:
@@ -148,11 +182,22 @@ def stay_low(v: View) -> Plan | None:
 
 
 RULES: dict[str, tuple[Rule, ...]] = {
-    "aggressive": (anti_air, punish, guard, guard_projectile, wait_for_rising, grab, sweep, poke, jump_in, walk_up, stay_low),
-    "defensive": (anti_air, punish, guard, guard_projectile, wait_for_rising, sweep, grab, poke, shoot, stay_low),
-    "zoner": (anti_air, punish, guard, guard_projectile, shoot, sweep, grab, poke, keep_away, stay_low),
-    "grappler": (anti_air, grab, punish, guard, guard_projectile, wait_for_rising, sweep, walk_up, stay_low),
-}
+    "aggressive": (
+        rise, anti_air, punish, counter_shot, guard, guard_projectile, wait_for_rising, grab, sweep, poke, jump_in,
+        shoot_from_near, walk_up, stay_low,
+    ),
+    "defensive": (
+        rise, anti_air, punish, counter_shot, guard, guard_projectile, wait_for_rising, sweep, grab, poke, shoot, stay_low,
+    ),
+    "zoner": (
+        rise, anti_air, punish, counter_shot, guard, guard_projectile, shoot, sweep, grab, poke, shoot_from_near,
+        keep_away, stay_low,
+    ),
+    "grappler": (
+        rise, anti_air, grab, punish, counter_shot, reverse, guard, guard_projectile, wait_for_rising, sweep, jump_in,
+        walk_up, stay_low,
+    ),
+}  # fmt: skip
 
 
 @dataclass
@@ -161,7 +206,6 @@ class Scripted:
 
     rules: Iterable[Rule]
     late: int = LATE
-    interval: int = 1
     seen: deque[Mapping[str, int]] = field(default_factory=deque)
 
     def reset(self, seed: int) -> None:
@@ -204,7 +248,7 @@ class Scripted:
         self.seen.append(variables)
         view = self.view(self.seen[0])
         if self.left == 0 and not self.plan:
-            self.plan = next((plan for rule in self.rules if (plan := rule(view))), [])
+            self.plan = list(next((plan for rule in self.rules if (plan := rule(view))), ()))
         if self.left == 0:
             held, self.left = self.plan.pop(0) if self.plan else ("", 1)
             names = {"F": view.ahead, "G": view.back}
@@ -229,3 +273,11 @@ class ScriptedFighter(Node):
 
     def tick(self, variables: Variables) -> Pad:
         return self.player.pad({name: variables[name] for name in READ})
+
+    def state(self) -> dict[str, Any]:
+        """What the player has seen and means to do; its rules are functions, which follow from the style."""
+        return copy.deepcopy({name: value for name, value in vars(self.player).items() if name != "rules"})
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.player = Scripted(RULES[self.style])
+        vars(self.player).update(copy.deepcopy(dict(state)))

@@ -49,13 +49,17 @@ class RetroEmulator(Register):
     """
 
     terminal = "done"
-    game: str | tuple[str, ...] = widget("Airstriker-Genesis-v0", doc="one game, or several: the first whose ROM is there plays")
-    states: tuple[str, ...] = widget((), doc="save states to start from; none: the one the game's maker chose")
+    game: str | tuple[str, ...] = widget(
+        "Airstriker-Genesis-v0", rebuild=True, doc="one game, or several: the first whose ROM is there plays"
+    )
+    states: tuple[str, ...] = widget((), rebuild=True, doc="save states to start from; none: the one the game's maker chose")
     noops: int = widget(0, min=0, max=30, doc="an episode starts after 0 to this many frames without a button")
     write: Mapping[str, int | str] = widget(
-        MappingProxyType({}), doc='variables to set at the start of an episode; "$seed" is a number of the episode\'s own'
+        MappingProxyType({}),
+        rebuild=True,
+        doc='variables to set at the start; "$seed" is a number of the episode\'s own',
     )
-    players: int = widget(1, min=1, max=2, doc="how many pads are plugged in")
+    players: int = widget(1, min=1, max=2, rebuild=True, doc="how many pads are plugged in")
 
     def check(self) -> None:
         game = self._find()
@@ -76,7 +80,10 @@ class RetroEmulator(Register):
         try:
             self.emulator = stable_retro.RetroEmulator(str(game.rom))
         except RuntimeError as error:
-            raise GameError(f"the emulator cannot start {game.rom}: {error}; a process can have one emulator") from None
+            if "multiple emulator" in str(error):
+                reason = "a process can have one emulator, and it is running; to change a console's game, stop the run first"
+                raise GameError(reason) from None
+            raise GameError(f"the emulator cannot start {game.rom}: {error}") from None
         self.emulator.configure_data(self.data)
         self.emulator.step()
         if not self.data.load(str(game.data / "data.json"), str(game.data / "scenario.json")):

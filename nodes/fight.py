@@ -1,0 +1,145 @@
+"""What a one-on-one fight looks like in words and numbers, from the variables of the Street Fighter II map."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple
+
+from minibrains import Episode, Flag, MinibrainsError, Node, Number, Socket, Text, Variables, widget
+
+FULL = 176
+"""Health at the beginning of a round; who is knocked out has -1."""
+FLOOR = 192
+"""agent_y and enemy_y of who stands."""
+CLOSE, MID = 40, 80
+"""The greatest distances, in pixels, that still count as close and as mid."""
+STATUS = {
+    512: "standing", 514: "crouching", 516: "jumping", 518: "blocking", 520: "attacking", 522: "using a special", 524: "hit",
+}  # fmt: skip
+READ = ("agent_hp", "agent_x", "agent_y", "agent_status", "enemy_hp", "enemy_x", "enemy_y", "enemy_status")
+"""The variables looked at."""
+
+Band = Literal["close", "mid", "far"]
+
+
+class Fight(NamedTuple):
+    """One moment of a fight, seen from the first player."""
+
+    own_hp: float
+    """Share of the full health, 0 to 1; 0 is also knocked out."""
+    enemy_hp: float
+    distance: int
+    """Between the two, in pixels, 0 to 511: from middle to middle, along the floor."""
+    band: Band
+    """close: at most 40 pixels, mid: at most 80, far."""
+    right: bool
+    """The first player is looking right: the other is to the right of it, or at the same place."""
+    own_x: int
+    """Pixels from the left edge of the stage, 0 to 511."""
+    enemy_x: int
+    own_height: int
+    """Pixels above the floor, 0 to 192."""
+    enemy_height: int
+    own_status: str
+    """A word of STATUS, or "unknown"."""
+    enemy_status: str
+
+
+FightSocket = Annotated[Fight, Socket("fight")]
+
+
+class Features(NamedTuple):
+    """A fight as one value, and its most wanted parts by themselves."""
+
+    fight: FightSocket
+    own_hp: Number
+    enemy_hp: Number
+    advantage: Number
+    distance: Number
+    facing: Flag
+    band: Text
+
+
+class GameFeatures(Node):
+    """Read a fight from the game's variables: Duel's, or those of a Street Fighter II cartridge.
+
+    variables:  with agent_… and enemy_hp, _x, _y, _status; others are not looked at
+    fight:      all of it, for FrameHistory and PromptBuilder
+    own_hp, enemy_hp:  share of the full health, 0 to 1
+    advantage:  own_hp - enemy_hp, -1 to 1
+    distance:   pixels, 0 to 511
+    facing:     True: the other is to the right
+    band:       "close" up to 40 pixels, "mid" up to 80, "far"
+    Source: first seed, hp advantage, distance, facing and its three ranges (40 and 80 belong to the nearer one).
+    """
+
+    def tick(self, variables: Variables) -> Features:
+        try:
+            own_hp, own_x, own_y, own_status, enemy_hp, enemy_x, enemy_y, enemy_status = [variables[name] for name in READ]
+        except KeyError as missing:
+            raise MinibrainsError(f"the game has no variable {missing}; a fight needs {', '.join(READ)}") from None
+        distance, right = abs(own_x - enemy_x), own_x <= enemy_x
+        own, enemy = _share(own_hp), _share(enemy_hp)
+        fight = Fight(
+            own, enemy, distance, band(distance), right, own_x, enemy_x, max(FLOOR - own_y, 0), max(FLOOR - enemy_y, 0),
+            STATUS.get(own_status, "unknown"), STATUS.get(enemy_status, "unknown"),
+        )  # fmt: skip
+        return Features(fight, own, enemy, own - enemy, distance, right, fight.band)
+
+
+class History(NamedTuple):
+    """What has happened lately."""
+
+    text: Text
+    own_change: Number
+    enemy_change: Number
+
+
+class FrameHistory(Node):
+    """What happened lately: who lost health, who went where. A step is from one tick on which it runs to the next.
+
+    Run with the decision clock (`"when"`) it remembers decisions, without it frames.
+
+    fight:  from GameFeatures
+    text:   a line for each of the last steps, the oldest first: "you -7 hp, toward; other 0 hp, still",
+           in points out of 100
+    own_change, enemy_change:  health won or lost over the steps remembered, as a share, -1 to 1
+    Source: first seed, frame history: health changes and movement.
+    """
+
+    steps: int = widget(4, min=1, max=100, doc="how many steps to remember")
+    still: int = widget(3, min=0, max=511, doc="pixels; who moves no further in one step stands still")
+
+    def reset(self, episode: Episode) -> None:
+        self.seen: list[Fight] = []
+
+    def tick(self, fight: FightSocket) -> History:
+        self.seen = [*self.seen, fight][-self.steps - 1 :]
+        first, pairs = self.seen[0], zip(self.seen, self.seen[1:], strict=False)
+        lines = [self._line(before, now) for before, now in pairs]
+        return History("\n".join(lines) or "nothing yet", fight.own_hp - first.own_hp, fight.enemy_hp - first.enemy_hp)
+
+    def _line(self, before: Fight, now: Fight) -> str:
+        own = _points(now.own_hp - before.own_hp), self._way(now.own_x - before.own_x, before.right)
+        enemy = _points(now.enemy_hp - before.enemy_hp), self._way(now.enemy_x - before.enemy_x, not before.right)
+        return f"you {own[0]} hp, {own[1]}; other {enemy[0]} hp, {enemy[1]}"
+
+    def _way(self, moved: int, right: bool) -> str:
+        """Where somebody went who had the other to the right, or to the left."""
+        if abs(moved) <= self.still:
+            return "still"
+        return "toward" if (moved > 0) is right else "away"
+
+
+def band(distance: float) -> Band:
+    """Which of the three ranges a distance in pixels belongs to."""
+    return "close" if distance <= CLOSE else "mid" if distance <= MID else "far"
+
+
+def _share(health: int) -> float:
+    return min(max(health, 0) / FULL, 1.0)
+
+
+def _points(change: float) -> str:
+    """A change of a share in points out of 100: -7, 0, +100."""
+    points = round(change * 100)
+    return f"{points:+d}" if points else "0"

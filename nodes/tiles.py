@@ -1,0 +1,111 @@
+"""TileTokenizer: a picture as the tiles it is made of, each known by its number in a codebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Final, NamedTuple
+
+import numpy as np
+
+from minibrains import Brain, BrainError, Host, MinibrainsError, Node, Number, Socket, setting, tensor
+
+SIDE: Final = 8
+"""Pixels along a tile."""
+
+TileIds = Annotated[np.ndarray, Socket("tile_ids", "i32[rows columns]")]
+"""For each tile of a picture its number in a codebook; the number of tiles in the codebook: unknown."""
+TileLabels = Annotated[np.ndarray, Socket("tile_labels", "i32[rows columns]")]
+"""For each tile of a picture what it is: a place in the legend; -1: unknown."""
+Legend = Annotated[tuple[str, ...], Socket("legend")]
+"""What labels are called."""
+CodebookFrame = Annotated[np.ndarray, Socket("frame", "u8[h w {colors}]")]
+
+
+class TileCodebook(Brain):
+    """Tiles that are known, each with a label."""
+
+    kind = "tile_codebook"
+    labels: tuple[str, ...] = setting(doc="what tiles can be: wall, floor, water, …")
+    tiles: np.ndarray = tensor("u8[tiles 8 8 colors]", "the tiles; a tile's place is its id")
+    label: np.ndarray = tensor("i32[tiles]", "what each tile is: a place in labels")
+
+    @classmethod
+    def derived_sizes(cls, sizes: Mapping[str, int], config: Mapping[str, object]) -> Mapping[str, int]:
+        return {"ids": sizes["tiles"] + 1}
+
+    def check(self, where: str) -> None:
+        if not len(self.tiles) or not self.tiles.shape[3]:
+            raise BrainError(f"{where}: there must be at least one tile of at least one colour")
+        if (self.label < 0).any() or (self.label >= len(self.labels)).any():
+            raise BrainError(f"{where}: every label must be from 0 to {len(self.labels) - 1}, a place in labels")
+        if len({tile.tobytes() for tile in self.tiles}) < len(self.tiles):
+            raise BrainError(f"{where}: two tiles are equal; expected each tile once")
+
+
+class Tokens(NamedTuple):
+    """A picture in tiles."""
+
+    ids: TileIds
+    labels: TileLabels
+    legend: Legend
+    unknown: Number
+
+
+class TileTokenizer(Node):
+    """Cut a picture into tiles of 8 by 8 pixels and look each up in the codebook; equal tiles have equal ids, always.
+
+    frame:   uint8 [h, w, colors], h and w multiples of 8
+    ids:     int32 [h / 8, w / 8], 0 to tiles - 1; tiles: none of them
+    labels:  int32 [h / 8, w / 8], a place in legend; -1: unknown
+    legend:  the names of the labels
+    unknown: share of the tiles that are in no codebook, 0 to 1
+    Source: second seed, 8x8 tiles and a semantic vocabulary.
+    """
+
+    brain: TileCodebook
+
+    def open(self, host: Host) -> None:
+        tiles = self.brain.tiles
+        keys = np.ascontiguousarray(tiles).reshape(len(tiles), -1).view(np.uint64)
+        self._multipliers, hashes = _distinct_hashes(keys)
+        order = np.argsort(hashes)
+        self._hashes, self._keys = hashes[order], keys[order]
+        self._ids = np.append(order, len(order)).astype(np.int32)
+        self._labels = np.append(self.brain.label[order], -1).astype(np.int32)
+
+    def tick(self, frame: CodebookFrame) -> Tokens:
+        height, width = frame.shape[:2]
+        if height % SIDE or width % SIDE or not frame.size:
+            raise MinibrainsError(f"the frame is {width}x{height}; expected multiples of {SIDE}; put a Resize before it")
+        keys = _keys(frame)
+        places = np.searchsorted(self._hashes[:-1], _hashed(keys, self._multipliers))
+        # a hash says where to look, the pixels say whether it is that tile; 8 answers at a time are asked for a True
+        differs = (keys != self._keys[places]).view(np.uint64).any(axis=1)
+        places[differs] = len(self._keys)
+        shape = height // SIDE, width // SIDE
+        unknown = float(np.count_nonzero(differs) / differs.size)
+        return Tokens(self._ids[places].reshape(shape), self._labels[places].reshape(shape), self.brain.labels, unknown)
+
+
+def _keys(frame: np.ndarray) -> np.ndarray:
+    """Each tile's pixels as 64-bit words: [tiles, 8 * colors]."""
+    height, width, colors = frame.shape
+    rows = np.ascontiguousarray(frame).reshape(height, width * colors).view(f"V{SIDE * colors}")
+    tiles = rows.reshape(height // SIDE, SIDE, width // SIDE).transpose(0, 2, 1)
+    return np.ascontiguousarray(tiles).view(np.uint64).reshape(-1, SIDE * colors)
+
+
+def _hashed(keys: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """For each tile the sum of its words, each times its own multiplier, modulo 2**64."""
+    hashes: np.ndarray = np.einsum("tw,w->t", keys, multipliers)
+    return hashes
+
+
+def _distinct_hashes(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Multipliers under which different tiles have different hashes, and the hashes."""
+    random = np.random.default_rng(0)
+    while True:
+        multipliers = random.integers(2**64, size=(keys.shape[1],), dtype=np.uint64) | np.uint64(1)
+        hashes = _hashed(keys, multipliers)
+        if len(np.unique(hashes)) == len(hashes):
+            return multipliers, hashes
