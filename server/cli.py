@@ -27,7 +27,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except (Exception, KeyboardInterrupt) as error:
+    except KeyboardInterrupt:  # perhaps in the middle of an import: nothing more can be imported
+        if "--json" in words:
+            print(json.dumps({"error": {"message": "stopped by Ctrl-C"}}))
+        print("stopped by Ctrl-C", file=sys.stderr)
+        return STOPPED
+    except Exception as error:
         if "--json" in words:
             from server.run.play import as_error
 
@@ -76,9 +81,26 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--episodes", metavar="N", type=_count, help="how many games")
     run.add_argument("--ticks", metavar="N", type=_count, help="end an episode after so many ticks")
     run.add_argument("--seed", metavar="S", type=_seed, help="everything random follows from it (default 0)")
+    run.add_argument("--clock", choices=["fast", "realtime"], help="at the console's own frame rate, or not (default fast)")
     run.add_argument("--video", metavar="FILE", help="write a clip of the first episode (.mp4)")
+    run.add_argument("--record", action="store_true", help="write a tape into the run folder, for replay")
+    run.add_argument("--live", action="store_true", help="take over every change of the workflow file while it runs")
+    run.add_argument("--workers", metavar="N", default="1", help="play in N processes, or on Ray: ray://HOST:PORT[?n=N]")
     run.add_argument("--runs", metavar="DIR", default="runs", help="where run folders go (default runs)")
     run.set_defaults(module="run")
+
+    serve = commands.add_parser("serve", help="the editor in the browser, and runs behind it", parents=[packs, as_json])
+    serve.add_argument("--host", metavar="HOST", default="127.0.0.1", help="where to listen; any but this machine needs a token")
+    serve.add_argument("--port", metavar="PORT", type=_port, default=8188, help="0: any that is free (default 8188)")
+    serve.add_argument("--data", metavar="DIR", help="workflows, models, runs (default $MINIBRAINS_HOME or ~/.minibrains)")
+    serve.add_argument("--token", metavar="T", help="clients have to know it; made up where one is needed")
+    serve.add_argument("--parallel", metavar="N", type=_count, help="runs that go at once (default: one a core, at least 2)")
+    serve.set_defaults(module="serve")
+
+    replay = commands.add_parser("replay", help="play a tape back and prove that it is the same", parents=[packs, as_json])
+    replay.add_argument("run", metavar="RUN", help="a run folder, or the tape in it")
+    replay.add_argument("--from", metavar="TICK", type=_seed, default=0, dest="start", help="from the snapshot before it on")
+    replay.set_defaults(module="replay")
 
     check = commands.add_parser("check", help="say what is wrong, or print the plan", parents=[workflow, packs, as_json])
     check.set_defaults(module="check")
@@ -102,8 +124,10 @@ def parser() -> argparse.ArgumentParser:
     new.set_defaults(module="new_node")
 
     bench = commands.add_parser("bench", help="the benchmarks, each beside its baseline", parents=[packs, as_json])
-    bench.add_argument("name", metavar="NAME", nargs="?", choices=["engine", "agent"], help="engine or agent (default both)")
-    bench.add_argument("workflow", metavar="WORKFLOW", nargs="?", default="airstriker", help="for agent: what plays")
+    names = ["engine", "agent", "realtime", "tape", "workers", "editor"]
+    bench.add_argument("name", metavar="NAME", nargs="?", choices=names, help=", ".join(names) + " (default: the first two)")
+    bench.add_argument("workflow", metavar="WORKFLOW", nargs="?", default="airstriker", help="what plays, where one does")
+    bench.add_argument("--seconds", metavar="N", type=_count, help="how long: realtime (default 60), editor (default 600)")
     bench.set_defaults(module="bench", set=[], brain=[])
     return top
 
@@ -114,6 +138,13 @@ def _count(text: str) -> int:
 
 def _seed(text: str) -> int:
     return _whole(text, 0)
+
+
+def _port(text: str) -> int:
+    port = _whole(text, 0)
+    if port > 65535:
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, found {text!r}")
+    return port
 
 
 def _whole(text: str, least: int) -> int:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from minibrains import Host, Node
+from minibrains.host import Item, Result, T, map_here
+from minibrains.loading import LOADED, BrainRef
 from minibrains.registry import Registry
 from minibrains.workflow import BrainPin, parse_workflow
 from server.engine.check import check
 from server.engine.compile import compile_graph
 from server.engine.engine import Engine
+from server.engine.plan import Plan
 
 Entries = Mapping[str, Mapping[str, Any]]
 """The "nodes" of a workflow file."""
@@ -44,6 +47,9 @@ class FakeHost:
     def frame_rate(self) -> float | None:
         return self.engine.frame_rate
 
+    def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
+        return LOADED.load(ref, what, make)
+
     def size(self, **sizes: int) -> None:
         self.engine.sizes.setdefault(self.node, {}).update(sizes)
 
@@ -51,10 +57,13 @@ class FakeHost:
         self.engine.frame_rate = frames_per_second
 
     def say(self, text: str) -> None:
-        pass
+        self.calls.append(Call(self.node, self.tick, "say", (text,)))
 
     def record(self, **facts: str) -> None:
-        pass
+        self.calls.append(Call(self.node, self.tick, "record", (facts,)))
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        return map_here(function, items)
 
 
 class Noted:
@@ -69,13 +78,18 @@ class Noted:
         self.host.calls.append(Call(self.host.node, self.host.tick, what, arguments))
 
 
-def make_engine(entries: Entries, types: Iterable[type[Node]]) -> Engine:
-    """Through all the doors: parse, check, compile, make."""
+def make_plan(entries: Entries, types: Iterable[type[Node]], brains: Path | None = None) -> Plan:
+    """Through the doors: parse, check, compile. `brains`: the folder of the nodes' brains."""
     registry = Registry()
     for cls in types:
         registry.add(cls)
     workflow = parse_workflow({"minibrains": 1, "nodes": entries})
-    return Engine(compile_graph(check(workflow, registry, _no_brain)))
+    return compile_graph(check(workflow, registry, _no_brain if brains is None else lambda pin: brains / pin.file))
+
+
+def make_engine(entries: Entries, types: Iterable[type[Node]]) -> Engine:
+    """Through all the doors: parse, check, compile, make."""
+    return Engine(make_plan(entries, types))
 
 
 def open_engine(engine: Any, calls: list[Call] | None = None) -> list[Call]:

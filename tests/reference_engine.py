@@ -35,6 +35,7 @@ class ReferenceEngine:
         self.entries: dict[str, NodeEntry] = {n: e for n, e in workflow.nodes.items() if e.mode == "run"}
         self.nodes = {name: self.all_types[name](**entry.set) for name, entry in self.entries.items()}
         self.registers = [name for name, node in self.nodes.items() if isinstance(node, Register)]
+        self.thinking = [n for n, node in self.nodes.items() if node.background and self.entries[n].busy == "continue"]
         self.order = self._topological_order()
         self.frame_rate: float | None = None
         self.tick = 0
@@ -78,7 +79,7 @@ class ReferenceEngine:
                 gate = self.entries[name].when
                 flag = self.source(gate) if gate is not None else None
                 before = [link.node for link in self.all_sources(name) + ([flag] if flag else [])]
-                if all(other in order or other in self.registers for other in before):
+                if all(other in order or other in self.registers or other in self.thinking for other in before):
                     break
             else:
                 raise Loop(waiting)
@@ -100,6 +101,8 @@ class ReferenceEngine:
         """Output -> its last delivered value, the tick of that, and a running number."""
         self.last_run: dict[str, int] = {}
         """Node -> the running number when it last ran."""
+        self.thoughts: dict[str, tuple[int, Any]] = {}
+        """Node -> when its result will be given out, and the result."""
         for name, node in self.nodes.items():
             node.reset(Episode(index, seed, name))
 
@@ -120,18 +123,42 @@ class ReferenceEngine:
     def _one_tick(self) -> bool:
         for name in self.registers:
             self._run(name, self.nodes[name].emit)
+        for name in self.thinking:
+            if name in self.thoughts and self.thoughts[name][0] == self.tick:
+                self._arrive(name)
+        terminals = [Link(name, self.nodes[name].terminal) for name in self.registers if self.nodes[name].terminal]
+        last = any(self._value(terminal) for terminal in terminals)
         for name in self.order:
             if self._is_due(name) and self._clock_is_open(name) and self._is_complete(name):
                 arguments = self._arguments(name)
-                self.last_run[name] = self.count
-                self._run(name, self.nodes[name].tick, *arguments)
-        terminals = [Link(name, self.nodes[name].terminal) for name in self.registers if self.nodes[name].terminal]
-        if any(self._value(terminal) for terminal in terminals):
+                if name not in self.thinking:
+                    self.last_run[name] = self.count
+                    self._run(name, self.nodes[name].tick, *arguments)
+                elif name not in self.thoughts:
+                    self.runs[name] += 1
+                    self.last_run[name] = self.count
+                    if not last:
+                        self._launch(name, *arguments)
+        if last:
             return True
         for name in self.registers:
             if self._is_complete(name):
                 self._try(name, self.nodes[name].latch, *self._arguments(name))
         return False
+
+    def _launch(self, name: str, *arguments: Any) -> None:
+        try:
+            result = self.nodes[name].tick(*arguments)
+        except Broken as error:
+            result = error
+        self.thoughts[name] = self.tick + (self.entries[name].latency or 1), result
+
+    def _arrive(self, name: str) -> None:
+        _, result = self.thoughts.pop(name)
+        if isinstance(result, Broken):
+            self.errors[name] += 1
+        else:
+            self._deliver(name, result)
 
     def _is_due(self, name: str) -> bool:
         if self.nodes[name].clocked:
@@ -184,8 +211,12 @@ class ReferenceEngine:
         """Let a node run and deliver what it gives out."""
         self.runs[name] += 1
         result = self._try(name, function, *arguments)
+        if result is not _FAILED:
+            self._deliver(name, result)
+
+    def _deliver(self, name: str, result: Any) -> None:
         schema = self.nodes[name].schema
-        if result is _FAILED or not schema.outputs:
+        if not schema.outputs:
             return
         for output, value in zip(schema.outputs.values(), result if schema.record else [result], strict=True):
             delivered = self._try(name, value) if output.lazy else value

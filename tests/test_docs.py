@@ -36,6 +36,14 @@ def test_the_example_node_runs_in_the_example_workflow(examples: dict[str, Path]
     assert [json.loads(line)["tick"] for line in lines] == list(range(0, 300, 6))
 
 
+def test_the_example_of_a_slow_node_thinks_beside_the_game(
+    examples: dict[str, Path], summary: Callable[..., dict[str, Any]]
+) -> None:
+    result = summary(examples["ponder.json"], "--pack", examples["ponder.py"])
+    lines = (Path(result["run_dir"]) / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["tick"] for line in lines] == [30, 90, 150, 210, 270]
+
+
 def test_the_example_test_passes(examples: dict[str, Path]) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", examples["test_brightness.py"]]
     done = subprocess.run(command, cwd=examples["brightness.py"].parent, capture_output=True, text=True, timeout=120)

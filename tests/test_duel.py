@@ -18,7 +18,7 @@ import pytest
 from minibrains.files import shipped
 
 DUEL = Path(shipped("games")) / "Duel-Genesis"
-REACTIONS = {1: 30, 2: 28, 3: 25, 4: 23, 5: 20, 6: 17, 7: 14, 8: 11}
+REACTIONS = {1: 30, 2: 27, 3: 25, 4: 22, 5: 18, 6: 15, 7: 10, 8: 8}
 FIGHT, MATCH_OVER = 3, 5
 PAD_BITS = {
     "UP": 1,
@@ -210,7 +210,7 @@ def test_the_rising_attack_is_untouchable_at_first_and_long(game: Game) -> None:
     assert game.now()["agent_move"] == 21
     now = game.until(lambda now: now["enemy_status"] == 524)
     assert now["agent_hp"] == 176, "the jab went through it"
-    assert now["enemy_hp"] == 176 - 27, "18, and half as much again to who was hit while attacking"
+    assert now["enemy_hp"] == 176 - 31, "21, and half as much again to who was hit while attacking"
     frames = now["agent_move_frame"]
     while game.step()["agent_move"] == 21:
         frames += 1
@@ -236,12 +236,12 @@ def hit_by(game: Game, pad: Pad, guard: Pad, gap: int = 40) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("pad", "guard", "damage"),
     [
-        (("Y",), (), 10),
+        (("Y",), (), 12),
         (("Y",), ("RIGHT",), 0),
         (("B",), ("RIGHT", "DOWN"), 0),
-        (("DOWN", "B"), ("RIGHT",), 9),
+        (("DOWN", "B"), ("RIGHT",), 10),
         (("DOWN", "B"), ("RIGHT", "DOWN"), 0),
-        (("DOWN", "C"), ("RIGHT",), 12),
+        (("DOWN", "C"), ("RIGHT",), 14),
         (("DOWN", "Z"), ("RIGHT",), 0),
     ],
 )
@@ -276,7 +276,7 @@ def test_a_throw_beats_a_block_and_knocks_down(game: Game) -> None:
     now = game.step(("RIGHT", "Z"), ("RIGHT", "DOWN"))
     assert now["agent_move"] == 19
     now = game.until(lambda now: now["enemy_hp"] < 176, pad2=("DOWN",))
-    assert now["enemy_hp"] == 176 - 18
+    assert now["enemy_hp"] == 176 - 21
     assert now["enemy_status"] == 524
     frames = 0
     while not game.step((), ())["enemy_actionable"]:
@@ -290,7 +290,7 @@ def test_a_sweep_knocks_down_and_who_lies_cannot_be_hit(game: Game) -> None:
     for _ in range(3):
         game.step((), (), 12)
         game.step(("DOWN", "A"))
-    assert game.now()["enemy_hp"] == 176 - 12
+    assert game.now()["enemy_hp"] == 176 - 14
 
 
 def test_a_hit_stops_both_for_a_moment(game: Game) -> None:
@@ -511,6 +511,61 @@ def test_the_table_has_the_first_seed_s_actions() -> None:
     names = load("fighters").action_names()
     assert len(names) == 44
     assert [names[place] for place in (0, 1, 2, 3, 6, 9, 21)] == ["none", "up", "down", "left", "right", "X", "A"]
+
+
+# ---- the calibration ----
+
+
+@pytest.fixture(scope="module")
+def calibrate() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(DUEL))
+    yield load("calibrate")
+    sys.path.remove(str(DUEL))
+
+
+def test_a_limit_holds_for_the_whole_interval(calibrate: ModuleType) -> None:
+    low, high = calibrate.wilson(60, 100)
+    assert (round(low, 3), round(high, 3)) == (0.502, 0.691)
+    row = {"won": 60, "low": low, "high": high}
+    assert calibrate.Limit(least=0.5).met(row)
+    assert not calibrate.Limit(least=0.6).met(row)
+    assert not calibrate.Limit(most=0.65).met(row)
+    assert not calibrate.Limit(most=0).met(row)
+
+
+def test_a_screening_goes_on_only_while_one_half_is_possible(calibrate: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = []
+
+    def play(wins: int) -> Callable[[Any], Any]:
+        def one(setting: Any) -> Any:
+            played.append(setting)
+            return calibrate.Result(len(played) <= wins, False, 3000, 2, 0, (3, 3), str(len(played)))
+
+        return one
+
+    for wins, matches in ((0, 20), (5, 20), (300, 300)):
+        played.clear()
+        monkeypatch.setattr(calibrate, "play_one", play(wins))
+        assert calibrate.screen("macro:1,2", 4)["n"] == len(played) == matches
+    played.clear()
+    monkeypatch.setattr(calibrate, "play_one", play(10))
+    assert 20 < calibrate.screen("macro:1,2", 4)["n"] < 300
+
+
+def test_matches_that_went_alike_count_once(calibrate: ModuleType) -> None:
+    results = [calibrate.Result(True, False, 3000, 2, 0, (3, 3), trajectory) for trajectory in ("a", "b", "a")]
+    row = calibrate.row_of("some", results)
+    assert (row["n"], row["won"], row["repeated"]) == (2, 2, 1)
+
+
+def test_rows_are_kept_and_used_again(calibrate: ModuleType, tmp_path: Path) -> None:
+    row = calibrate.row_of("some", [calibrate.Result(True, False, 3000, 2, 0, (3, 3), "a")])
+    calibrate.Run(1, tmp_path / "rows").keep("some, 1", row)
+    again = calibrate.Run(1, tmp_path / "rows")
+    assert again.rows == {"some, 1": row}
+    again.subject = "another ROM"
+    again.keep("other, 1", row)
+    assert set(calibrate.Run(1, tmp_path / "rows").rows) == {"some, 1"}
 
 
 @pytest.mark.soak

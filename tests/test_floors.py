@@ -15,11 +15,14 @@ MAY_IMPORT = {
     "nodes": {"minibrains", "nodes"},
     "server.engine": {"minibrains", "server.engine"},
     "server.run": {"minibrains", "server.engine", "server.run"},
-    "server": {"minibrains", "nodes", "server.engine", "server.run", "server"},
+    "server.catalog": {"minibrains", "nodes", "server.engine"},
+    "server.facts": {"minibrains"},
+    "server.service": {"minibrains", "server.catalog", "server.facts", "server.engine", "server.run", "server.service"},
 }
+MAY_IMPORT["server"] = {"server", *MAY_IMPORT}
 """A floor, named by the longest prefix of a module, and the floors it may import."""
 NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}
-LATE = {"torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "tqdm"}
+LATE = {"torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "ray", "tqdm"}
 """Only imported inside functions, so that listing and checking stay fast; a command's own module is late already."""
 
 FILES = [path for folder in ("minibrains", "nodes", "server") for path in sorted((ROOT / folder).rglob("*.py"))]

@@ -12,7 +12,7 @@ import pytest
 from minibrains import Frames, Node
 from minibrains.files import shipped
 from minibrains.testing import Inputs, ScratchHost, check_node
-from nodes import action, control, fighters, image, output, policy
+from nodes import action, control, fight, fighters, image, output, overlay, policy, prompt, reply, strategist, tiles
 from nodes.retro.emulator import RetroEmulator
 from server.catalog import node_types
 
@@ -34,13 +34,32 @@ FIGHT = [
     {"agent_x": 150, "agent_status": 512, "enemy_x": 150 + gap, "enemy_y": 192 - height, "enemy_status": status}
     for gap, height, status in [(200, 0, 512), (190, 0, 522), (120, 40, 516), (70, 30, 520), (60, 0, 520), (40, 0, 512)] * 6
 ]
+STATUS = [512, 514, 516, 518, 520, 522, 524, 0]
+MOMENTS = [
+    {
+        "agent_hp": 176 - 20 * tick, "agent_x": 100 + 9 * tick, "agent_y": 192, "agent_status": STATUS[tick],
+        "enemy_hp": 176 - 25 * tick, "enemy_x": 150, "enemy_y": 192 - tick, "enemy_status": STATUS[-tick],
+    }
+    for tick in range(8)
+]  # fmt: skip
+FIGHTS = [fight.GameFeatures().tick(moment).fight for moment in MOMENTS]
+CODEBOOK = tiles.TileCodebook(
+    labels=("wall", "floor"), tiles=RANDOM.integers(0, 256, (3, 8, 8, 3), np.uint8), label=np.int32([1, 0, 1])
+)
+TILED = [RANDOM.integers(0, 256, (16, 24, 3), np.uint8) for _ in range(3)]
+TILED[1][:8, 8:16] = CODEBOOK.tiles[2]
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
+    "ActionParser": (
+        lambda: reply.ActionParser(brain=_brain(reply.ReplyWords, "reply_words/sf2.safetensors")),
+        _ticks(text=["9", "", "I would kick", "12", "", "no"]),
+    ),
     "ActionSampler": (
         lambda: policy.ActionSampler(mode="sample"),
         _ticks(logits=[RANDOM.standard_normal(6).astype(np.float32) for _ in range(8)]),
     ),
     "All": (control.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
+    "AntiRepeat": (action.AntiRepeat, _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None])),
     "Any": (control.Any, _ticks(flags=[[], [False], [True, False]])),
     "Changed": (control.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
     "CooldownGate": (
@@ -52,11 +71,17 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(action=ACTIONS * 3),
     ),
     "Every": (lambda: control.Every(ticks=3, offset=1), [{}] * 8),
+    "FrameHistory": (lambda: fight.FrameHistory(steps=2), _ticks(fight=FIGHTS)),
     "FrameStack": (
         lambda: image.FrameStack(brain=_brain(image.FrameStackTaps, "frame_stack/grey4.safetensors")),
         _ticks(frame=GREY * 4),
     ),
+    "GameFeatures": (fight.GameFeatures, _ticks(variables=MOMENTS)),
     "Grayscale": (image.Grayscale, _ticks(frame=FRAMES)),
+    "GridOverlay": (
+        lambda: overlay.GridOverlay(brain=_brain(overlay.OverlayStyle, "overlay_style/plain.safetensors")),
+        _ticks(frame=TILED, labels=[None, np.int32([[0, 1, -1]] * 2), None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
+    ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
     "Override": (control.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
     "PolicyHead": (
@@ -65,6 +90,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Preview": (output.Preview, _ticks(frame=FRAMES)),
     "Previous": (lambda: control.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
+    "PromptBuilder": (
+        lambda: prompt.PromptBuilder(brain=_brain(prompt.PromptTemplate, "prompt/sf2.safetensors")),
+        _ticks(fight=FIGHTS[:3], history=[None, "you 0 hp", "x"]),
+    ),
     "RandomPolicy": (lambda: policy.RandomPolicy(actions=6, hold=2), [{}] * 12),
     "ReflexPolicy": (
         lambda: policy.ReflexPolicy(brain=_brain(policy.ReflexTable, "reflex/airstriker.safetensors")),
@@ -77,8 +106,13 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("RIGHT", "B"), (), ("B",)] * 5),
     ),
     "ScriptedFighter": (lambda: fighters.ScriptedFighter(style="zoner", late=2), _ticks(variables=FIGHT)),
+    "ScriptedStrategist": (
+        lambda: strategist.ScriptedStrategist(brain=_brain(action.ActionTable, "action_table/sf2.safetensors"), late=2),
+        _ticks(variables=FIGHT, ask=[True, False, True] * 12, pad=[None, ("RIGHT",), ()] * 12),
+    ),
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
     "Switch": (control.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
+    "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
     "Variable": (lambda: control.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }

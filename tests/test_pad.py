@@ -14,11 +14,14 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from engine_fixtures import make_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pad_barcode import BITS, Barcode, read_barcode
+from thinking_nodes import Even, InProcess, InThread
+from thinking_nodes import Seen as SeenNumbers
 
-from minibrains import Episode, Node, On, Socket, Variables
+from minibrains import Episode, Node, Number, On, Socket, Variables
 from minibrains.files import shipped
 from minibrains.registry import Registry
 from minibrains.testing import ScratchHost, opened, play
@@ -303,6 +306,38 @@ def test_a_stack_has_the_frames_it_says_oldest_first(game: str, tmp_path: Path, 
         # before the episode is old enough: its first picture
         assert [barcode.frame for barcode in barcodes] == [first + max(0, tick - tap * every) for tap in taps]
         assert all(shown[barcode.frame] == barcode for barcode in barcodes)
+
+
+@every_game
+@pytest.mark.parametrize("kind", [InThread, InProcess])
+def test_while_a_node_holds_not_one_frame_passes(game: str, kind: type[Node], tmp_path: Path) -> None:
+    """100 random times of thinking, in the middle of the loop from the screen to the pad."""
+    _table(game, tmp_path / "table.safetensors")
+    nodes = _agent(game)
+    nodes["frames"] = {"type": "FrameCount@1", "in": {"variables": "console.variables"}}
+    nodes["slow"] = {"type": f"{kind.__name__}@1", "set": {"most": 20.0}, "in": {"number": "frames.number"}}
+    nodes["seen"] = {"type": "Seen@1", "in": {"value": "slow.number"}}
+    nodes["sink"]["when"] = "even.flag"
+    nodes["even"] = {"type": "Even@1", "in": {"number": "slow.number"}}
+    types = (RetroEmulator, RandomPolicy, EmulatorSink, FrameCount, kind, SeenNumbers, Even)
+    engine = Engine(make_plan(nodes, types, tmp_path))
+    try:
+        engine.open(lambda node, engine: _EngineHost(tmp_path, engine, node))
+        engine.reset(0, 5)
+        engine.advance(100)
+        seen, held = engine.nodes["seen"].all, engine.held
+    finally:
+        assert engine.close() == []
+    assert [tick for tick, _ in seen] == list(range(100))
+    assert [frame for _, frame in seen] == list(range(seen[0][1], seen[0][1] + 100)), "one frame a tick"
+    assert held > 0
+
+
+class FrameCount(Node):
+    """The frame counter of Pad."""
+
+    def tick(self, variables: Variables) -> Number:
+        return variables["frame"]
 
 
 class _EngineHost(ScratchHost):

@@ -1,20 +1,85 @@
-"""ScriptedFighter through the runtime: it plays Duel by the variables of the shared map alone."""
+"""ScriptedFighter plays Duel by the variables of the shared map alone; the slow player of the calibration keeps to
+what binds a learning agent."""
 
 from __future__ import annotations
 
+import importlib.util
+import itertools
 import json
+import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from minibrains.files import shipped
-from nodes.fighters import READ, RULES
+from nodes.fighters import ATTACK, CROUCH, HIT, JUMP, READ, RULES, SPECIAL, STAND, Scripted
 
 
 def test_it_reads_only_variables_of_the_shared_map() -> None:
     shared = json.loads((shipped("games") / "Duel-Genesis/data_sf2.json").read_text())["info"]
     assert set(READ) <= set(shared)
     assert len(shared) == 14
+
+
+def moments(count: int) -> list[dict[str, int]]:
+    """Situations that change every 20 frames, as players see them."""
+    rng = random.Random(5)
+    scenes = [
+        {
+            "agent_x": rng.randrange(30, 480),
+            "enemy_x": rng.randrange(30, 480),
+            "enemy_y": rng.choice((192, 192, 150)),
+            "agent_status": rng.choice((STAND, CROUCH, JUMP)),
+            "enemy_status": rng.choice((STAND, CROUCH, JUMP, ATTACK, SPECIAL, HIT)),
+        }
+        for _ in range(count // 20)
+    ]
+    return [scene for scene in scenes for _ in range(20)]
+
+
+@pytest.mark.parametrize("style", RULES)
+def test_a_style_sees_nothing_of_the_latest_frames(style: str) -> None:
+    seen = moments(2000)
+    pads = []
+    for last in (seen[-1], {**seen[-1], "enemy_x": 256, "enemy_status": ATTACK}):
+        player = Scripted(RULES[style])
+        player.reset(3)
+        pads.append([player.pad(now) for now in [*seen, *[last] * player.late]])
+    assert pads[0] == pads[1]
+    assert len(set(pads[0])) > 10
+
+
+@pytest.mark.parametrize("interval", [30, 12, 6])
+def test_the_restricted_player_keeps_to_the_restrictions(interval: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("duel_players", shipped("games") / "Duel-Genesis/fighters.py")
+    assert spec is not None
+    assert spec.loader is not None
+    players = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, players)
+    spec.loader.exec_module(players)
+    player = players.Restricted(interval)
+    player.reset(3)
+    begun: list[tuple[int, str]] = []
+    begin = player.begin
+
+    def noted(name: str) -> None:
+        begun.append((player.frame, name))
+        begin(name)
+
+    player.begin = noted
+    for now in moments(6000):
+        player.pad(now)
+    names = [name for _, name in begun]
+    assert set(names) <= set(players.action_names())
+    assert len(set(names)) > 8
+    assert all(frame % interval == 0 for frame, _ in begun)
+    assert not any(a == b == c for a, b, c in zip(names, names[1:], names[2:], strict=False))
+    for (frame, name), (after, _) in itertools.pairwise(begun):
+        rest = 15 if name.startswith(("up", "jump")) else 12 if name[-1] in "ABC" else 11 if name[-1] in "XYZ" else 0
+        assert after - frame >= (11 if name.startswith(("projectile", "rising")) else rest)
 
 
 def test_every_style_plays_a_match_to_its_end(summary: Callable[..., dict[str, Any]]) -> None:

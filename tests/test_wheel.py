@@ -53,7 +53,10 @@ def test_the_wheel_plays_in_an_empty_environment(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for file in ("workflows/airstriker.json", "models/action_table/airstriker.safetensors", "games/README.md"):
         assert f"minibrains/shipped/{file}" in names
-    assert not [name for name in names if name.startswith(("tests/", "runs/", "docs/"))]
+    assert "minibrains/shipped/web/index.html" in names
+    assert not [
+        name for name in names if name.startswith(("tests/", "runs/", "docs/")) or "node_modules" in name or "/src/" in name
+    ]
 
     _run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
     python = tmp_path / "venv/bin/python"

@@ -244,7 +244,7 @@ def test_what_is_nested_as_deeply_as_allowed_is_read_and_saved(tmp_path: Path) -
 
 MANY_FAULTS = {
     "minibrains": 1,
-    "run": {"episodes": 0, "tick": 5},
+    "run": {"episodes": 0, "tick": 5, "clock": "slow"},
     "note": "not under extra",
     "nodes": {
         "clock": CLOCK,
@@ -282,6 +282,7 @@ EXPECTED = [
     # node, socket, expected, found, and words of message and hint
     (None, None, None, "0", "'episodes' from 1"),
     (None, None, None, None, "'tick' Did you mean 'ticks'?"),
+    (None, None, "one of fast, realtime", "'slow'", "'clock'"),
     (None, None, None, None, "'note' \"extra\""),
     (None, None, None, None, "'Clock' a-z"),
     ("widget", None, None, None, "no widget 'tick' Did you mean 'ticks'?"),

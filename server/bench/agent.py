@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from minibrains.errors import RunError
+from minibrains.errors import MinibrainsError
 from minibrains.host import Episode
 from nodes.retro.emulator import RetroEmulator
 from server.bench.measure import take_turns
 from server.engine.engine import Engine
 from server.engine.plan import Plan
-from server.run.play import RunHost
+from server.run.host import RunHost
 
 REPEATS = 101
 MOST_TICKS = 300
@@ -36,7 +36,7 @@ def run(plan: Plan) -> dict[str, Any]:
     engine = Engine(plan)
     consoles = {name: node for name, node in engine.nodes.items() if isinstance(node, RetroEmulator)}
     if len(consoles) != 1:
-        raise RunError("bench agent needs a workflow with one console (RetroEmulator)")
+        raise MinibrainsError("bench agent needs a workflow with one console (RetroEmulator)")
     ((name, console),) = consoles.items()
     with TemporaryDirectory() as folder:
         try:

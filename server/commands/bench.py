@@ -7,6 +7,9 @@ import json
 from typing import Any
 
 from server.cli import DONE
+from server.engine.check import Graph
+from server.engine.compile import compile_graph
+from server.recipe import Recipe
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -18,7 +21,23 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.name in (None, "agent"):
         from server.bench import agent
 
-        results["agent"] = agent.run(_plan(arguments))
+        results["agent"] = agent.run(compile_graph(_graph(arguments)[0]))
+    if arguments.name == "realtime":
+        from server.bench import realtime
+
+        results["realtime"] = realtime.run(compile_graph(_graph(arguments)[0]), arguments.seconds or 60)
+    if arguments.name == "tape":
+        from server.bench import tape
+
+        results["tape"] = tape.run(compile_graph(_graph(arguments)[0]))
+    if arguments.name == "workers":
+        from server.bench import workers
+
+        results["workers"] = workers.run(*_graph(arguments))
+    if arguments.name == "editor":
+        from server.bench import editor
+
+        results["editor"] = editor.run(arguments.seconds or 600)
     if arguments.json:
         print(json.dumps(results[arguments.name] if arguments.name else results))
     else:
@@ -26,12 +45,12 @@ def main(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _plan(arguments: argparse.Namespace) -> Any:
+def _graph(arguments: argparse.Namespace) -> tuple[Graph, Recipe]:
     from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
-    from server.engine.compile import compile_graph
 
     workflow, brains = read_workflow(arguments)
-    return compile_graph(check_workflow(workflow, read_registry(arguments), brains))
+    graph = check_workflow(workflow, read_registry(arguments), brains)
+    return graph, Recipe(workflow, brains, not arguments.no_packs, arguments.pack)
 
 
 def _table(name: str, result: dict[str, Any]) -> str:

@@ -9,15 +9,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from minibrains.brain_file import BrainHeader, hash_file, read_header
+from minibrains.brain_file import read_header
 from minibrains.errors import BrainError
-from minibrains.registry import Registry
-from minibrains.values import parse_json
 from server.catalog import find_brain_file, node_types
 from server.cli import DONE, WRONG
+from server.facts import FOR_PEOPLE, brain_facts, users
 from server.run.play import as_error
-
-_FOR_PEOPLE = ("title", "description", "license", "author", "made_by", "parents", "metrics")
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -28,49 +25,13 @@ def main(arguments: argparse.Namespace) -> int:
     header = read_header(find_brain_file(arguments.file, None))
     facts, status = brain_facts(header), DONE
     try:
-        facts["used_by"] = list(_users(header, registry))
+        facts["used_by"] = list(users(header, registry))
     except BrainError as error:
         facts.update(as_error(error))
         status = WRONG
         print(error, file=sys.stderr)
     print(json.dumps(facts) if arguments.json else "\n".join(describe(facts)))
     return status
-
-
-def brain_facts(header: BrainHeader) -> dict[str, Any]:
-    """The header as `--json` prints it; what it does not say is None."""
-    return {
-        "file": str(header.path),
-        "size": header.size,
-        "sha256": hash_file(header.path),
-        "kind": header.kind,
-        "version": header.version,
-        **{name: _plain(header.metadata.get(name)) for name in _FOR_PEOPLE},
-        "config": header.config,
-        "tensors": [
-            {"name": name, "dtype": info.dtype, "shape": list(info.shape), "bytes": info.end - info.start}
-            for name, info in header.tensors.items()
-        ],
-        "used_by": [],
-    }
-
-
-def _plain(text: str | None) -> Any:
-    """Lists and objects stand in the header as JSON, all else as plain text."""
-    if text is None or text[:1] not in ("[", "{"):
-        return text
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
-
-
-def _users(header: BrainHeader, registry: Registry) -> Iterator[str]:
-    """The node types that take this brain. Raises BrainError if it is of their kind but does not fit."""
-    for name, cls in registry.items():
-        if cls.schema.brain is not None and cls.schema.brain.kind == header.kind:
-            cls.schema.brain.check_header(header)
-            yield f"{name}@{cls.version}"
 
 
 def describe(facts: dict[str, Any]) -> Iterator[str]:
@@ -81,7 +42,7 @@ def describe(facts: dict[str, Any]) -> Iterator[str]:
         yield "kind         none: a safetensors file, but no brain of ours"
     else:
         yield f"kind         {_shown(facts['kind'])} version {facts['version']}"
-    for name in (*_FOR_PEOPLE, "config"):
+    for name in (*FOR_PEOPLE, "config"):
         if facts[name]:
             yield f"{name:<11}  {_shown(facts[name])}"
     if facts["used_by"]:

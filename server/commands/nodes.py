@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from minibrains.brain import UNSET, Brain
 from minibrains.errors import MinibrainsError, near
-from minibrains.node import Node, Register
+from minibrains.node import Node
 from minibrains.registry import Registry
-from minibrains.schema import widget_schema, workflow_schema
-from minibrains.values import name_type, plain_value
+from minibrains.schema import workflow_schema
 from minibrains.workflow import dump_json
 from server.cli import DONE
 from server.commands.workflow_arguments import read_registry
+from server.facts import node_facts, node_heading
 
 _READING = {"last": "the last value", "on": "on delivery", "sample": "the last value with its age"}
 
@@ -28,67 +26,12 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print(dump_json(workflow_schema(registry)), end="")
     elif arguments.type is None:
-        nodes = [_heading(name, cls) for name, cls in registry.items()]
+        nodes = [node_heading(name, cls) for name, cls in registry.items()]
         print(json.dumps({"nodes": nodes}) if arguments.json else describe_all(nodes))
     else:
         facts = node_facts(*_find(registry, arguments.type))
         print(json.dumps(facts) if arguments.json else "\n".join(describe(facts)))
     return DONE
-
-
-def node_facts(name: str, cls: type[Node]) -> dict[str, Any]:
-    """Everything a node class says about itself, as `--json` prints it."""
-    schema = cls.schema
-    return {
-        **_heading(name, cls),
-        "doc": inspect.cleandoc(cls.__doc__ or ""),
-        "version": cls.version,
-        "clocked": cls.clocked,
-        "register": issubclass(cls, Register),
-        "inputs": [
-            {"name": i.name, "type": str(i.kind), "reading": i.reading, "many": i.many, "optional": not i.required}
-            for i in schema.inputs.values()
-        ],
-        "outputs": [{"name": o.name, "type": str(o.kind), "lazy": o.lazy, "absent": o.absent} for o in schema.outputs.values()],
-        "widgets": [
-            {
-                "name": w.name,
-                "type": w.describe(),
-                "required": w.required,
-                "default": plain_value(w.default),
-                "doc": w.doc,
-                "schema": widget_schema(w),
-            }
-            for w in schema.widgets.values()
-        ],
-        "brain": _brain_facts(schema.brain, schema.brain_required) if schema.brain else None,
-    }
-
-
-def _brain_facts(kind: type[Brain], required: bool) -> dict[str, Any]:
-    return {
-        "kind": kind.kind,
-        "version": kind.version,
-        "required": required,
-        "tensors": [{"name": n, "type": t.spec, "doc": t.doc} for n, t in kind.schema.tensors.items()],
-        "further_tensors": kind.tensor_specs.__func__ is not Brain.tensor_specs.__func__,  # type: ignore[attr-defined]
-        "settings": [
-            {
-                "name": name,
-                "type": name_type(declared.annotation),
-                "required": declared.default is UNSET,
-                "default": None if declared.default is UNSET else plain_value(declared.default),
-                "doc": declared.doc,
-            }
-            for name, declared in kind.schema.settings.items()
-        ],
-    }
-
-
-def _heading(name: str, cls: type[Node]) -> dict[str, Any]:
-    first = inspect.cleandoc(cls.__doc__ or "").partition("\n")[0]
-    family = name.rpartition(".")[0] or cls.__module__.removeprefix("nodes.")
-    return {"type": f"{name}@{cls.version}", "family": family, "doc": first}
 
 
 def _find(registry: Registry, text: str) -> tuple[str, type[Node]]:

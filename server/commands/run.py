@@ -7,36 +7,67 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from minibrains import __version__
+from minibrains.errors import MinibrainsError
+from minibrains.files import home
+from minibrains.registry import Registry
+from minibrains.workflow import RunSettings
+from server.catalog import find_workflow
 from server.cli import DONE, STOPPED, explain
 from server.commands.progress import progress_bar
 from server.commands.run_table import describe
+from server.commands.workers_argument import choose_launcher
 from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
+from server.engine.check import Graph
 from server.engine.compile import compile_graph
 from server.engine.engine import Engine
+from server.engine.kept import KeptOutputs
+from server.engine.plan import Plan
+from server.recipe import Recipe
 from server.run.folder import RunFolder
 from server.run.interrupt import stop_on_interrupt
-from server.run.play import Results, as_error, play, summarise
+from server.run.live import LiveFile
+from server.run.play import as_error, play
+from server.run.recording import Recorder, name_packs, recorded
+from server.run.spread import Spread
+from server.run.summary import Results, summarise
 from server.run.video import Clip
 
 
 def main(arguments: argparse.Namespace) -> int:
     registry = read_registry(arguments)
     workflow, brains = read_workflow(arguments)
-    given = {name: getattr(arguments, name) for name in ("episodes", "ticks", "seed")}
+    given = {name: getattr(arguments, name) for name in ("episodes", "ticks", "seed", "clock")}
     settings = replace(workflow.run, **{name: value for name, value in given.items() if value is not None})
     workflow = workflow.with_run(settings)
     clip = Clip(Path(arguments.video), workflow) if arguments.video else None
     graph = check_workflow(clip.workflow if clip else workflow, registry, brains)
-    engine = Engine(compile_graph(graph))
+    plan = compile_graph(graph)
+    launcher = choose_launcher(arguments.workers)
+    if launcher is not None and (arguments.record or arguments.live):
+        raise MinibrainsError("--record and --live are for a run in one process; leave out --workers")
+    recorder = Recorder() if arguments.record else None
+    engine = Engine(plan, KeptOutputs(folder=home() / "kept"), recorder)
     folder = RunFolder(Path(arguments.runs), workflow)
+    recipe = Recipe(graph.workflow, brains, not arguments.no_packs, arguments.pack)
+    spread = Spread(launcher, recipe, settings, folder) if launcher else None
     results = Results()
-    if settings.ticks is None and not engine.plan.terminals:
+    if settings.ticks is None and not plan.terminals:
         _say("nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it")
     errors: list[BaseException] = []
     try:
-        with stop_on_interrupt(engine), progress_bar(settings) as progress:
-            play(engine, settings, folder, results, _say, progress)
+        with stop_on_interrupt(spread or engine), progress_bar(settings) as progress:
+            if spread is not None:
+                spread.play(graph, results, _say, progress)
+            else:
+                tape = (recorder, _header(graph, arguments)) if recorder else None
+                live = None
+                if arguments.live:
+                    file = find_workflow(arguments.workflow)
+                    live = LiveFile(file, lambda: _read_again(arguments, registry, settings), _say)
+                play(engine, settings, folder, results, _say, progress, tape, live)
     except (Exception, KeyboardInterrupt) as error:
         errors.append(error)
     try:
@@ -44,7 +75,7 @@ def main(arguments: argparse.Namespace) -> int:
             results.facts["clip"] = str(clip.file)
     except Exception as error:
         errors.append(error)
-    summary = {**(as_error(errors[0]) if errors else {}), **summarise(engine, results, settings, folder)}
+    summary = {**(as_error(errors[0]) if errors else {}), **summarise(graph, results, settings, folder)}
     try:
         folder.finish(summary)
     except Exception as error:
@@ -57,7 +88,23 @@ def main(arguments: argparse.Namespace) -> int:
     if errors:
         folder.keep_traceback(errors[0])
         return explain(errors[0])
-    return STOPPED if engine.stopping else DONE
+    return STOPPED if (spread or engine).stopping else DONE
+
+
+def _header(graph: Graph, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What a replay needs to open this run again."""
+    path = "" if graph.workflow.path is None else str(graph.workflow.path.absolute())
+    packs = name_packs(map(Path, arguments.pack))
+    return {"minibrains": __version__, "path": path, "packs": packs, **recorded(graph)}
+
+
+def _read_again(arguments: argparse.Namespace, registry: Registry, settings: RunSettings) -> tuple[Plan, Any]:
+    """The workflow file as it is now, with what the command line changes, and what the tape shall have of it."""
+    workflow, brains = read_workflow(arguments)
+    workflow = workflow.with_run(settings)
+    clip = Clip(Path(arguments.video), workflow) if arguments.video else None
+    graph = check_workflow(clip.workflow if clip else workflow, registry, brains)
+    return compile_graph(graph), recorded(graph)
 
 
 def _say(text: str) -> None:

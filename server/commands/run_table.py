@@ -20,12 +20,16 @@ def describe(summary: dict[str, Any]) -> str:
         lines.append(f"mean score {sum(scores) / len(scores):.1f} over {len(scores)} episodes, "
                      f"{summary['distinct_episodes'] or '?'} distinct")  # fmt: skip
     times = summary["tick_ms"]
-    if summary["ticks"]:
+    if times["p50"] is not None:
         lines.append(f"{summary['ticks']} ticks, {summary['ticks_per_s']:.0f} a second; a tick took "
                      f"p50 {times['p50']:.3f}, p99 {times['p99']:.3f}, at most {times['max']:.3f} ms")  # fmt: skip
+    if "deadlines" in summary:
+        lines.extend(_deadlines(summary))
     slow = sorted(summary["nodes"].items(), key=lambda item: -(item[1]["mean_us"] or 0) * item[1]["runs"])
     held = {name: node["errors"] for name, node in summary["nodes"].items() if "errors" in node}
     lines.extend(f"{name} failed {errors} times and was held" for name, errors in held.items())
+    if summary["worker_deaths"]:
+        lines.append(f"workers died {summary['worker_deaths']} times")
     lines.append(f"{'slowest nodes':<20}  {'runs':>9}  {'skips':>9}  {'µs a run':>9}")
     for name, node in slow[:5]:
         mean = "-" if node["mean_us"] is None else f"{node['mean_us']:.2f}"
@@ -36,3 +40,18 @@ def describe(summary: dict[str, Any]) -> str:
     if "clip" in summary:
         lines.append(f"clip {summary['clip']}")
     return "\n".join(lines)
+
+
+def _deadlines(summary: dict[str, Any]) -> list[str]:
+    deadlines = summary["deadlines"]
+    missed = deadlines["missed"]
+    causes = [(f"{count} by {name}", count) for name, count in missed["nodes"].items()]
+    causes += [(f"{missed['engine']} by the engine", missed["engine"])]
+    causes += [(f"{missed['unscheduled']} while the process was not scheduled", missed["unscheduled"])]
+    share = "-" if deadlines["on_time"] is None else f"{100 * deadlines['on_time']:.2f} %"
+    lines = [f"realtime at {deadlines['rate']:.2f} hz: {share} on time but for what was not scheduled; "
+             f"ticks began at most {deadlines['late_ms']['max']:.1f} ms late"]  # fmt: skip
+    if summary["misses"]:
+        lines.append(f"{summary['misses']} deadlines missed: " + ", ".join(text for text, count in causes if count)
+                     + (f"; the schedule moved by {deadlines['slipped_s']:.2f} s" if deadlines["slipped_s"] else ""))  # fmt: skip
+    return lines

@@ -1,0 +1,100 @@
+"""`replay`: play a tape back and prove that it is the same."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from minibrains.brain_file import hash_file
+from minibrains.errors import MinibrainsError
+from minibrains.workflow import parse_workflow
+from server.cli import DONE, FAILED
+from server.commands.workflow_arguments import check_workflow, read_registry
+from server.engine.compile import compile_graph
+from server.engine.plan import Plan
+from server.run.host import RunHost
+from server.run.recording import FILE, read_events
+from server.run.replay import Replayed, find_tape, replay
+
+
+def main(arguments: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    events, cut = read_events(find_tape(Path(arguments.run), FILE))
+    header = events[0].value
+    _ask_for_packs(header["packs"], arguments.pack)
+    last = max(event.tick for event in events)
+    if arguments.start > last:
+        raise MinibrainsError(f"--from {arguments.start}: the tape ends at tick {last}")
+    registry = read_registry(arguments)
+
+    def make_plan(recorded: Any) -> Plan:
+        brains = [Path(brain["file"]) for brain in recorded["brains"].values()]
+        graph = check_workflow(parse_workflow(recorded["workflow"], Path(header["path"])), registry, brains)
+        for name, brain in recorded["brains"].items():
+            if graph.nodes[name].brain_sha256 != brain["sha256"]:
+                raise MinibrainsError(
+                    f"{name}: {brain['file']} is no longer the brain of the run; its SHA-256 was {brain['sha256']}"
+                )
+        return compile_graph(graph)
+
+    facts: dict[str, str] = {}
+    done = Replayed()
+    with tempfile.TemporaryDirectory() as folder, tqdm(total=last, unit=" ticks", disable=None, leave=False) as bar:
+        for done in replay(
+            events,
+            arguments.start,
+            make_plan,
+            lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, facts),
+        ):
+            bar.n = done.first + done.ticks
+            bar.refresh()
+    if cut:
+        print(cut, file=sys.stderr)
+    if facts.get("rom_sha1") != header["facts"].get("rom_sha1"):
+        print(f"the ROM is another one: {facts.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}", file=sys.stderr)
+    if arguments.json:
+        print(json.dumps(_as_json(done, cut)))
+    else:
+        print(_describe(done))
+    return FAILED if done.difference else DONE
+
+
+def _ask_for_packs(recorded: list[dict[str, str]], given: list[str]) -> None:
+    """A tape may come from anybody: node packs are run only if the person says so. Raises MinibrainsError."""
+    hashes = {hash_file(Path(file)) for file in given if Path(file).is_file()}
+    names = {Path(file).name for file in given}
+    for pack in recorded:
+        if pack["sha256"] in hashes:
+            continue
+        file = Path(pack["file"])
+        if file.name not in names:
+            raise MinibrainsError(f"the run took nodes from {file}; if you trust that file, say so: --pack {file}")
+        print(f"{file.name} is not the file that the run took nodes from; its SHA-256 was {pack['sha256']}", file=sys.stderr)
+
+
+def _as_json(done: Replayed, cut: str) -> dict[str, Any]:
+    return {
+        "equal": done.difference is None,
+        "ticks": done.ticks,
+        "first_tick": done.first,
+        "episodes": done.episodes,
+        "checks": done.checks,
+        "difference": done.difference,
+        "tape": cut or None,
+    }
+
+
+def _describe(done: Replayed) -> str:
+    span = f"ticks {done.first} to {done.first + done.ticks}, {done.episodes} episodes, compared at {done.checks} points"
+    if done.difference is None:
+        return f"equal: {span}"
+    difference = done.difference
+    return (
+        f"different between ticks {difference['from']} and {difference['to']} ({span}):\n"
+        f"  expected {difference['expected']}\n  found    {difference['found']}"
+    )

@@ -1,0 +1,71 @@
+"""`serve`: the editor in the browser, and runs behind it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import secrets
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from aiohttp import web
+
+from minibrains.errors import MinibrainsError
+from minibrains.files import home
+from server.cli import DONE
+from server.commands.workflow_arguments import read_registry
+from server.service.app import ServiceSettings, make_app
+from server.service.guard import is_loopback
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C or SIGTERM. Raises MinibrainsError if the address cannot be had."""
+    registry = read_registry(arguments)
+    token = arguments.token or (None if is_loopback(arguments.host) else secrets.token_urlsafe(24))
+    settings = ServiceSettings(
+        data=Path(arguments.data) if arguments.data else home(),
+        host=arguments.host,
+        token=token,
+        parallel=arguments.parallel or max(2, os.cpu_count() or 1),
+        packs=not arguments.no_packs,
+        files=tuple(Path(file).absolute() for file in arguments.pack),
+    )
+    asyncio.run(_serve(make_app(settings, registry), settings, arguments.port, arguments.json))
+    return DONE
+
+
+async def _serve(app: web.Application, settings: ServiceSettings, port: int, as_json: bool) -> None:
+    over = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows
+            asyncio.get_running_loop().add_signal_handler(number, over.set)
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=2.0)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, settings.host, port).start()
+        except OSError as error:
+            raise MinibrainsError(
+                f"the server cannot listen on {settings.host}:{port}: {error.strerror or error}. Choose another --port"
+            ) from None
+        port = runner.addresses[0][1]
+        _announce(settings, port, as_json)
+        await over.wait()
+    finally:
+        await runner.cleanup()
+
+
+def _announce(settings: ServiceSettings, port: int, as_json: bool) -> None:
+    """Print the address once the server can be reached there."""
+    host = "127.0.0.1" if settings.host in ("0.0.0.0", "::", "") else settings.host
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    opened = f"{address}?token={settings.token}" if settings.token else address
+    if as_json:
+        print(json.dumps({"address": address, "open": opened, "host": settings.host, "port": port, "data": str(settings.data)}))
+    else:
+        print(f"Minibrains is at {opened} (Ctrl-C ends it)")
+    sys.stdout.flush()

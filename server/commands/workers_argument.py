@@ -1,0 +1,48 @@
+"""`--workers`: a number of processes, or the address of a Ray cluster."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlsplit
+
+from minibrains.errors import MinibrainsError
+from server.run.workers import Launcher
+
+_MOST = 1024
+
+
+def choose_launcher(text: str) -> Launcher | None:
+    """What starts the workers; None to play in this process. Raises MinibrainsError."""
+    if text.startswith("ray://"):
+        return _ray(text)
+    count = _count(text)
+    if count is None:
+        raise MinibrainsError(f"--workers: expected a whole number from 1 to {_MOST}, or ray://HOST:PORT, found {text!r}")
+    if count == 1:
+        return None
+    from server.run.process_workers import ProcessLauncher
+
+    return ProcessLauncher(count)
+
+
+def _ray(text: str) -> Launcher:
+    from server.run.ray_workers import RayLauncher
+
+    expected = "expected ray://HOST:PORT, ray://auto or ray://local, each with ?n=2 for the number of workers"
+    try:
+        parts = urlsplit(text)
+        query = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+        named = parts.netloc in ("auto", "local") or parts.port is not None
+    except ValueError:
+        named = False
+    if not named or parts.path.strip("/") or parts.fragment or query.keys() - {"n"}:
+        raise MinibrainsError(f"--workers: {expected}, found {text!r}")
+    count = _count(query["n"]) if "n" in query else None
+    if "n" in query and count is None:
+        raise MinibrainsError(f"--workers: {expected}, a whole number from 1 to {_MOST}, found {text!r}")
+    address = parts.netloc if parts.netloc in ("auto", "local") else f"ray://{parts.netloc}"
+    return RayLauncher(address, count)
+
+
+def _count(text: str) -> int | None:
+    whole = text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= _MOST
+    return int(text) if whole else None

@@ -1,0 +1,30 @@
+"""Nodes with faults for the soak test: one that fails now and then, one that can be killed."""
+
+import os
+from pathlib import Path
+
+from minibrains import Host, MinibrainsError, Node, Number, Variables, widget
+
+
+class Fickle(Node):
+    """Raise on every `period`-th frame of the console's own count."""
+
+    period: int = widget(97, min=1)
+
+    def tick(self, variables: Variables) -> Number:
+        if variables["frame"] % self.period == 0:
+            raise MinibrainsError("it is that frame again")
+        return variables["frame"]
+
+
+class Thinker(Node):
+    """Leave the number of its process in the folder, to be killed; then think a moment."""
+
+    background = "process"
+    folder: str = widget("", doc="where")
+
+    def open(self, host: Host) -> None:
+        (Path(self.folder) / f"thinker-{os.getpid()}").touch()
+
+    def tick(self, number: Number) -> Number:
+        return sum(range(20_000)) + number

@@ -1,0 +1,171 @@
+"""Page objects: what people do in the editor, by node id and socket name."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+Point = tuple[float, float]
+_PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
+
+
+class EditorPage:
+    """The editor in one tab. Everything that the page complains about is kept in `troubles`."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.troubles: list[str] = []
+        page.on("pageerror", lambda error: self.troubles.append(f"{error}\n{error.stack}"))
+        page.on("console", lambda message: self.troubles.append(message.text) if message.type == "error" else None)
+        page.on("dialog", lambda dialog: (self.troubles.append(f"dialog: {dialog.message}"), dialog.dismiss())[0])
+
+    def open(self, address: str) -> EditorPage:
+        self.page.goto(address)
+        return self.ready()
+
+    def ready(self) -> EditorPage:
+        """Once the page is there and has its connection."""
+        self.until("globalThis.minibrains?.session.connected")
+        return self
+
+    def until(self, condition: str, seconds: float = 20) -> None:
+        """Wait until an expression is true. (Playwright's own way evaluates in the page, which its policy forbids.)"""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(f"() => {{ {_PARTS} return {condition}; }}"):
+            assert time.monotonic() < end, f"waited {seconds} s for: {condition}"
+            self.page.wait_for_timeout(30)
+
+    def start_with(self, template: str) -> EditorPage:
+        """Choose from the gallery of the first start; "" is the empty canvas."""
+        self.page.locator(f'.card[data-template="{template}"]').click()
+        expect(self.page.locator(".gallery")).to_have_count(0)
+        if template:
+            self.until("Object.keys(editor.workflow.nodes).length > 0")
+        return self
+
+    # looking
+
+    def ask(self, expression: str) -> Any:
+        """Ask the page's own state; `editor` and `session` are at hand."""
+        return self.page.evaluate(f"() => {{ {_PARTS} return {expression}; }}")
+
+    @property
+    def workflow(self) -> dict[str, Any]:
+        result: dict[str, Any] = self.ask("editor.workflow")
+        return result
+
+    def socket(self, name: str, side: str) -> Point:
+        node, _, socket = name.partition(".")
+        x, y = self.ask(f"editor.board.socketAt({json.dumps(node)}, {json.dumps(side)}, {json.dumps(socket)})")
+        return x, y
+
+    def node(self, node: str) -> Point:
+        """The middle of a node's title bar."""
+        x, y = self.ask(
+            f"((box) => editor.board.toClient([box[0] + box[2] / 2, box[1] + 16]))(editor.board.boxes.get({json.dumps(node)}))"
+        )
+        return x, y
+
+    def at(self, x: float, y: float) -> Point:
+        """A point of the canvas, in pixels from its corner."""
+        box = self.page.locator("#board").bounding_box()
+        assert box
+        return box["x"] + x, box["y"] + y
+
+    def frames(self, node: str, at_least: int = 0) -> int:
+        """How many pictures of a node were painted, once there are so many."""
+        self.until(f"Number(document.querySelector('.screen[data-node={node}]')?.dataset.frames ?? 0) >= {at_least}")
+        return int(self.page.locator(f'.screen[data-node="{node}"]').get_attribute("data-frames") or 0)
+
+    @property
+    def message(self) -> Locator:
+        return self.page.locator(".message").last
+
+    @property
+    def status(self) -> Locator:
+        return self.page.locator(".run-status")
+
+    # doing
+
+    def add(self, type_: str, x: float, y: float) -> str:
+        """Double click the canvas and choose a type in the palette; returns the new node's id."""
+        before = set(self.workflow["nodes"])
+        self.page.mouse.dblclick(*self.at(x, y))
+        self.choose(type_)
+        (new,) = set(self.workflow["nodes"]) - before
+        return new
+
+    def choose(self, text: str) -> None:
+        self.page.locator(".palette-input").fill(text)
+        self.page.locator(".palette-input").press("Enter")
+        expect(self.page.locator(".palette")).to_have_count(0)
+
+    def drag(self, start: Point, end: Point) -> None:
+        self.page.mouse.move(*start)
+        self.page.mouse.down()
+        self.page.mouse.move(*end, steps=10)
+        self.page.mouse.up()
+
+    def wire(self, source: str, target: str) -> None:
+        self.drag(self.socket(source, "out"), self.socket(target, "in"))
+
+    def select(self, node: str) -> None:
+        self.page.mouse.click(*self.node(node))
+        self.until(f"editor.selection.join() === {json.dumps(node)}")
+
+    def set_widget(self, node: str, name: str, value: str) -> None:
+        self.select(node)
+        field = self.page.locator("#inspector").get_by_label(name, exact=True)
+        if field.evaluate("(field) => field.tagName") == "SELECT":
+            field.select_option(label=value)
+        else:
+            field.fill(value)
+            field.press("Tab")
+        self.deselect()
+
+    def deselect(self) -> None:
+        self.page.locator("#board").focus()
+        self.page.keyboard.press("Escape")
+
+    def press(self, keys: str) -> None:
+        self.page.locator("#board").focus()
+        self.page.keyboard.press(keys)
+
+    def save_as(self, name: str) -> None:
+        self.press("Control+Shift+s")
+        self.page.get_by_label("File name").fill(name)
+        self.page.get_by_label("File name").press("Enter")
+        expect(self.message).to_have_text(f"Saved as {name}.json.")
+
+    def drop(self, name: str, content: bytes, at: Point) -> None:
+        """Drop a file on the page."""
+        self.page.evaluate(
+            """([name, bytes, x, y]) => {
+                const data = new DataTransfer();
+                data.items.add(new File([new Uint8Array(bytes)], name));
+                const place = { clientX: x, clientY: y, bubbles: true, cancelable: true, dataTransfer: data };
+                document.elementFromPoint(x, y).dispatchEvent(new DragEvent("drop", place));
+            }""",
+            [name, list(content), *at],
+        )
+
+    def open_workflow(self, workflow: dict[str, Any], name: str = "dropped.json") -> None:
+        """Drop a workflow on the page."""
+        self.drop(name, json.dumps(workflow).encode(), self.at(20, 20))
+        self.until(f"Object.keys(editor.workflow.nodes).length === {len(workflow['nodes'])}")
+
+
+@contextmanager
+def editor(browser: Browser, address: str, **settings: Any) -> Iterator[EditorPage]:
+    """The editor in a browser of its own: nothing is remembered from other tests."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **settings})
+    page = EditorPage(context.new_page()).open(address)
+    try:
+        yield page
+    finally:
+        context.close()

@@ -1,0 +1,83 @@
+"""Nodes for the tests of the service: films with known pictures, and nodes that fail in every way there is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minibrains import Episode, Frame, Host, Node, Number, Register, Text, widget
+
+
+def picture(count: int, colours: int, height: int = 24, width: int = 32) -> np.ndarray:
+    """The film's picture number `count`, of that many colours."""
+    number = (np.arange(height * width).reshape(height, width) + count) % colours
+    return np.stack([number & 255, number >> 8, (number * 7) & 255], 2).astype(np.uint8)
+
+
+class Shot(NamedTuple):
+    """What a film shows."""
+
+    frame: Frame
+    count: Number
+
+
+class Film(Register):
+    """A picture a tick, 600 a second of its own clock."""
+
+    colours: int = widget(16, min=1, max=768, doc="in each picture")
+    size: int = widget(24, min=1, max=1024, doc="pixels high", rebuild=True)
+
+    def open(self, host: Host) -> None:
+        host.rate(600.0)
+
+    def reset(self, episode: Episode) -> None:
+        self.count = 0
+
+    def emit(self) -> Shot:
+        return Shot(picture(self.count, self.colours, self.size), float(self.count))
+
+    def latch(self) -> None:
+        self.count += 1
+
+
+class Troubled(Node):
+    """Says something, then does what its widget says on the tick it names."""
+
+    does: str = widget("nothing", doc="raise, die or hang")
+    on: int = widget(5, doc="the tick")
+
+    def open(self, host: Host) -> None:
+        self.host = host
+
+    def tick(self, count: Number) -> Text:
+        if count == self.on:
+            self.host.say(f"now I {self.does}")
+            if self.does == "raise":
+                raise ValueError("as I was told")
+            if self.does == "die":
+                print("farewell from the worker", file=sys.stderr, flush=True)
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.does == "hang":
+                threading.Event().wait()
+        return f"{count:g} of them"
+
+
+class Adder(Node):
+    """Adds its widget to what it gets."""
+
+    add: float = widget(0.0)
+
+    def tick(self, value: Number) -> Number:
+        return value + self.add
+
+
+class Keep(Node):
+    """Takes anything, so that outputs are linked."""
+
+    def tick(self, value: Any) -> None:
+        pass

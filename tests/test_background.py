@@ -1,0 +1,512 @@
+"""Nodes that think beside the clock: hold and continue, threads and processes, and all that can go wrong with them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import thinking_nodes
+from engine_fixtures import Call, Entries, make_engine, open_engine
+from thinking_nodes import Clock, Shadows, gates
+
+from minibrains import Node
+from minibrains.errors import MinibrainsError, NodeClassError, RunError, WorkflowError
+from minibrains.testing import check_node
+from server.engine.engine import Engine, NodeFailed
+
+TYPES = [
+    cls for cls in vars(thinking_nodes).values() if isinstance(cls, type) and issubclass(cls, Node) and hasattr(cls, "schema")
+]
+KINDS = ("InThread", "InProcess")
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
+    return {"type": f"{type_}@1", "in": into or {}, **rest}
+
+
+def thinks(kind: str, /, set: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, dict[str, Any]]:
+    """A clock, a node that thinks about its number, and one that sees what comes out."""
+    return {
+        "clock": node("Clock"),
+        "slow": node(kind, {"number": "clock.number"}, set=set or {}, **rest),
+        "seen": node("Seen", {"value": "slow.number"}),
+    }
+
+
+@contextmanager
+def running(entries: Entries) -> Iterator[Engine]:
+    """An open engine, in its first episode; afterwards nothing of it may be left."""
+    engine = make_engine(entries, TYPES)
+    try:
+        begin(engine)
+        yield engine
+    finally:
+        troubles = engine.close()
+    assert not troubles
+    assert nothing_is_left()
+
+
+def begin(engine: Engine) -> None:
+    open_engine(engine)
+    engine.reset(0, 0)
+
+
+def nothing_is_left() -> bool:
+    thinking = [thread.name for thread in threading.enumerate() if thread.name.startswith("thinks: ")]
+    return not multiprocessing.active_children() and not thinking
+
+
+def seen(engine: Engine) -> list[tuple[int, Any]]:
+    found: list[tuple[int, Any]] = engine.nodes["seen"].all
+    return found
+
+
+@pytest.fixture
+def gate() -> Iterator[str]:
+    """A gate at which a node stands until the test ends or lets it through."""
+    gates["here"] = threading.Event()
+    yield "here"
+    gates.pop("here").set()
+
+
+# -- time -------------------------------------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize("latency", [None, 1, 3, 10])
+def test_a_result_is_there_just_as_many_ticks_later_however_long_it_takes(kind: str, latency: int | None) -> None:
+    entries = thinks(kind, {"most": 6.0}, busy="continue", **({"latency": latency} if latency else {}))
+    with running(entries) as engine:
+        engine.advance(60)
+        steps = latency or 1
+        assert seen(engine) == [(tick, tick - steps) for tick in range(steps, 60, steps)]
+        times = engine.node_times()["slow"]
+        assert (times.runs, times.late) == (len(range(0, 60, steps)), 0)
+        assert times.thinking > 0
+
+
+@every_kind
+def test_under_hold_the_result_is_there_on_the_same_tick(kind: str) -> None:
+    with running(thinks(kind, {"most": 6.0})) as engine:
+        engine.advance(40)
+        assert seen(engine) == [(tick, tick) for tick in range(40)]
+        assert engine.held > 0
+        assert engine.node_times()["slow"].runs == 40
+
+
+def test_a_node_that_is_due_while_it_is_busy_begins_when_its_result_arrives() -> None:
+    entries = thinks("InThread", busy="continue", latency=4) | {
+        "slow": node("InThread", {"number": "rare.number"}, busy="continue", latency=4),
+        "rare": node("Sum", {"a": "clock.number"}, every=3),
+    }
+    with running(entries) as engine:
+        engine.advance(24)
+        # launched on 0, due on 3, launched on 4 with what was delivered on 3, due on 6, launched on 8, …
+        assert seen(engine) == [(4, 0), (8, 3), (12, 6), (16, 12), (20, 15)]
+
+
+def test_a_busy_node_with_a_clock_begins_when_that_opens_next() -> None:
+    with running(thinks("InThread", busy="continue", latency=4, every=3)) as engine:
+        engine.advance(24)
+        assert seen(engine) == [(4, 0), (10, 6), (16, 12), (22, 18)]
+
+
+def test_in_real_time_a_late_result_is_given_out_when_it_is_there(gate: str) -> None:
+    entries = thinks("InThread", {"sleeps": 2, "gate": gate}, busy="continue")
+    with running(entries) as engine:
+        engine.world.realtime = True
+        slow = engine._thoughts["slow"]
+        for _ in range(2):
+            engine.advance(1)
+            assert slow.job is not None
+            assert slow.job.over.wait(10)
+        engine.advance(1)
+        engine.advance(20)  # nothing waits: the node stands at its gate
+        assert seen(engine) == [(1, 0), (2, 1)]
+        assert engine.node_times()["slow"].late == 0
+        gates[gate].set()
+        assert slow.job is not None
+        assert slow.job.over.wait(10)
+        engine.advance(1)
+        assert seen(engine)[2:] == [(23, 2)]
+        assert engine.node_times()["slow"].late == 1
+
+
+@every_kind
+def test_an_episode_begins_with_nothing_from_the_one_before(kind: str) -> None:
+    with running(thinks(kind, busy="continue", latency=5)) as engine:
+        engine.advance(13)
+        del seen(engine)[:]
+        engine.reset(1, 0)
+        engine.advance(6)
+        assert seen(engine) == [(5, 0)]
+        engine.state()
+        assert engine.report() == {}, "a node that is thinking is not asked"
+
+
+@every_kind
+def test_a_saved_state_has_what_was_thought(kind: str) -> None:
+    with running(thinks(kind, {"most": 20.0}, busy="continue", latency=4)) as engine:
+        engine.advance(6)  # in the middle of the second thought
+        state = engine.state()
+        engine.advance(10)
+        expected = seen(engine)[1:]
+        del seen(engine)[:]
+        engine.load_state(state)
+        engine.advance(10)
+        assert seen(engine) == expected
+
+
+# -- what goes wrong --------------------------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_a_node_that_raises_stops_the_run_by_name(kind: str, busy: str) -> None:
+    with running(thinks(kind, {"fails": 3}, busy=busy)) as engine:
+        with pytest.raises(
+            NodeFailed, match=r"slow \(\w+\) failed on tick \d: ValueError: it cannot think of anything"
+        ) as caught:
+            engine.advance(10)
+        assert caught.value.node == "slow"
+        assert engine.tick == (3 if busy == "hold" else 4)
+
+
+@every_kind
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_on_hold_an_error_is_counted_and_the_last_output_stands(kind: str, busy: str) -> None:
+    steps = 0 if busy == "hold" else 1
+    with running(thinks(kind, {"fails": 3}, busy=busy, on_error="hold")) as engine:
+        engine.advance(10)
+        assert seen(engine) == [(tick, tick - steps) for tick in range(steps, 10) if tick - steps != 3]
+        assert engine.node_times()["slow"].errors == 1
+
+
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_a_process_that_is_killed_stops_the_run_by_name_and_signal(busy: str) -> None:
+    with running(thinks("InProcess", {"dies": 3}, busy=busy)) as engine:
+        with pytest.raises(NodeFailed, match=r"slow \(InProcess\) failed on tick \d: its process ended by SIGKILL"):
+            engine.advance(10)
+        assert engine.report() == {"runs": 0}
+
+
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_on_hold_a_killed_process_is_started_again_as_after_reset(busy: str) -> None:
+    steps = 0 if busy == "hold" else 1
+    entries = thinks("InProcess", {"dies": 3}, busy=busy, on_error="hold")
+    entries["runs"] = node("Seen", {"value": "slow.runs"})
+    with running(entries) as engine:
+        engine.advance(8)
+        numbers = [0, 1, 2, 4, 5, 6, 7][: 8 - steps - 1]
+        assert seen(engine) == [(number + steps, number) for number in numbers]
+        assert [runs for _, runs in engine.nodes["runs"].all] == [1, 2, 3, 1, 2, 3, 4][: len(numbers)]
+        assert engine.node_times()["slow"].errors == 1
+
+
+def test_a_process_that_was_killed_while_nobody_asked_is_not_replaced_in_silence() -> None:
+    with running(thinks("InProcess", on_error="hold")) as engine:
+        engine.advance(3)
+        (process,) = multiprocessing.active_children()
+        process.kill()
+        process.join()
+        engine.advance(3)
+        assert [number for _, number in seen(engine)] == [0, 1, 2, 4, 5]
+        assert engine.node_times()["slow"].errors == 1
+
+
+@every_kind
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_the_time_limit_stops_the_run(kind: str, busy: str, gate: str) -> None:
+    with running(thinks(kind, {"sleeps": 3, "gate": gate}, busy=busy, timeout=0.2 if kind == "InThread" else 1.0)) as engine:
+        with pytest.raises(NodeFailed, match=r"slow \(\w+\) failed on tick \d: it took longer than its time limit of \d"):
+            engine.advance(10)
+        gates[gate].set()
+
+
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_on_hold_a_process_that_took_too_long_is_replaced(busy: str) -> None:
+    steps = 0 if busy == "hold" else 1
+    with running(thinks("InProcess", {"sleeps": 3}, busy=busy, on_error="hold", timeout=2.0)) as engine:
+        engine.advance(8)
+        assert seen(engine) == [(number + steps, number) for number in range(8 - steps) if number != 3]
+        assert engine.node_times()["slow"].errors == 1
+        engine.reset(1, 0)
+        engine.advance(2)
+        assert seen(engine)[-1] == (1, 1 - steps)
+
+
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_again(busy: str, gate: str) -> None:
+    with running(thinks("InThread", {"sleeps": 3, "gate": gate}, busy=busy, on_error="hold", timeout=0.2)) as engine:
+        engine.advance(8)
+        before = len(seen(engine))
+        assert before == 3
+        assert engine.node_times()["slow"].errors > 1, "it is still busy on every tick that follows"
+        gates[gate].set()
+        assert engine._thinkers["slow"]._given_up is not None
+        assert engine._thinkers["slow"]._given_up.over.wait(10)
+        engine.advance(3)
+        assert len(seen(engine)) == before + (3 if busy == "hold" else 2)
+
+
+@every_kind
+def test_a_thought_past_its_limit_is_so_in_a_saved_state_as_well(kind: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.engine.background.PATIENCE", 0.2)
+    entries = thinks(kind, {"sleeps": 0, "gate": gate}, busy="continue", latency=4, timeout=1.0, on_error="hold", every=5)
+    with running(entries) as engine:
+        engine.advance(2)
+        if kind == "InProcess":
+            state = engine.state()
+            engine.advance(4)
+            assert engine.node_times()["slow"].errors == 1
+            engine.load_state(state)
+        else:
+            with pytest.raises(RunError, match="still busy"):
+                engine.state()
+        engine.advance(4)
+        assert seen(engine) == []
+        assert engine.node_times()["slow"].errors >= 1
+        gates[gate].set()
+
+
+@pytest.mark.parametrize(
+    ("giving", "taking", "sentence"),
+    [
+        ("MakesOdd", "Through", "what the node was given cannot be sent to another process"),
+        ("MakesUnreadable", "Through", "what the node was given cannot be read in its process"),
+        ("Odd", None, "what the node gave out cannot be sent to another process"),
+        ("GivesUnreadable", None, "what the node gave out cannot be read outside of its process"),
+    ],
+)
+def test_what_cannot_be_sent_is_a_sentence_and_the_process_goes_on(giving: str, taking: str | None, sentence: str) -> None:
+    entries = {
+        "clock": node("Clock"),
+        "gives": node(giving, {"number": "clock.number"}),
+        "seen": node("Seen", {"value": "takes.thing" if taking else "gives.thing"}),
+    }
+    if taking:
+        entries["takes"] = node(taking, {"thing": "gives.thing"})
+    last = "takes" if taking else "gives"
+    with running(entries) as engine, pytest.raises(NodeFailed, match=rf"{last} \(\w+\) failed on tick 2: {sentence}: "):
+        engine.advance(10)
+    entries[last]["on_error"] = "hold"
+    with running(entries) as engine:
+        engine.advance(5)
+        assert seen(engine) == [(0, 0), (1, 1), (3, 3), (4, 4)]
+
+
+# -- opened and closed ------------------------------------------------------------------------------
+
+
+def test_what_a_node_says_in_its_process_reaches_the_host() -> None:
+    entries = {
+        "clock": node("Clock"),
+        "talks": node("Talks", {"number": "clock.number"}, set={"labels": {"a": 5}}),
+        "takes": node("TakesRow", {"row": "talks.row"}),
+        "seen": node("Seen", {"value": "clock.number"}),
+    }
+    engine = make_engine(entries, TYPES)
+    try:
+        calls = open_engine(engine)
+        engine.reset(0, 0)
+        engine.advance(2)
+    finally:
+        assert engine.close() == []
+    said = [call.arguments[0] for call in calls if call.what == "say"]
+    assert said[1:] == ["tick 0", "tick 1"]
+    assert said[0] != f"in process {os.getpid()}"
+    assert Call("talks", 0, "record", ({"model": "small"},)) in calls
+    assert engine.sizes == {"talks": {"n": 3}}
+    entries["takes"] = node("TakesRow", {"row": "talks.row"}, set={"length": 4})
+    engine = make_engine(entries, TYPES)
+    try:
+        with pytest.raises(WorkflowError, match="does not fit"):
+            open_engine(engine)
+    finally:
+        assert engine.close() == []
+    assert nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    ("raises", "sentence"),
+    [
+        ("sentence", "there is no such model"),
+        ("bug", "KeyError: 'weights'"),
+        ("death", "its process ended by SIGKILL"),
+        ("exit", "its process ended with status 7"),
+    ],
+)
+def test_a_node_that_cannot_open_in_its_process_is_a_sentence(raises: str, sentence: str) -> None:
+    engine = make_engine({"clock": node("Clock"), "poor": node("CannotOpen", set={"raises": raises})}, TYPES)
+    try:
+        with pytest.raises(WorkflowError, match="poor") as caught:
+            open_engine(engine)
+        assert sentence in str(caught.value)
+    finally:
+        assert engine.close() == []
+    assert nothing_is_left()
+
+
+@every_kind
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_nothing_is_left_when_it_is_closed_while_it_thinks(kind: str, busy: str) -> None:
+    with running(thinks(kind, {"most": 300.0}, busy=busy, latency=9) if busy == "continue" else thinks(kind)) as engine:
+        engine.advance(3)
+
+
+def test_a_process_that_does_not_come_to_an_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.engine.background.PATIENCE", 0.2)
+    with running(thinks("InProcess", {"sleeps": 0}, busy="continue", latency=9)) as engine:
+        engine.advance(3)
+
+
+def test_a_stuck_thread_is_said_and_everything_else_is_closed(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.engine.background.PATIENCE", 0.2)
+    engine = make_engine(thinks("InThread", {"sleeps": 0, "gate": gate}, busy="continue", latency=9), TYPES)
+    open_engine(engine)
+    engine.reset(0, 0)
+    engine.advance(3)
+    closed = []
+    monkeypatch.setattr(Clock, "close", lambda self: closed.append("clock"))
+    assert engine.close() == ["slow could not be closed: it is still thinking, and a thread cannot be ended from outside"]
+    assert closed == ["clock"], "pads are released"
+    thread = next(thread for thread in threading.enumerate() if thread.name == "thinks: slow")
+    gates[gate].set()
+    thread.join(10)
+    assert nothing_is_left()
+
+
+def test_an_episode_does_not_begin_while_a_thread_is_stuck(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.engine.background.PATIENCE", 0.2)
+    entries = thinks("InThread", {"sleeps": 1, "gate": gate}, on_error="hold", timeout=0.1)
+    with running(entries) as engine:
+        engine.advance(3)
+        assert "runs" not in engine.report()
+        with pytest.raises(NodeFailed, match=r"slow \(InThread\) failed before the first tick: it is still busy .* tick 1"):
+            engine.reset(1, 0)
+        gates[gate].set()
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"), [("raises", "ValueError: the lid is stuck"), ("dies", "its process ended by SIGKILL")]
+)
+def test_a_process_that_cannot_close_is_said_and_everything_else_is_closed(
+    how: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = make_engine(
+        {"clock": node("Clock"), "poor": node("CannotClose", {"number": "clock.number"}, set={"how": how})}, TYPES
+    )
+    open_engine(engine)
+    engine.reset(0, 0)
+    engine.advance(1)
+    closed = []
+    monkeypatch.setattr(Clock, "close", lambda self: closed.append("clock"))
+    assert engine.close() == [f"poor could not be closed: {sentence}"]
+    assert closed == ["clock"]
+    assert nothing_is_left()
+
+
+# -- the workflow -----------------------------------------------------------------------------------
+
+
+def test_a_loop_may_be_closed_by_a_node_that_continues() -> None:
+    entries = {
+        "clock": node("Clock"),
+        "sum": node("Sum", {"a": "clock.number", "b": "slow.number"}),
+        "slow": node("InThread", {"number": "sum.number"}, busy="continue", latency=2),
+        "seen": node("Seen", {"value": "sum.number"}),
+    }
+    with running(entries) as engine:
+        engine.advance(6)
+        assert seen(engine) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 6), (5, 7)]
+    entries["slow"] = node("InThread", {"number": "sum.number"})
+    with pytest.raises(WorkflowError, match="the links form a loop"):
+        make_engine(entries, TYPES)
+
+
+@pytest.mark.parametrize(
+    ("into", "slow"),
+    [({"a": "slow.number"}, {}), ({"a": "clock.number"}, {"when": "even.flag"})],
+)
+def test_a_loop_in_which_each_waits_for_the_one_before_is_a_fault(into: Mapping[str, Any], slow: Mapping[str, Any]) -> None:
+    entries = {
+        "clock": node("Clock"),
+        "sum": node("Sum", into),
+        "even": node("Even", {"number": "slow.number"}),
+        "slow": node("InThread", {"number": "sum.number"}, busy="continue", **slow),
+    }
+    with pytest.raises(WorkflowError, match=r"the loop .* never begins: each node waits for the one before it"):
+        make_engine(entries, TYPES)
+
+
+@pytest.mark.parametrize(
+    ("type_", "rest", "sentence"),
+    [
+        ("Sum", {"busy": "continue"}, '"busy" is for background nodes, and Sum is none'),
+        ("Sum", {"busy": "continue", "latency": 3}, '"latency" is for background nodes'),
+        ("Sum", {"timeout": 3}, '"timeout" is for background nodes'),
+        ("InThread", {"latency": 3}, '"latency" is for nodes with "busy": "continue"'),
+        ("InThread", {"busy": "continue", "latency": 0}, '"latency" is not a number of ticks'),
+        ("InThread", {"busy": "continue", "latency": 1.5}, '"latency" is not a number of ticks'),
+        ("InThread", {"timeout": 0}, '"timeout" is not a number of seconds'),
+        ("InThread", {"timeout": True}, '"timeout" is not a number of seconds'),
+        ("InThread", {"busy": "wait"}, '"busy" is not known'),
+        ("InThread", {"optional": 1}, '"optional" is neither true nor false'),
+    ],
+)
+def test_misuse_is_a_sentence(type_: str, rest: Mapping[str, Any], sentence: str) -> None:
+    socket = "a" if type_ == "Sum" else "number"
+    with pytest.raises(WorkflowError) as caught:
+        make_engine({"clock": node("Clock"), "odd": node(type_, {socket: "clock.number"}, **rest)}, TYPES)
+    assert sentence in str(caught.value)
+
+
+def test_a_register_is_not_optional() -> None:
+    with pytest.raises(WorkflowError, match='"optional" are not for a register'):
+        make_engine({"clock": node("Clock", optional=True)}, TYPES)
+
+
+def test_optional_nodes_run_on_one_of_so_many_of_their_ticks() -> None:
+    entries = {
+        "clock": node("Clock"),
+        "optional": node("Seen", {"value": "clock.number"}, optional=True),
+        "slower": node("Seen", {"value": "clock.number"}, optional=True, every=3),
+        "when": node("Seen", {"value": "clock.number"}, optional=True, when="even.flag"),
+        "even": node("Even", {"number": "clock.number"}),
+        "other": node("Seen", {"value": "clock.number"}),
+        "third": node("Seen", {"value": "clock.number"}, every=3),
+    }
+    with running(entries) as engine:
+        engine.world.thinning = 4
+        engine.advance(48)
+        found = {name: [tick for tick, _ in engine.nodes[name].all] for name in ("optional", "slower", "when", "other", "third")}
+        assert found == {
+            "optional": [*range(0, 48, 4)],
+            "slower": [*range(0, 48, 12)],
+            "when": [*range(0, 48, 8)],
+            "other": [*range(48)],
+            "third": [*range(0, 48, 3)],
+        }
+        engine.world.thinning = 1
+        engine.advance(6)
+        assert [tick for tick, _ in engine.nodes["optional"].all][-6:] == [*range(48, 54)]
+
+
+@pytest.mark.parametrize("kind", ["Shadows", "ShadowsInProcess"])
+@pytest.mark.parametrize(("when", "name"), [("open", "settle"), ("reset", "state")])
+def test_a_value_under_the_name_of_a_method_is_a_sentence(kind: str, when: str, name: str) -> None:
+    engine = make_engine({"odd": node(kind, set={"when": when}, every=1, on_error="hold")}, TYPES)
+    try:
+        with pytest.raises(MinibrainsError, match=rf"odd.* {kind} sets self.{name}, but {name} is a method"):
+            begin(engine)
+    finally:
+        assert engine.close() == []
+    if kind == "Shadows":
+        with pytest.raises(NodeClassError, match=f"Shadows sets self.{name}"):
+            check_node(Shadows(when=when), {}, {})

@@ -1,0 +1,121 @@
+"""An hour in real time in which things go wrong: what is left of it, and that nothing hangs."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from minibrains.files import shipped
+
+PACK = Path(__file__).parent / "data" / "fault_pack.py"
+HOUR, EPISODE, WORKERS, RATE = 3600, 300, 2, 59.92
+FAULTS = 20
+
+
+def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_path: Path) -> None:
+    brain = tmp_path / "table.safetensors"
+    whole = (shipped("models") / "action_table/airstriker.safetensors").read_bytes()
+    brain.write_bytes(whole)
+    command = [sys.executable, "-m", "server", "run", "airstriker_random", "--brain", f"sink={brain}", "--json"]
+    with subprocess.Popen([*command, "--episodes", "100000"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
+        _await(lambda: any(file.stat().st_size for file in tmp_path.glob("runs/*/episodes.jsonl")))
+        brain.write_bytes(whole[: len(whole) // 2])
+        before = len(_episodes(tmp_path))
+        _await(lambda: len(_episodes(tmp_path)) > before + 1)
+        run.send_signal(signal.SIGINT)
+        result = json.loads(run.communicate(timeout=60)[0])
+    assert run.returncode == 130
+    assert "error" not in result
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert str(brain) in done.stderr
+
+
+@pytest.mark.soak
+def test_an_hour_with_twenty_faults(tmp_path: Path) -> None:
+    """Two workers play Pad in real time. Their processes, and those of a thinking node, are killed or stopped for a while."""
+    nodes = {
+        "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
+        "fickle": {"type": "fault_pack.Fickle@1", "in": {"variables": "console.variables"}, "on_error": "hold"},
+        "thinker": {
+            "type": "fault_pack.Thinker@1",
+            "set": {"folder": str(tmp_path)},
+            "in": {"number": "fickle.number"},
+            "every": 30,
+            "busy": "continue",
+            "on_error": "hold",
+        },
+        "log": {"type": "Log@1", "in": {"value": "thinker.number"}},
+    }
+    file = tmp_path / "faults.json"
+    file.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
+    episodes = int(HOUR * RATE * WORKERS / EPISODE)
+    command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock", "realtime"]
+    command += ["--ticks", str(EPISODE), "--episodes", str(episodes), "--workers", str(WORKERS), "--json"]
+    dice, injected = random.Random(7), []
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        started = time.monotonic()
+        for number in range(FAULTS):
+            due = started + HOUR * (number + 0.5) / FAULTS
+            while time.monotonic() < due:
+                assert run.poll() is None, run.communicate()
+                time.sleep(0.5)
+            injected.append(_inject(run.pid, tmp_path, ("thinker", "worker", "stop")[number % 3], dice))
+        out, err = run.communicate(timeout=HOUR)
+        lasted = time.monotonic() - started
+    result = json.loads(out)
+    deaths = injected.count("worker")
+    assert run.returncode == 0, err
+    assert result["worker_deaths"] == deaths
+    assert len(result["episodes"]) == episodes
+    assert all(episode["ended"] == "limit" for episode in result["episodes"])
+    assert result["nodes"]["thinker"]["errors"] >= injected.count("thinker") - deaths
+    assert result["nodes"]["fickle"]["errors"] > 0
+    served = sum(episode["ticks"] for episode in result["episodes"]) / (lasted * RATE * WORKERS)
+    print(f"{len(injected)} faults, {deaths} workers killed, {served:.4f} of the ticks served, {result['deadlines']}")
+    assert served >= 0.99
+
+
+def _inject(run: int, folder: Path, what: str, dice: random.Random) -> str:
+    """One fault, in a process that is there."""
+    if what == "thinker":
+        numbers = [int(file.name.removeprefix("thinker-")) for file in folder.glob("thinker-*")]
+        alive = [number for number in numbers if Path(f"/proc/{number}").exists()]
+        os.kill(dice.choice(alive), signal.SIGKILL)
+        return what
+    worker = dice.choice([pid for pid in _children(run) if "multiprocessing" in _command(pid) and "spawn_main" in _command(pid)])
+    if what == "worker":
+        os.kill(worker, signal.SIGKILL)
+    else:
+        os.kill(worker, signal.SIGSTOP)
+        time.sleep(0.3)
+        os.kill(worker, signal.SIGCONT)
+    return what
+
+
+def _children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+def _episodes(folder: Path) -> list[str]:
+    return [line for file in folder.glob("runs/*/episodes.jsonl") for line in file.read_text().splitlines()]
+
+
+def _await(holds: object, seconds: float = 60.0) -> None:
+    assert callable(holds)
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)

@@ -1,0 +1,339 @@
+"""Kept outputs: the still part of a graph runs once, and only again where something has changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pytest
+from engine_fixtures import Entries, Noted, make_plan, open_engine
+
+from minibrains import ABSENT, Absent, Brain, Episode, Node, Number, Register, Socket, setting, widget
+from server.engine.engine import Engine, NodeFailed
+from server.engine.kept import KeptOutputs, size_of
+
+Row = Annotated[np.ndarray, Socket("row", "f32[n]")]
+
+
+class Clock(Noted, Register):
+    def reset(self, episode: Episode) -> None:
+        self.now = 0
+
+    def emit(self) -> Number:
+        return self.now
+
+    def latch(self) -> None:
+        self.now += 1
+
+
+class Offset(Brain):
+    """A number."""
+
+    kind = "offset"
+    number: int = setting(0, "added")
+
+
+class Data(Noted, Node):
+    size: int = widget(4)
+    first: int = widget(1)
+
+    def tick(self) -> Row:
+        self.note("tick")
+        return np.full(self.size, self.first, np.float32)
+
+
+class Double(Noted, Node):
+    times: int = widget(2)
+
+    def tick(self, row: Row) -> Row:
+        self.note("tick")
+        return row * self.times
+
+
+class Shift(Noted, Node):
+    brain: Offset
+
+    def tick(self, row: Row) -> Row:
+        self.note("tick")
+        return row + self.brain.number
+
+
+class Total(Noted, Node):
+    keep = True
+
+    def tick(self, row: Row) -> Number:
+        self.note("tick")
+        return float(row.sum())
+
+
+class Halves(NamedTuple):
+    left: Row
+    right: Row | Absent
+
+
+class Split(Noted, Node):
+    keep = True
+
+    def tick(self, row: Row) -> Halves:
+        self.note("tick")
+        return Halves(row[::2], ABSENT if len(row) < 2 else row[1::2])
+
+
+class Unstorable(Noted, Node):
+    keep = True
+
+    def tick(self) -> Number:
+        return {1, 2}  # type: ignore[return-value]
+
+
+class Breaks(Noted, Node):
+    def tick(self) -> Number:
+        raise ValueError("there is no data")
+
+
+class Seen(Noted, Node):
+    def tick(self, number: Number, row: Row | None = None) -> None:
+        self.note("seen", number)
+
+
+TYPES = [cls for cls in Noted.__subclasses__() if cls.__module__ == __name__]
+
+
+def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
+    return {"type": f"{type_}@1", "in": into or {}, **rest}
+
+
+def chain() -> dict[str, dict[str, Any]]:
+    """data -> double -> shift -> total, and two that are beside it."""
+    return {
+        "clock": node("Clock"),
+        "data": node("Data"),
+        "double": node("Double", {"row": "data.row"}),
+        "shift": node("Shift", {"row": "double.row"}, brain="offset.safetensors"),
+        "total": node("Total", {"row": "shift.row"}),
+        "split": node("Split", {"row": "data.row"}),
+        "beside": node("Double", {"row": "split.right"}),
+        "seen": node("Seen", {"number": "total.number", "row": "beside.row"}),
+    }
+
+
+@pytest.fixture
+def brains(tmp_path: Path) -> Path:
+    _offset(tmp_path, 3)
+    return tmp_path
+
+
+def _offset(folder: Path, number: int) -> None:
+    Offset(number=number).save(folder / "offset.safetensors", title="an offset", made_by="a test")
+
+
+def ran(entries: Entries, kept: KeptOutputs, brains: Path, episodes: int = 1) -> tuple[set[str], list[Any]]:
+    """Which nodes of the still part ran, and what was seen."""
+    engine = Engine(make_plan(entries, TYPES, brains), kept)
+    calls = open_engine(engine)
+    for index in range(episodes):
+        engine.reset(index, 0)
+        engine.advance(5)
+    assert engine.close() == []
+    counted = {name: (times.runs, times.cached) for name, times in engine.node_times().items()}
+    found = [call.node for call in calls if call.what == "tick"]
+    assert len(found) == len(set(found))
+    still = {name for name in entries if name not in ("clock", "seen")}
+    waiting = {name for name in still if counted[name] == (0, 0)}
+    for name in still - waiting:
+        assert counted[name] == ((1, episodes - 1) if name in found else (0, episodes))
+    return set(found), [call.arguments[0] for call in calls if call.what == "seen"]
+
+
+EVERYTHING = {"data", "double", "shift", "total", "split", "beside"}
+
+
+def test_the_still_part_runs_once_for_all_episodes(brains: Path) -> None:
+    assert ran(chain(), KeptOutputs(), brains, episodes=4) == (EVERYTHING, [20.0] * 4)
+
+
+def test_nothing_of_it_runs_again_in_the_next_run(brains: Path) -> None:
+    kept = KeptOutputs()
+    ran(chain(), kept, brains)
+    assert ran(chain(), kept, brains, episodes=2) == (set(), [20.0, 20.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "again", "total"),
+    [
+        ("data", {"set": {"first": 2}}, EVERYTHING, 28.0),
+        ("double", {"set": {"times": 3}}, {"double", "shift", "total"}, 24.0),
+        ("beside", {"set": {"times": 3}}, {"beside"}, 20.0),
+        ("beside", {"in": {"row": "split.left"}}, {"beside"}, 20.0),
+        ("seen", {"every": 2}, set(), 20.0),
+        ("total", {"title": "the sum"}, set(), 20.0),
+    ],
+)
+def test_only_what_lies_downstream_of_a_change_runs_again(
+    name: str, change: Mapping[str, Any], again: set[str], total: float, brains: Path
+) -> None:
+    kept = KeptOutputs()
+    ran(chain(), kept, brains)
+    entries = chain()
+    entries[name] |= change
+    assert ran(entries, kept, brains) == (again, [total])
+    assert ran(chain(), kept, brains) == (set(), [20.0]), "what was before is still there"
+
+
+def test_a_brain_with_other_content_under_the_same_name_is_another(brains: Path) -> None:
+    kept = KeptOutputs()
+    ran(chain(), kept, brains)
+    _offset(brains, 4)
+    assert ran(chain(), kept, brains) == ({"shift", "total"}, [24.0])
+    _offset(brains, 3)
+    assert ran(chain(), kept, brains)[0] == set()
+
+
+def test_an_output_that_is_absent_is_kept_as_such(brains: Path) -> None:
+    kept = KeptOutputs()
+    entries = chain()
+    entries["data"]["set"] = {"size": 1}
+    assert ran(entries, kept, brains) == (EVERYTHING - {"beside"}, [5.0])
+    assert ran(entries, kept, brains) == (set(), [5.0])
+
+
+def test_the_budget_lets_go_of_what_was_not_used_for_longest() -> None:
+    row = np.zeros(100, np.uint8)
+    kept = KeptOutputs(budget=3 * size_of(row))
+    for name in "abc":
+        kept.put(name, row, on_disk=False)
+    assert kept.used == 3 * size_of(row)
+    kept.get("a", on_disk=False)
+    kept.put("d", row, on_disk=False)
+    with pytest.raises(KeyError):
+        kept.get("b", on_disk=False)
+    assert [kept.get(name, on_disk=False) is row for name in "acd"] == [True] * 3
+    assert kept.used == 3 * size_of(row)
+
+
+def test_what_is_larger_than_the_budget_is_not_kept() -> None:
+    kept = KeptOutputs(budget=1000)
+    kept.put("small", np.zeros(100, np.uint8), on_disk=False)
+    kept.put("large", np.zeros(2000, np.uint8), on_disk=False)
+    assert kept.get("small", on_disk=False) is not None
+    with pytest.raises(KeyError):
+        kept.get("large", on_disk=False)
+
+
+def test_a_run_with_no_budget_comes_to_the_same(brains: Path) -> None:
+    kept = KeptOutputs(budget=0)
+    for _ in range(2):
+        assert ran(chain(), kept, brains) == (EVERYTHING, [20.0])
+    assert kept.used == 0
+
+
+# -- on disk ----------------------------------------------------------------------------------------
+
+
+def test_another_process_finds_what_a_node_wants_kept(brains: Path) -> None:
+    program = f"""
+        import sys
+        from pathlib import Path
+        sys.path[:0] = {[str(Path(__file__).parent)]!r}
+        from test_kept import KeptOutputs, chain, ran
+        print(ran(chain(), KeptOutputs(folder=Path("kept")), Path(".")))
+    """
+    answers = []
+    for _ in range(2):
+        command = [sys.executable, "-c", textwrap.dedent(program)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(command, cwd=brains, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        answers.append(eval(done.stdout))
+    assert answers == [(EVERYTHING, [20.0]), ({"data", "double", "shift", "beside"}, [20.0])]
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "longer", "gone"])
+def test_a_damaged_file_is_worked_out_again(damage: str, brains: Path) -> None:
+    folder = brains / "kept"
+    ran(chain(), KeptOutputs(folder=folder), brains)
+    files = list(folder.iterdir())
+    assert len(files) == 2
+    for file in files:
+        data = file.read_bytes()
+        if damage == "gone":
+            file.unlink()
+            continue
+        flipped = data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
+        file.write_bytes({"cut": data[:-5], "empty": b"", "flipped": flipped, "longer": data + b"\0"}[damage])
+    assert ran(chain(), KeptOutputs(folder=folder), brains) == (EVERYTHING, [20.0])
+    assert ran(chain(), KeptOutputs(folder=folder), brains) == (EVERYTHING - {"total", "split"}, [20.0]), "it is whole again"
+
+
+def test_the_disk_has_a_budget_too(tmp_path: Path) -> None:
+    kept = KeptOutputs(folder=tmp_path, disk_budget=2500)
+    for age, name in enumerate("abc"):
+        kept.put(name, np.zeros(1000, np.uint8), on_disk=True)
+        if (tmp_path / name).exists():
+            os.utime(tmp_path / name, (1000 + age, 1000 + age))
+    assert {file.name for file in tmp_path.iterdir()} == {"b", "c"}
+    KeptOutputs(folder=tmp_path, disk_budget=2500).get("b", on_disk=True)  # used: not the oldest any more
+    kept.put("d", np.zeros(1000, np.uint8), on_disk=True)
+    assert {file.name for file in tmp_path.iterdir()} == {"b", "d"}
+    kept.put("large", np.zeros(5000, np.uint8), on_disk=True)
+    assert {file.name for file in tmp_path.iterdir()} == {"b", "d"}
+
+
+def test_a_folder_that_cannot_be_written_costs_time_not_the_run(brains: Path) -> None:
+    (brains / "file").write_text("no folder")
+    assert ran(chain(), KeptOutputs(folder=brains / "file"), brains) == (EVERYTHING, [20.0])
+
+
+def test_a_node_whose_output_no_disk_can_have_is_named(brains: Path) -> None:
+    engine = Engine(make_plan({"poor": node("Unstorable")}, TYPES), KeptOutputs(folder=brains / "kept"))
+    with pytest.raises(NodeFailed, match=r"poor \(Unstorable\) failed before the first tick: TypeError: .*set cannot be packed"):
+        open_engine(engine)
+    assert engine.close() == []
+
+
+def test_an_error_in_the_still_part_names_the_node() -> None:
+    engine = Engine(make_plan({"poor": node("Breaks")}, TYPES))
+    with pytest.raises(NodeFailed, match=r"poor \(Breaks\) failed before the first tick: ValueError: there is no data"):
+        open_engine(engine)
+    assert engine.close() == []
+
+
+def test_a_node_whose_file_was_edited_is_another(tmp_path: Path) -> None:
+    source = """
+        from minibrains import Node, Number
+
+        class Answer(Node):
+            keep = True
+
+            def tick(self) -> Number:
+                return {}
+    """
+    program = f"""
+        import sys
+        from pathlib import Path
+        sys.path[:0] = [{str(Path(__file__).parent)!r}, "."]
+        from engine_fixtures import make_plan, open_engine
+        from server.engine.engine import Engine
+        from server.engine.kept import KeptOutputs
+        from answer import Answer
+        engine = Engine(make_plan({{"a": {{"type": "Answer@1"}}}}, [Answer]), KeptOutputs(folder=Path("kept")))
+        open_engine(engine)
+        engine.reset(0, 0)
+        engine.advance(1)
+        print(engine.node_times()["a"].runs, engine._still["a"].result)
+    """
+    answers = []
+    for number in (41, 41, 42):
+        (tmp_path / "answer.py").write_text(textwrap.dedent(source.format(number)))
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-c", textwrap.dedent(program)]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        answers.append(done.stdout.strip())
+    assert answers == ["1 41", "0 41", "1 42"]

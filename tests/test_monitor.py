@@ -1,0 +1,76 @@
+"""The performance monitor: optional nodes make room when deadlines are missed, and come back."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from engine_fixtures import make_engine, open_engine
+
+from minibrains import Flag, Node, Number, widget
+from nodes.control import Variable
+from nodes.retro.emulator import RetroEmulator
+from server.run.deadlines import Deadlines
+from server.run.monitor import LEAST, Monitor
+from server.run.realtime import RealtimeClock
+
+
+class Heavy(Node):
+    """Compute for longer than a frame while `busy`."""
+
+    busy: bool = widget(True)
+
+    def tick(self, number: Number) -> Flag:
+        end = time.thread_time() + (0.03 if self.busy else 0.0)
+        while time.thread_time() < end:
+            pass
+        return True
+
+
+NODES: dict[str, Any] = {
+    "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
+    "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
+    "heavy": {"type": "Heavy@1", "in": {"number": "frame.number"}, "optional": True},
+    "light": {"type": "Heavy@1", "set": {"busy": False}, "in": {"number": "frame.number"}},
+}
+
+
+def test_optional_nodes_make_room_and_come_back() -> None:
+    engine = make_engine(NODES, (RetroEmulator, Variable, Heavy))
+    said: list[str] = []
+    open_engine(engine)
+    try:
+        engine.reset(0, 0)
+        assert engine.frame_rate is not None
+        clock = RealtimeClock(engine, engine.frame_rate)
+        monitor = Monitor(engine, clock.deadlines, said.append)
+        while engine.world.thinning < 8 and engine.tick < 1200:
+            clock.advance(6)
+            monitor.look()
+        assert engine.world.thinning >= 8
+        assert "deadlines were missed" in said[0]
+        engine.nodes["heavy"].busy = False
+        while engine.world.thinning > 4 and engine.tick < 4000:
+            clock.advance(6)
+            monitor.look()
+        assert engine.world.thinning <= 4
+        assert "there is room" in said[-1]
+        times = engine.node_times()
+        assert times["light"].runs == engine.ticks
+        assert 0 < times["heavy"].runs < engine.ticks / 2
+        assert [change["thinning"] for change in monitor.changes][:3] == [2, 4, 8]
+    finally:
+        engine.close()
+
+
+def test_unscheduled_misses_thin_nothing_and_there_is_an_end_to_it() -> None:
+    engine = make_engine(NODES, (RetroEmulator, Variable, Heavy))
+    deadlines = Deadlines(60.0)
+    monitor = Monitor(engine, deadlines, lambda text: None)
+    deadlines.ticks, deadlines.unscheduled = 60, 5
+    monitor.look()
+    assert engine.world.thinning == 1
+    for second in range(2, 20):
+        deadlines.ticks, deadlines.engine = 60 * second, second
+        monitor.look()
+    assert engine.world.thinning == LEAST

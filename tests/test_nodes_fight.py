@@ -1,0 +1,276 @@
+"""A fight in words and numbers, what is asked, what an answer means, and who acts how often."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_scripted_fighter import moments
+
+from minibrains import ABSENT, BrainError, MinibrainsError, Node
+from minibrains.files import shipped
+from minibrains.testing import opened, play
+from nodes.action import ActionTable, AntiRepeat, CooldownGate, EmulatorSink, RecoveryTable
+from nodes.fight import FrameHistory, GameFeatures
+from nodes.prompt import PromptBuilder, PromptTemplate
+from nodes.reply import RUNGS, ActionParser, ReplyWords
+from nodes.strategist import ScriptedStrategist
+
+MODELS = shipped("models")
+TABLE = ActionTable.load(MODELS / "action_table/sf2.safetensors")
+RECOVERY = RecoveryTable.load(MODELS / "recovery/sf2.safetensors")
+PROMPT = PromptTemplate.load(MODELS / "prompt/sf2.safetensors")
+WORDS = ReplyWords.load(MODELS / "reply_words/sf2.safetensors")
+
+
+def _outputs(node: Node, *ticks: Any) -> list[Any]:
+    with opened(node):
+        return play(node, *ticks)
+
+
+def _moment(**changed: int) -> dict[str, int]:
+    still = {"hp": 176, "x": 100, "y": 192, "status": 512}
+    return {f"{who}_{name}": value for who in ("agent", "enemy") for name, value in still.items()} | changed
+
+
+@pytest.mark.parametrize(
+    ("distance", "band"), [(0, "close"), (39, "close"), (40, "close"), (41, "mid"), (79, "mid"), (80, "mid"), (81, "far")]
+)
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_ranges_and_their_edges(distance: int, band: str, side: int) -> None:
+    (out,) = _outputs(GameFeatures(), {"variables": _moment(enemy_x=100 + side * distance)})
+    assert (out.distance, out.band, out.facing) == (distance, band, side == 1 or distance == 0)
+
+
+def test_health_is_a_share_and_knocked_out_is_none() -> None:
+    (out,) = _outputs(
+        GameFeatures(), {"variables": _moment(agent_hp=88, enemy_hp=-1, enemy_status=524, agent_status=3, enemy_y=150)}
+    )
+    assert (out.own_hp, out.enemy_hp, out.advantage) == (0.5, 0.0, 0.5)
+    assert (out.fight.own_status, out.fight.enemy_status, out.fight.enemy_height) == ("unknown", "hit", 42)
+
+
+def test_a_game_without_a_fight_is_named() -> None:
+    with pytest.raises(MinibrainsError, match="no variable 'agent_hp'; a fight needs agent_hp, agent_x"):
+        _outputs(GameFeatures(), {"variables": {"lives": 3}})
+
+
+def _fights(*scenes: dict[str, int]) -> list[dict[str, Any]]:
+    return [{"fight": GameFeatures().tick(moment).fight} for moment in scenes]
+
+
+def test_history_tells_health_and_movement_also_when_sides_are_switched() -> None:
+    scenes = _fights(
+        _moment(agent_x=100, enemy_x=200),
+        _moment(agent_x=120, enemy_x=230, enemy_hp=88),
+        _moment(agent_x=260, enemy_x=229, enemy_hp=88, agent_hp=132),
+        _moment(agent_x=250, enemy_x=190, enemy_hp=88, agent_hp=132),
+    )
+    out = _outputs(FrameHistory(steps=3), *scenes)
+    assert out[0].text == "nothing yet"
+    assert out[3].text.splitlines() == [
+        "you 0 hp, toward; other -50 hp, away",
+        "you -25 hp, toward; other 0 hp, still",
+        "you 0 hp, toward; other 0 hp, away",
+    ]
+    assert (out[3].own_change, out[3].enemy_change) == (-0.25, -0.5)
+    assert _outputs(FrameHistory(steps=1), *scenes)[3].text == "you 0 hp, toward; other 0 hp, away"
+
+
+@pytest.mark.parametrize(("distance", "advice"), [(40, PROMPT.close), (41, PROMPT.mid), (80, PROMPT.mid), (81, PROMPT.far)])
+def test_the_prompt_advises_by_distance(distance: int, advice: str) -> None:
+    scene = _fights(_moment(enemy_x=100 - distance, agent_hp=88))[0]
+    (out,) = _outputs(PromptBuilder(brain=PROMPT), {**scene, "history": "you {own_hp} hp"})
+    assert f"Strategy: {advice}\n" in out.prompt
+    assert f"Distance: {distance} px" in out.prompt
+    assert "looking left" in out.prompt
+    assert "you 50 hp, standing; other 100 hp, standing; you are behind by 50." in out.prompt
+    assert "\nyou {own_hp} hp\n" in out.prompt, "what is filled in is not read as a template"
+    assert (out.characters, out.words) == (len(out.prompt), len(out.prompt.split()))
+
+
+@pytest.mark.parametrize("template", ["{nobody}", "{own_hp.real}", "{own_hp!r}", "{own_hp:>9}", "{", "{0}", "{}"])
+def test_a_template_with_anything_but_known_names_is_refused(template: str) -> None:
+    with pytest.raises(BrainError, match="template"):
+        PromptTemplate(template=template, close="", mid="", far="")
+
+
+REPLIES = {
+    "9": (9, "basic"), "Action: 21.": (21, "basic"), "**6**": (6, "basic"), "I would 12 or 3": (3, "basic"), "12": (9, "complex"),
+    "33, then 40": (21, "complex"), "0021": (21, "basic"), "44": (0, "fallback"), "-3": (0, "fallback"), "0.5": (0, "fallback"),
+    "40% punch": (9, "keyword"), "Jump kick!": (43, "keyword"), "JUMP": (1, "keyword"), "keep blocking": (0, "fallback"),
+    "block": (42, "keyword"), "": (0, "fallback"), "\x00\ud800": (0, "fallback"), "९": (0, "fallback"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REPLIES, ids=repr)
+def test_replies_and_their_rungs(text: str) -> None:
+    assert _outputs(ActionParser(brain=WORDS), {"text": text}) == [REPLIES[text]]
+
+
+def test_with_basic_first_off_every_action_is_within_reach() -> None:
+    ticks = [{"text": f"{action}, or 9"} for action in range(44)]
+    assert _outputs(ActionParser(brain=WORDS, basic_first=False), *ticks) == [(action, "number") for action in range(44)]
+
+
+def test_the_fallback_goes_through_the_basic_actions_and_rungs_are_counted() -> None:
+    node = ActionParser(brain=WORDS)
+    out = _outputs(node, *[{"text": "?"}] * 8, {"text": "9"})
+    assert [parsed.action for parsed in out] == [0, 1, 2, 3, 6, 9, 21, 0, 9]
+    assert node.report() == {"rungs": {**dict.fromkeys(RUNGS, 0), "fallback": 8, "basic": 1}}
+
+
+def test_no_text_gives_an_illegal_action() -> None:
+    rng = random.Random(5)
+    pieces = ["9", "21", "43", "44", "-1", "999999999999", "punch", "jump", " ", ",", ".", "%", "\n", "é", "0", "kick ", "\x00"]
+    texts = ["".join(rng.choices(pieces, k=rng.randrange(12))) for _ in range(10_000)]
+    texts += ["7" * 100_000, "0" * 100_000, "x" * 100_000, "1 " * 50_000, "-" * 100_000]
+    for basic_first in (True, False):
+        for parsed in _outputs(ActionParser(brain=WORDS, basic_first=basic_first), *[{"text": text} for text in texts]):
+            assert 0 <= parsed.action < 44
+            assert parsed.rung in RUNGS
+
+
+@given(st.text())
+def test_any_text_has_an_action(text: str) -> None:
+    (parsed,) = _outputs(ActionParser(brain=WORDS), {"text": text})
+    assert 0 <= parsed.action < 44
+    assert parsed.rung in RUNGS
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.integers(0, 3))), max_size=60), st.integers(1, 4))
+def test_no_action_comes_more_often_than_the_limit(wanted: list[tuple[int, int | None]], limit: int) -> None:
+    ticks = [{"action": action, "second": second} for action, second in wanted]
+    out = _outputs(AntiRepeat(limit=limit), *ticks)
+    assert all(len(list(run)) <= limit for _, run in itertools.groupby(out))
+    for place, (action, _) in enumerate(wanted):
+        if out[place] != action:
+            assert out[place - limit : place] == [action] * limit, "only the one too many is replaced"
+
+
+def test_always_punching_is_broken_up_by_the_second_best_or_else_by_nothing() -> None:
+    assert _outputs(AntiRepeat(), *[{"action": 9, "second": 21}] * 6) == [9, 9, 21, 9, 9, 21]
+    assert _outputs(AntiRepeat(), *[{"action": 9}] * 4, *[{"action": 0}] * 3) == [9, 9, 0, 9, 0, 0, 1]
+    with pytest.raises(MinibrainsError, match="at least two different actions"):
+        _outputs(AntiRepeat(instead=(0, 0)), {"action": 1})
+
+
+def test_the_table_is_the_first_seeds() -> None:
+    assert TABLE.sizes["actions"] == 44
+    basic = {number: TABLE.pads(number)[0] for number in (0, 1, 2, 3, 6, 9, 21)}
+    assert basic == {0: (), 1: ("UP",), 2: ("DOWN",), 3: ("LEFT",), 6: ("RIGHT",), 9: ("X",), 21: ("A",)}
+    recovery = dict(zip(TABLE.names, RECOVERY.recovery.tolist(), strict=True))
+    assert [recovery[name] for name in ("X", "A", "up", "none", "back", "projectile", "jump kick")] == [11, 12, 15, 0, 0, 11, 15]
+
+
+def test_ten_thousand_random_streams_never_pass_a_closed_gate() -> None:
+    rng, gate = random.Random(9), CooldownGate(brain=RECOVERY)
+    with opened(gate):
+        for _ in range(10_000):
+            stream = [rng.choice((None, rng.randrange(44))) for _ in range(rng.randrange(1, 40))]
+            free = 0
+            for tick, out in enumerate(play(gate, *[{"action": action} for action in stream])):
+                if tick < free:
+                    assert out.action is ABSENT
+                elif stream[tick] is not None:
+                    assert out.action == stream[tick]
+                    free = tick + 1 + int(RECOVERY.recovery[out.action])
+
+
+def test_a_motion_is_made_to_the_side_it_was_begun_on() -> None:
+    projectile = TABLE.names.index("projectile")
+    ticks = [
+        {"action": projectile, "facing": True},
+        *[{"action": None, "facing": False}] * 7,
+        {"action": projectile, "facing": False},
+    ]
+    pads = [out.pad for out in _outputs(EmulatorSink(brain=TABLE), *ticks, *[{"action": None, "facing": True}] * 7)]
+    assert pads[:8] == [("DOWN",)] * 2 + [("DOWN", "RIGHT")] * 2 + [("RIGHT", "Y")] * 3 + [()]
+    assert pads[8:] == [("DOWN",)] * 2 + [("DOWN", "LEFT")] * 2 + [("LEFT", "Y")] * 3 + [()]
+
+
+def test_a_table_by_facing_needs_to_be_told_it() -> None:
+    with pytest.raises(MinibrainsError, match="link facing"):
+        _outputs(EmulatorSink(brain=TABLE), {"action": 0})
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_strategist_plays_as_the_restricted_player_of_the_calibration(side: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frame by frame, while nobody changes sides: the player counts left and right as two actions, the table as one."""
+    spec = importlib.util.spec_from_file_location("duel_players", shipped("games") / "Duel-Genesis/fighters.py")
+    assert spec is not None
+    assert spec.loader is not None
+    players = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, players)
+    spec.loader.exec_module(players)
+    expected = players.Restricted(30)
+    expected.reset(3)
+    strategist, repeat = ScriptedStrategist(brain=TABLE), AntiRepeat()
+    gate, sink = CooldownGate(brain=RECOVERY), EmulatorSink(brain=TABLE)
+    pad: tuple[str, ...] = ()
+    with opened(strategist), opened(repeat), opened(gate), opened(sink):
+        for node in (strategist, repeat, gate, sink):
+            play(node)
+        for frame, scene in enumerate(moments(9000)):
+            now = {**scene, "enemy_x": scene["agent_x"] + side * (abs(scene["enemy_x"] - scene["agent_x"]) + 1)}
+            decision = strategist.tick(now, frame % 30 == 0, pad)
+            asked = decision.action is not ABSENT
+            assert asked == (frame % 30 == 0)
+            sent = gate.tick(repeat.tick(decision.action, decision.second) if asked else None).action
+            pad = sink.tick(None if sent is ABSENT else sent, now["agent_x"] <= now["enemy_x"]).pad
+            assert set(pad) == set(expected.pad(now))
+
+
+def test_rules_need_their_actions_in_the_table() -> None:
+    with pytest.raises(MinibrainsError, match="the action table has no 'rising'"):
+        _outputs(ScriptedStrategist(brain=ActionTable.load(MODELS / "action_table/duel.safetensors")))
+
+
+def _logged(folder: Path, name: str) -> list[tuple[int, int, Any]]:
+    (path,) = folder.rglob(f"{name}.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [(line["episode"], line["tick"], line["value"]) for line in lines]
+
+
+@pytest.mark.parametrize(("beat", "waits"), [(30, False), (10, True)])
+def test_the_scripted_workflow_plays_and_decides_by_the_clock(
+    beat: int, waits: bool, summary: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    """Every action has recovered after 30 frames; with a beat of 10 a closed gate waits for the next beat but one."""
+    workflow = json.loads((shipped("workflows") / "sf2_scripted.json").read_text())
+    links = {
+        "asked": "ask.flag",
+        "chosen": "strategist.action",
+        "taken": "repeat.action",
+        "sent": "gate.action",
+        "ready": "gate.ready",
+    }
+    for name, link in links.items():
+        workflow["nodes"][name] = {"type": "Log@1", "in": {"value": link}}
+    workflow["nodes"]["clock"]["set"]["ticks"] = beat
+    (tmp_path / "logged.json").write_text(json.dumps(workflow))
+    result = summary("logged.json", "--episodes", 2)
+    assert [episode["ended"] for episode in result["episodes"]] == ["done", "done"]
+    asked, chosen, taken, sent, ready = [_logged(tmp_path, name) for name in links]
+    places = [line[:2] for line in chosen]
+    assert places == [line[:2] for line in asked if line[2]]
+    assert sent == taken, "who is asked only while the gate is open is always let through"
+    assert [line[:2] for line in sent] == places
+    shut = {line[:2] for line in ready if not line[2]}
+    first = {episode: next(line[1] for line in asked if line[0] == episode) for episode in (0, 1)}
+    beats = sum((tick - first[episode]) % beat == 0 for episode, tick, _ in asked)
+    assert (len(places) < beats) is waits
+    for episode, tick in places:
+        assert (tick - first[episode]) % beat == 0
+        assert (episode, tick - 1) not in shut
+    for _, run in itertools.groupby(taken, key=lambda line: (line[0], line[2])):
+        assert len(list(run)) <= 2

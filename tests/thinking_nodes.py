@@ -1,0 +1,245 @@
+"""Nodes that think beside the clock, in a module that another process can import."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from minibrains import Episode, Node, Number, Register, Socket, Variables, widget
+from minibrains.errors import MinibrainsError
+
+Thing = Annotated[object, Socket("thing")]
+Anything = Annotated[object, Socket("number")] | Thing
+Row = Annotated[np.ndarray, Socket("row", "f32[n]")]
+gates: dict[str, threading.Event] = {}
+"""Where the nodes of a test stand until they are let through."""
+
+
+class Clock(Register):
+    """Gives out the number of the tick."""
+
+    def reset(self, episode: Episode) -> None:
+        self.now = 0
+
+    def emit(self) -> Number:
+        return self.now
+
+    def latch(self, back: Number | None = None) -> None:
+        self.now += 1
+
+
+class Counted(NamedTuple):
+    number: Number
+    runs: Number
+
+
+class Slow(Node):
+    """Hand the number on after a random time, and count the runs of the episode."""
+
+    most: float = widget(0.0, doc="milliseconds")
+    fails: int = widget(-1, doc="the number on which it raises")
+    dies: int = widget(-1, doc="the number on which it kills its process")
+    sleeps: int = widget(-1, doc="the number on which it sleeps for a minute, or until it is let through its gate")
+    gate: str = widget("")
+    add: int = widget(0)
+
+    def reset(self, episode: Episode) -> None:
+        self.runs = 0
+
+    def tick(self, number: Number) -> Counted:
+        self.runs += 1
+        time.sleep(random.random() * self.most / 1000)
+        if number == self.fails:
+            raise ValueError("it cannot think of anything")
+        if number == self.dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if number == self.sleeps:
+            gates.get(self.gate, threading.Event()).wait(60)
+        return Counted(number + self.add, self.runs)
+
+    def report(self) -> Mapping[str, Any]:
+        return {"runs": self.runs}
+
+
+class InThread(Slow):
+    background = "thread"
+
+
+class InProcess(Slow):
+    background = "process"
+
+
+class Talks(Node):
+    """Says things to its host."""
+
+    background = "process"
+    labels: Mapping[str, int] = widget(MappingProxyType({"a": 1}))
+
+    def open(self, host: Any) -> None:
+        self.host = host
+        host.size(n=3)
+        host.record(model="small")
+        host.say(f"in process {os.getpid()}")
+
+    def tick(self, number: Number) -> Row:
+        self.host.say(f"tick {self.host.tick}")
+        return np.full(3, number + self.labels["a"], np.float32)
+
+
+class TakesRow(Node):
+    length: int = widget(3)
+
+    def tick(self, row: Annotated[np.ndarray, Socket("row", "f32[{length}]")]) -> None:
+        pass
+
+
+class CannotOpen(Node):
+    background = "process"
+    raises: str = widget("sentence")
+
+    def open(self, host: Any) -> None:
+        if self.raises == "sentence":
+            raise MinibrainsError("there is no such model")
+        if self.raises == "bug":
+            raise KeyError("weights")
+        if self.raises == "death":
+            os.kill(os.getpid(), signal.SIGKILL)
+        sys.exit(7)
+
+    def tick(self) -> Number:
+        return 1
+
+
+class Odd(Node):
+    """Gives out what cannot be sent."""
+
+    background = "process"
+
+    def tick(self, number: Number) -> Thing:
+        return (lambda: 1) if number == 2 else number  # type: ignore[return-value]
+
+
+class MakesOdd(Node):
+    def tick(self, number: Number) -> Thing:
+        return threading.Lock() if number == 2 else number  # type: ignore[return-value]
+
+
+class Unreadable:
+    """Can be pickled, but not read again."""
+
+    def __reduce__(self) -> Any:
+        return _refuse, ()
+
+
+def _refuse() -> None:
+    raise ValueError("nobody reads this")
+
+
+class MakesUnreadable(Node):
+    def tick(self, number: Number) -> Thing:
+        return Unreadable() if number == 2 else number  # type: ignore[return-value]
+
+
+class GivesUnreadable(Node):
+    background = "process"
+
+    def tick(self, number: Number) -> Thing:
+        return Unreadable() if number == 2 else number  # type: ignore[return-value]
+
+
+class Through(Node):
+    """Takes anything, in a process."""
+
+    background = "process"
+
+    def tick(self, thing: Thing) -> Thing:
+        return thing
+
+
+class CannotClose(Node):
+    background = "process"
+    how: str = widget("raises")
+
+    def tick(self, number: Number) -> Number:
+        return number
+
+    def close(self) -> None:
+        if self.how == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise ValueError("the lid is stuck")
+
+
+class Shadows(Node):
+    """Has a value under the name of a method."""
+
+    when: str = widget("open")
+
+    def open(self, host: Any) -> None:
+        if self.when == "open":
+            self.settle = 3  # type: ignore[assignment,method-assign]
+
+    def reset(self, episode: Episode) -> None:
+        if self.when == "reset":
+            self.state = "idle"  # type: ignore[assignment,method-assign]
+
+    def tick(self) -> Number:
+        return 1
+
+
+class ShadowsInProcess(Shadows):
+    background = "process"
+
+
+class Seen(Node):
+    """Keeps all it was given, with the tick."""
+
+    def open(self, host: Any) -> None:
+        self.host = host
+        self.all: list[tuple[int, Any]] = []
+
+    def tick(self, value: Anything) -> None:
+        self.all.append((self.host.tick, value))
+
+
+class Sum(Node):
+    def tick(self, a: Number, b: Number | None = None) -> Number:
+        return a + (b or 0)
+
+
+class Beats(Node):
+    """Counts its own runs."""
+
+    clocked = True
+
+    def reset(self, episode: Episode) -> None:
+        self.count = 0
+
+    def tick(self) -> Number:
+        self.count += 1
+        return self.count
+
+
+class Even(Node):
+    def tick(self, number: Number) -> Annotated[bool, Socket("flag")]:
+        return number % 2 == 0
+
+
+class Burns(Node):
+    """Uses half a second of CPU time in its process."""
+
+    background = "process"
+
+    def tick(self, variables: Variables) -> Number:
+        end = time.process_time() + 0.5
+        while time.process_time() < end:
+            pass
+        return 1
