@@ -1,15 +1,58 @@
-"""A pad to be seen: which buttons are held, drawn under the picture."""
+"""A pad in a person's hands, and a pad to be seen: which buttons are held, drawn under the picture."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final
 
 import numpy as np
 
-from minibrains import Brain, BrainError, Host, Node, Pad, Socket, setting, tensor
+from minibrains import Brain, BrainError, Host, Node, Pad, Register, Socket, setting, tensor, widget
 
 ColorFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
 FrameAndPad = Annotated[np.ndarray, Socket("frame", "u8[rows columns 3]")]
+
+KEYS: Final = {
+    "ArrowUp": "UP", "ArrowDown": "DOWN", "ArrowLeft": "LEFT", "ArrowRight": "RIGHT",
+    "KeyA": "X", "KeyS": "Y", "KeyD": "Z", "KeyZ": "A", "KeyX": "B", "KeyC": "C", "Enter": "START",
+    "Gamepad12": "UP", "Gamepad13": "DOWN", "Gamepad14": "LEFT", "Gamepad15": "RIGHT", "Gamepad4": "X", "Gamepad3": "Y",
+    "Gamepad5": "Z", "Gamepad2": "A", "Gamepad0": "B", "Gamepad1": "C", "Gamepad9": "START",
+}  # fmt: skip
+"""A six-button pad of a Genesis: arrows, A S D above Z X C, by where they are on a keyboard; or a gamepad."""
+_OPPOSITE: Final = frozenset({"LEFT", "RIGHT"}), frozenset({"UP", "DOWN"})
+
+
+class PersonPad(Register):
+    """The pad that a person holds: the keys and gamepad buttons pressed in the editor, once Play is on there.
+
+    pad:  the names of the buttons held. A direction and its opposite are neither, as on a real pad. Empty while nobody
+          plays, so always on the command line
+    Keys are called as browsers call them (KeyboardEvent.code, by place and not by letter), a gamepad's buttons
+    Gamepad0, Gamepad1, … of the browser's standard layout; its left stick counts as Gamepad12 to 15.
+    """
+
+    outside = True
+    keys: Mapping[str, str] = widget(MappingProxyType(KEYS), doc="which button each key presses; other keys press nothing")
+
+    def open(self, host: Host) -> None:
+        self._held: Pad = ()
+
+    def receive(self, value: Any) -> None:
+        pressed = value if isinstance(value, list) else []
+        held = {self.keys[key] for key in pressed if isinstance(key, str) and key in self.keys}
+        for pair in _OPPOSITE:
+            if pair <= held:
+                held -= pair
+        pad = tuple(sorted(held))
+        if pad != self._held:
+            self._held = pad
+
+    def emit(self) -> Pad:
+        return self._held
+
+    def latch(self) -> None:
+        pass
 
 
 class PadFace(Brain):

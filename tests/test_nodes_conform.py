@@ -107,6 +107,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: pad.PadView(brain=_brain(pad.PadFace, "pad_face/plain.safetensors")),
         _ticks(frame=FRAMES[:3], pad=[None, ("UP", "B"), ()]),
     ),
+    "PersonPad": (pad.PersonPad, [{}] * 3),
     "PolicyHead": (
         lambda: policy.PolicyHead(brain=_brain(policy.PolicyWeights, "policy_head/airstriker-untrained.safetensors")),
         _ticks(frames=[RANDOM.random((4, 84, 84), np.float32) for _ in range(3)]),
