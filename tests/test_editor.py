@@ -556,3 +556,36 @@ def test_screenshots(browser: Browser, address: str, tmp_path: Path, size: str, 
         page.until("session.run?.nodes.has('head') && session.run.tick > 300", seconds=60)
         picture("pixels")
         assert page.troubles == []
+
+
+def test_a_person_plays_with_the_keyboard(page: EditorPage) -> None:
+    page.start_with("sf2_human")
+    play = page.page.get_by_role("button", name="Play", exact=True)
+    expect(play).to_be_hidden()
+    page.select("pad")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.frames("console", at_least=2)
+    held = "session.run.values.get('pad.pad')"
+    page.press("ArrowLeft")  # not yet the game's: it moves the node
+    page.until(f"{held} === 'nothing'")
+    before = page.workflow
+    play.click()
+    expect(play).to_have_attribute("aria-pressed", "true")
+    keyboard = page.page.keyboard
+    keyboard.down("ArrowLeft")
+    keyboard.down("m")
+    keyboard.down("z")
+    page.until(f"{held} === 'A, LEFT'")
+    keyboard.up("ArrowLeft")
+    page.until(f"{held} === 'A'")
+    page.page.evaluate("() => dispatchEvent(new Event('blur'))")
+    page.until(f"{held} === 'nothing'")
+    keyboard.down("c")
+    page.until(f"{held} === 'C'")
+    keyboard.press("Escape")
+    page.until(f"{held} === 'nothing'")
+    expect(play).to_have_attribute("aria-pressed", "false")
+    assert page.workflow == before, "keys that went to the game did nothing else"
+    page.page.get_by_role("button", name="Stop").click()
+    expect(page.status).to_contain_text("Stopped")
+    expect(play).to_be_hidden()
