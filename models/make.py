@@ -226,6 +226,15 @@ def _word(picture: np.ndarray, word: str, left: float, top: float, width: float,
     picture[y : y + ink.shape[0], x : x + ink.shape[1]][ink] = color
 
 
+DUEL_COLORS = {"background": (70, 76, 90, 165), "floor": (40, 150, 80, 165), "hud": (60, 100, 220, 120)}
+
+
+def duel_overlay() -> OverlayStyle:
+    """The stage is dimmed, so that what moves stands out in its own colours, also where no codebook has its tiles."""
+    tensors = {**plain_overlay().tensors, "palette": np.uint8(list(DUEL_COLORS.values())), "grid": np.uint8([255, 255, 255, 25])}
+    return OverlayStyle(tensors, labels=tuple(DUEL_COLORS), letters=LETTERS)
+
+
 def airstriker_sweep() -> ReflexTable:
     """One macro: 56 frames to the left while firing, 56 to the right, the width of the screen each."""
     left, right, shots = 4, 5, 7
@@ -264,6 +273,7 @@ def main() -> None:
         "reply_words/sf2.safetensors": (sf2_words(), "Street Fighter II and Duel: seven basic actions and their words"),
         "tile_codebook/flat.safetensors": (flat_tiles(), "Tiles of one colour: dark and light"),
         "overlay_style/plain.safetensors": (plain_overlay(), "Plain colours and letters"),
+        "overlay_style/duel.safetensors": (duel_overlay(), "Duel: the stage dimmed, so that what moves stands out"),
         "pad_face/plain.safetensors": (plain_face(), "A pad of up to fifteen buttons"),
         "reflex/airstriker.safetensors": (airstriker_sweep(), "Airstriker: sweep from wall to wall while firing"),
         "recovery/airstriker.safetensors": (
