@@ -126,18 +126,15 @@ def learn(states: Sequence[str], seed: int) -> tuple[TileCodebook, dict[int, np.
 
 def measure(book: TileCodebook, empty: dict[int, np.ndarray], states: Sequence[str], seed: int) -> dict[str, float]:
     """Over games of another seed, the share of: tiles unknown, tiles of fighters unknown, known tiles labelled right."""
-    tiles = unknown = known = right = fighter = fighter_unknown = 0
+    counts = np.zeros(6, np.int64)
     with opened(tokenizer := TileTokenizer(brain=book)):
         for moment in moments(states, seed):
             found, truth = tokenizer.tick(moment.frame).labels, labelled(moment, empty[moment.variables["stage"]])
-            missing, plain = found < 0, (found >= 0) & (truth != OTHER)
-            tiles, unknown = tiles + found.size, unknown + int(missing.sum())
-            known, right = known + int(plain.sum()), right + int((found == truth)[plain].sum())
-            fighter, fighter_unknown = (
-                fighter + int((truth == FIGHTER).sum()),
-                fighter_unknown + int(missing[truth == FIGHTER].sum()),
-            )
-    shares = {"unknown": unknown / tiles, "fighter_unknown": fighter_unknown / fighter, "label_right": right / known}
+            missing, fighter, known = found < 0, truth == FIGHTER, (found >= 0) & (truth != OTHER)
+            shares = np.ones_like(missing), missing, fighter, missing & fighter, known, known & (found == truth)
+            counts += [np.count_nonzero(share) for share in shares]
+    everything, missing, fighter, fighter_missing, known, right = counts.tolist()
+    shares = {"unknown": missing / everything, "fighter_unknown": fighter_missing / fighter, "label_right": right / known}
     return {name: round(share, 4) for name, share in shares.items()}
 
 

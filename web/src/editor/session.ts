@@ -84,6 +84,7 @@ export class Session {
 
   follow(id: string): void {
     if (this.run?.id !== id) {
+      this.play(false);
       this.#screens.clear();
       this.#edited = null;
       this.run = newRun(id);
@@ -112,6 +113,7 @@ export class Session {
 
   /** No run on the page: nodes and pictures are as before any. The run itself goes on. */
   forget(): void {
+    this.play(false);
     this.run = null;
     this.#edited = null;
     this.#screens.clear();
