@@ -25,6 +25,8 @@ export class Session {
   /** The nodes that the run on the page plays; null: it was not started from this workflow. */
   #edited: object | null = null;
   #stopped = { id: "", at: 0 };
+  /** What Play took: the page may show another run before it is given back. */
+  #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
   constructor(private readonly editor: Editor, layer: HTMLElement) {
     this.#line = new Line({
@@ -141,8 +143,12 @@ export class Session {
 
   /** Keys and gamepads go to the run, from this page alone; or no longer. */
   play(isOn: boolean): void {
-    if (isOn === this.isPlaying || (isOn && !(isLive(this.run) && this.pads.length))) return;
-    if (isOn) this.#tellPads("take");
+    const { run, pads } = this;
+    if (isOn === this.isPlaying || (isOn && !(isLive(run) && pads.length))) return;
+    if (isOn) {
+      this.#played = { run: run!.id, nodes: pads };
+      this.#tellPads("take");
+    }
     this.#keys.turn(isOn);
     if (!isOn) this.#tellPads("release");
     document.body.toggleAttribute("data-playing", isOn);
@@ -150,7 +156,8 @@ export class Session {
   }
 
   #tellPads(type: "take" | "input" | "release", more: object = {}): void {
-    for (const node of this.pads) this.#line.send(type, { prompt_id: this.run?.id, node, ...more });
+    const { run, nodes } = this.#played;
+    for (const node of nodes) this.#line.send(type, { prompt_id: run, node, ...more });
   }
 
   /** Place the pictures, and tell the server what is on screen. */
