@@ -433,7 +433,8 @@ def load_or_refuse(data: bytes, cls: type[Brain], path: Path) -> None:
     except BrainError as error:
         sentence = str(error)
     if sentence is None:
-        assert brain.tensors.keys() == cls.tensor_specs(brain.config).keys()
+        declares = "check_tensors" not in vars(cls)  # others take any tensors that are of the right form
+        assert not declares or brain.tensors.keys() == cls.tensor_specs(brain.config).keys()
     else:
         assert str(path) in sentence
         assert "\n" not in sentence

@@ -12,7 +12,23 @@ import pytest
 from minibrains import Frames, Node
 from minibrains.files import shipped
 from minibrains.testing import Inputs, ScratchHost, check_node
-from nodes import action, control, fight, fighters, image, output, overlay, policy, prompt, reply, strategist, tiles
+from nodes import (
+    action,
+    control,
+    fight,
+    fighters,
+    image,
+    lora,
+    output,
+    overlay,
+    policy,
+    pretrained,
+    prompt,
+    reply,
+    strategist,
+    tiles,
+    vlm,
+)  # fmt: skip
 from nodes.retro.emulator import RetroEmulator
 from server.catalog import node_types
 
@@ -82,6 +98,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: overlay.GridOverlay(brain=_brain(overlay.OverlayStyle, "overlay_style/plain.safetensors")),
         _ticks(frame=TILED, labels=[None, np.int32([[0, 1, -1]] * 2), None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
     ),
+    "LoRALoader": (
+        lambda: lora.LoRALoader(weight=0.5, brain=_brain(lora.LoraAdapter, "lora/sf2-untrained.safetensors")),
+        [{}] * 2,
+    ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
     "Override": (control.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
     "PolicyHead": (
@@ -114,6 +134,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "Switch": (control.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
     "Variable": (lambda: control.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
+    "VLMStrategist": (
+        lambda: vlm.VLMStrategist(answer="choose", brain=_brain(pretrained.VisionLanguageModel, "vlm/sf2-untrained.safetensors")),
+        _ticks(image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]),
+    ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }
 
