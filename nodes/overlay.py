@@ -99,9 +99,9 @@ class GridOverlay(Node):
         """Where column and row numbers have ink: rows and columns of pixels."""
         ink = np.zeros((height, width), bool)
         for column in range(COORDINATES, width // SIDE, COORDINATES):
-            self._letter(ink, column * SIDE + 1, 1, str(column))
+            self._write(ink, column * SIDE + 1, 1, str(column))
         for row in range(COORDINATES, height // SIDE, COORDINATES):
-            self._letter(ink, 1, row * SIDE + 1, str(row))
+            self._write(ink, 1, row * SIDE + 1, str(row))
         return ink.nonzero()
 
     def _mark(self, picture: np.ndarray, x: int, y: int, word: str) -> None:
@@ -113,11 +113,11 @@ class GridOverlay(Node):
         edge[1 : SIDE - 1, 1 : SIDE - 1] = False
         box[edge] = _mixed(box[edge], self.brain.ink)
         ink = np.zeros((height, width), bool)
-        self._letter(ink, x + SIDE + 1, y + 1, word.upper())
+        self._write(ink, x + SIDE + 1, y + 1, word.upper())
         place = ink.nonzero()
         picture[place] = _mixed(picture[place], self.brain.ink)
 
-    def _letter(self, ink: np.ndarray, x: int, y: int, text: str) -> None:
+    def _write(self, ink: np.ndarray, x: int, y: int, text: str) -> None:
         """Write `text` with its upper left corner at (x, y); what does not fit is left out."""
         if not text:
             return

@@ -19,15 +19,18 @@ from nodes import (
     fight,
     fighters,
     image,
+    lora,
     output,
     overlay,
     pad,
     policy,
+    pretrained,
     prompt,
     reply,
     strategist,
     tiles,
-)  # fmt: skip
+    vlm,
+)
 from nodes.retro.emulator import RetroEmulator
 from server.catalog import node_types
 
@@ -101,6 +104,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: overlay.GridOverlay(brain=_brain(overlay.OverlayStyle, "overlay_style/plain.safetensors")),
         _ticks(frame=TILED, labels=[None, np.int32([[0, 1, -1]] * 2), None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
     ),
+    "LoRALoader": (
+        lambda: lora.LoRALoader(weight=0.5, brain=_brain(lora.LoraAdapter, "lora/sf2-untrained.safetensors")),
+        [{}] * 2,
+    ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
     "Override": (control.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
     "PadView": (
@@ -138,6 +145,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "Switch": (control.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
     "Variable": (lambda: control.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
+    "VLMStrategist": (
+        lambda: vlm.VLMStrategist(answer="choose", brain=_brain(pretrained.VisionLanguageModel, "vlm/sf2-untrained.safetensors")),
+        _ticks(image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]),
+    ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }
 
