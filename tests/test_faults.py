@@ -39,6 +39,26 @@ def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_
     assert str(brain) in done.stderr
 
 
+def test_a_process_whose_node_hangs_ends_with_the_run_that_was_killed(tmp_path: Path) -> None:
+    nodes = {
+        "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
+        "thinker": {
+            "type": "fault_pack.Thinker@1",
+            "set": {"folder": str(tmp_path), "hangs": True},
+            "in": {"number": "frame.number"},
+        },
+        "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
+    }
+    file = tmp_path / "hangs.json"
+    file.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
+    with subprocess.Popen([sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK)], cwd=tmp_path) as run:
+        _await(lambda: list(tmp_path.glob("hangs-*")))
+        run.kill()
+    (number,) = (int(mark.name.removeprefix("hangs-")) for mark in tmp_path.glob("hangs-*"))
+    assert _lives(number), "it gets some seconds"
+    _await(lambda: not _lives(number))
+
+
 @pytest.mark.soak
 def test_an_hour_with_twenty_faults(tmp_path: Path) -> None:
     """Two workers play Pad in real time. Their processes, and those of a thinking node, are killed or stopped for a while."""
@@ -88,8 +108,7 @@ def _inject(run: int, folder: Path, what: str, dice: random.Random) -> str:
     """One fault, in a process that is there."""
     if what == "thinker":
         numbers = [int(file.name.removeprefix("thinker-")) for file in folder.glob("thinker-*")]
-        alive = [number for number in numbers if Path(f"/proc/{number}").exists()]
-        os.kill(dice.choice(alive), signal.SIGKILL)
+        os.kill(dice.choice([number for number in numbers if _lives(number)]), signal.SIGKILL)
         return what
     worker = dice.choice([pid for pid in _children(run) if "multiprocessing" in _command(pid) and "spawn_main" in _command(pid)])
     if what == "worker":
@@ -103,6 +122,13 @@ def _inject(run: int, folder: Path, what: str, dice: random.Random) -> str:
 
 def _children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def _command(pid: int) -> str:

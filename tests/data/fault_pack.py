@@ -1,6 +1,7 @@
-"""Nodes with faults for the soak test: one that fails now and then, one that can be killed."""
+"""Nodes with faults: one that fails now and then, one that can be killed and may hang."""
 
 import os
+import time
 from pathlib import Path
 
 from minibrains import Host, MinibrainsError, Node, Number, Variables, widget
@@ -22,9 +23,13 @@ class Thinker(Node):
 
     background = "process"
     folder: str = widget("", doc="where")
+    hangs: bool = widget(False, doc="leave another mark, and never come to an end")
 
     def open(self, host: Host) -> None:
         (Path(self.folder) / f"thinker-{os.getpid()}").touch()
 
     def tick(self, number: Number) -> Number:
+        if self.hangs:
+            (Path(self.folder) / f"hangs-{os.getpid()}").touch()
+            time.sleep(1e6)
         return sum(range(20_000)) + number
