@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,23 +41,46 @@ def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_
 
 
 def test_a_process_whose_node_hangs_ends_with_the_run_that_was_killed(tmp_path: Path) -> None:
-    nodes = {
-        "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
-        "thinker": {
-            "type": "fault_pack.Thinker@1",
-            "set": {"folder": str(tmp_path), "hangs": True},
-            "in": {"number": "frame.number"},
-        },
-        "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
-    }
     file = tmp_path / "hangs.json"
-    file.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
+    file.write_text(json.dumps(_thinking(tmp_path, hangs="tick")))
     with subprocess.Popen([sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK)], cwd=tmp_path) as run:
-        _await(lambda: list(tmp_path.glob("hangs-*")))
+        number = _hanging(tmp_path)
         run.kill()
-    (number,) = (int(mark.name.removeprefix("hangs-")) for mark in tmp_path.glob("hangs-*"))
     assert _lives(number), "it gets some seconds"
     _await(lambda: not _lives(number))
+
+
+def test_a_change_whose_node_never_opens_does_not_keep_the_run_from_ending(tmp_path: Path) -> None:
+    file = tmp_path / "live.json"
+    file.write_text(json.dumps(_thinking(tmp_path)))
+    command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock", "realtime", "--live", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        _await(lambda: list(tmp_path.glob("thinker-*")))
+        file.write_text(json.dumps(_thinking(tmp_path, hangs="open", name="another")))
+        number = _hanging(tmp_path)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "the last change was not taken over" in err
+    assert json.loads(out)["nodes"]["thinker"]["runs"] > 0
+    assert not _lives(number)
+
+
+def _thinking(folder: Path, name: str = "thinker", **set: str) -> dict[str, Any]:
+    """Pad, and a node that thinks about its frame counter in a process of its own."""
+    nodes = {
+        "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
+        "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
+        name: {"type": "fault_pack.Thinker@1", "set": {"folder": str(folder), **set}, "in": {"number": "frame.number"}},
+    }
+    return {"minibrains": 1, "nodes": nodes}
+
+
+def _hanging(folder: Path) -> int:
+    """Wait for the mark of a process that hangs; its number."""
+    _await(lambda: list(folder.glob("hangs-*")))
+    (mark,) = folder.glob("hangs-*")
+    return int(mark.name.removeprefix("hangs-"))
 
 
 @pytest.mark.soak

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from minibrains.errors import MinibrainsError
+from server.engine.background import PATIENCE
 from server.engine.engine import Engine, MakeHost
 from server.engine.plan import Plan
 from server.run.recording import recorded
@@ -39,10 +40,12 @@ class LiveFile:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; the engine does no more ticks."""
+        """End; the engine does no more ticks. A change whose nodes are still being opened is given up after five seconds."""
         self._over.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(PATIENCE)
+            if self._thread.is_alive():
+                self._say("the last change was not taken over: its nodes are still being opened")
 
     def _watch(self, engine: Engine, make_host: MakeHost) -> None:
         while not self._over.wait(_LOOK_EVERY):
