@@ -85,7 +85,6 @@ def _play(arguments: argparse.Namespace, players: list[Player], kept: list[Rows]
     whole = len(players) * arguments.episodes
     form = "{desc} {bar} {n_fmt}/{total_fmt} {elapsed}<{remaining}{postfix}"
     ends: Counter[str] = Counter()
-    _launcher(arguments)  # what is wrong with --workers is said before anything is played
     with tqdm(total=whole, initial=whole - sum(map(len, missing)), bar_format=form, disable=None, leave=False) as bar:
 
         def ended(row: dict[str, Any]) -> None:
