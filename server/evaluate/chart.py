@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minibrains.files import write_whole
-from server.evaluate.report import headline, interval, percent
+from server.evaluate.report import headline, interval, share
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _WIDTH, _LINE, _TOP, _FOOT = 1600, 88, 190, 110
 _LEFT, _RIGHT = 480, 1230
 """Where the scale from 0 to 100 % begins and ends; all in pixels."""
+_LONGEST = 24
+"""Letters of a name that fit beside the scale."""
 _PAPER, _INK, _PALE, _GRID = "#ffffff", "#1f2933", "#66727f", "#e3e7eb"
 _MINE, _OTHERS = ("#1f6feb", "#dbe8fd"), ("#6b7785", "#e9ecef")
 """Line and bar."""
@@ -45,15 +47,16 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
 
 def _player(pen: ImageDraw, player: Mapping[str, Any], y: int, colours: tuple[str, str]) -> None:
     line, bar = colours
-    low, high, share = (_place(player[name] or 0.0) for name in ("low", "high", "share"))
-    _write(pen, (48, y - 30), player["name"], 28, _INK)
+    low, high, won = (_place(player[name]) for name in ("low", "high", "share"))
+    name = player["name"] if len(player["name"]) <= _LONGEST else player["name"][: _LONGEST - 1] + "…"
+    _write(pen, (48, y - 30), name, 28, _INK)
     _write(pen, (48, y + 4), ", ".join(player["roles"]), 20, _PALE)
-    pen.rectangle([_LEFT, y - 20, max(share, _LEFT + 1), y + 20], bar)
+    pen.rectangle([_LEFT, y - 20, max(won, _LEFT + 1), y + 20], bar)
     pen.line([(low, y), (high, y)], line, 5)
     for end in (low, high):
         pen.line([(end, y - 12), (end, y + 12)], line, 5)
-    pen.ellipse([share - 9, y - 9, share + 9, y + 9], line)
-    _write(pen, (_RIGHT + 48, y - 30), percent(player["share"]), 28, _INK)
+    pen.ellipse([won - 9, y - 9, won + 9, y + 9], line)
+    _write(pen, (_RIGHT + 48, y - 30), share(player), 28, _INK)
     _write(pen, (_RIGHT + 48, y + 4), f"{interval(player)}, n {player['distinct']}", 20, _PALE)
 
 

@@ -110,6 +110,8 @@ def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -
 
 def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]]:
     """The one console of a workflow and the games it names. Raises WorkflowError."""
+    if workflow.faults:
+        raise WorkflowError(workflow.faults, workflow.where)
     entries = workflow.nodes.values()
     consoles = [entry for entry in entries if issubclass(registry.get(entry.type, object), RetroEmulator)]
     if len(consoles) != 1:

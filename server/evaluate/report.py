@@ -25,7 +25,7 @@ def outcome(row: Row) -> str:
 
 
 def figures(rows: Iterable[Row]) -> dict[str, Any]:
-    """How one player did. Of episodes that went exactly alike only the first counts: the others say nothing new.
+    """How one player did in at least one episode. Of episodes that went exactly alike only the first counts: the others say nothing new.
 
     `n` were played, `distinct` count; OUTCOMES, `share` and its interval `low` to `high`, `ticks` (the mean) and
     `by_state` are of those that count.
@@ -43,10 +43,10 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         "n": len(played),
         "distinct": len(counted),
         **{name: ends[name] for name in OUTCOMES},
-        "share": round(ends["won"] / len(counted), 6) if counted else None,
+        "share": round(ends["won"] / len(counted), 6),
         "low": round(low, 6),
         "high": round(high, 6),
-        "ticks": round(sum(row["ticks"] for row in counted) / len(counted), 1) if counted else None,
+        "ticks": round(sum(row["ticks"] for row in counted) / len(counted), 1),
         "by_state": dict(sorted(by_state.items())),
     }
 
@@ -99,7 +99,7 @@ def describe(result: Mapping[str, Any]) -> str:
         sides, p = (f"{pair['better']}/{pair['worse']}", f"{pair['p']:.2g}") if pair else ("", "")
         lines.append(
             f"{label(player):<{width}}  {player['n']:>5}  {player['distinct']:>8}  {player['won']:>5}  {player['lost']:>5}  "
-            f"{player['drawn']:>5}  {player['timed_out']:>8}  {player['failed']:>6}  {percent(player['share']):>7}  "
+            f"{player['drawn']:>5}  {player['timed_out']:>8}  {player['failed']:>6}  {share(player):>7}  "
             f"{interval(player):>15}  {sides:>12}  {p:>7}".rstrip()
         )
     lines.append("better/worse: episodes that only the first, or only this one, won; p: exact two-sided sign test of those")
@@ -121,11 +121,13 @@ def label(player: Mapping[str, Any]) -> str:
     return f"{player['name']} ({', '.join(player['roles'])})"
 
 
-def percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
+def share(player: Mapping[str, Any]) -> str:
+    """Of episodes won, in words."""
+    return f"{100 * player['share']:.1f} %"
 
 
 def interval(player: Mapping[str, Any]) -> str:
+    """Of that share, in words."""
     return f"{100 * player['low']:.1f} to {100 * player['high']:.1f} %"
 
 
