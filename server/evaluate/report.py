@@ -25,7 +25,7 @@ def outcome(row: Row) -> str:
 
 
 def figures(rows: Iterable[Row]) -> dict[str, Any]:
-    """How one player did in at least one episode. Of episodes that went exactly alike only the first counts: the others say nothing new.
+    """How one player did. Of episodes that went exactly alike only the first counts: the others say nothing new.
 
     `n` were played, `distinct` count; OUTCOMES, `share` and its interval `low` to `high`, `ticks` (the mean) and
     `by_state` are of those that count.
