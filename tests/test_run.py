@@ -224,7 +224,7 @@ def test_ctrl_c_ends_the_run_after_the_tick_with_its_summary(tmp_path: Path) -> 
     assert process.returncode == 130, err
     result = json.loads(out)
     assert len(result["episodes"]) >= episodes
-    assert result["episodes"][-1]["ended"] == "stopped"
+    assert result["episodes"][-1]["ended"] in ("stopped", "done"), "done: the signal came between two episodes"
     assert json.loads((Path(result["run_dir"]) / "summary.json").read_text()) == result
 
 

@@ -87,6 +87,10 @@ def test_checking_says_all_faults_and_what_flows_on_each_link(server: Server) ->
         wrong = await client.post("/check", {"workflow": broken})
         places = {(fault["node"], fault["socket"]) for fault in wrong["faults"]}
         assert places == {("adder", "value"), ("film", "colours"), ("gone", None)}
+        unheard = {"minibrains": 1, "nodes": {"console": {"type": "RetroEmulator@1", "set": {"game": "Duell-Genesis"}}}}
+        (fault,) = (await client.post("/check", {"workflow": unheard}))["faults"]
+        assert fault["node"] == "console"
+        assert "Duel-Genesis" in fault["message"]
         for data in ({}, {"workflow": None}, {"workflow": {"minibrains": 99}}):
             assert (await client.post("/check", data))["faults"]
         assert (await client.ask("POST", "/check", 400, data=b"{"))["error"]["type"] == "no_json"

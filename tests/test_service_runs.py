@@ -109,6 +109,7 @@ def test_two_runs_at_once_and_a_queue_in_order(server: Server) -> None:
             assert (await client.get("/prompt"))["exec_info"]["queue_remaining"] == 5
             taken = {"prompt": film(), "prompt_id": first}
             assert (await client.post("/prompt", taken, 400))["error"]["type"] == "invalid_prompt_id"
+            assert (await client.post(f"/runs/{third}/pause", status=409))["error"]["type"] == "not_yet"
             await client.post("/queue", {"delete": [fourth]})
             await client.post("/interrupt", {"prompt_id": second})
             for prompt_id, wanted in ((second, "stopped"), (front, "done"), (third, "done")):

@@ -66,7 +66,7 @@ def test_a_picture_of_many_colours_comes_as_jpeg(server: Server) -> None:
     server.talk(talk)
 
 
-def test_the_next_picture_waits_for_the_acknowledgement_of_the_last(server: Server) -> None:
+def test_two_pictures_may_be_underway_and_the_next_waits_for_an_acknowledgement(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page, client.page("other") as other:
             prompt_id = await client.run(film())
@@ -76,7 +76,7 @@ def test_the_next_picture_waits_for_the_acknowledgement_of_the_last(server: Serv
                 await other.picture()
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
-            assert len(page.pictures) == 1, "the page that acknowledges nothing holds nobody up and gets nothing more"
+            assert len(page.pictures) == 2, "the page that acknowledges nothing holds nobody up and gets nothing more"
 
     server.talk(talk)
 
@@ -169,7 +169,7 @@ def test_a_page_that_never_reads_holds_nobody_up(server: Server) -> None:
                 later = await page.until("run", lambda data: data.get("ticks", 0) > first["ticks"] + 500)
                 await page.watch(prompt_id, "film")
                 shown = await page.picture()
-                assert shown.about["seq"] <= 2, "for a page that takes nothing, nothing is encoded"
+                assert shown.about["seq"] <= 3, "for a page that takes nothing, nothing is encoded"
                 await client.post(f"/runs/{prompt_id}/stop")
                 outcome = await client.outcome(page, prompt_id)
                 assert outcome["summary"]["ticks"] >= later["ticks"]

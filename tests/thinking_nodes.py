@@ -92,6 +92,13 @@ class Stateless(Node):
         return number
 
 
+class SlowToOpen(InProcess):
+    """Its process takes a second to be there."""
+
+    def open(self, host: Any) -> None:
+        time.sleep(1.0)
+
+
 class Talks(Node):
     """Says things to its host."""
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
@@ -25,6 +25,8 @@ _MOST_EVENTS: Final = 2000
 _MESSAGE_LIMIT: Final = 1 << 20
 _WATCHED: Final = 1000
 """Nodes that a page may watch."""
+_UNDERWAY: Final = 2
+"""Pictures of a node that may be on their way to a page: with one, a way there and back longer than a tick costs every other."""
 
 
 class Client:
@@ -35,7 +37,8 @@ class Client:
         self._request = request
         self.prompt_id: str | None = None
         self.watch = Watch()
-        self.unacknowledged: set[str] = set()
+        self.underway = Counter[str]()
+        """Node -> pictures that were sent and not acknowledged yet."""
         self.shown: dict[str, int] = {}
         """Node -> number of the last picture that was sent."""
         self.seen: dict[str, int] = {}
@@ -57,9 +60,9 @@ class Client:
             self._request.transport.abort()
 
     def is_idle(self, node: str, run: Run) -> bool:
-        """Whether it has got the newest picture of a node and waits for another one."""
+        """Whether it has been sent the newest picture of a node and can take another one."""
         newest = run.pictures.get(node, (0, b""))[0]
-        return node in self.watch.previews and node not in self.unacknowledged and self.shown.get(node, 0) == newest
+        return node in self.watch.previews and self.underway[node] < _UNDERWAY and self.shown.get(node, 0) == newest
 
 
 class Clients:
@@ -188,7 +191,8 @@ class Clients:
             if type_ == "watch":
                 self._watch(client, data)
             elif type_ == "ack":
-                client.unacknowledged.discard(data["node"])
+                if client.underway[data["node"]]:
+                    client.underway[data["node"]] -= 1
                 client.wake.set()
                 self._want(self._run(client.prompt_id))
             elif type_ in ("take", "input", "release"):
@@ -214,9 +218,9 @@ class Clients:
         before, prompt_id = client.prompt_id, data.get("prompt_id")
         if prompt_id != before:
             client.prompt_id = prompt_id if isinstance(prompt_id, str) else None
-            client.unacknowledged.clear()
+            client.underway.clear()
             client.shown.clear()
-        client.unacknowledged.intersection_update(previews)
+        client.underway = Counter({node: count for node, count in client.underway.items() if node in previews})
         client.shown = {node: number for node, number in client.shown.items() if node in previews}
         client.watch = Watch(previews, values)
         client.seen_inside = 0
@@ -283,10 +287,11 @@ class Clients:
             return
         for node in client.watch.previews:
             number, message = run.pictures.get(node, (0, b""))
-            if number > client.shown.get(node, 0) and node not in client.unacknowledged:
-                client.unacknowledged.add(node)
+            if number > client.shown.get(node, 0) and client.underway[node] < _UNDERWAY:
+                client.underway[node] += 1
                 client.shown[node] = number
                 await client.socket.send_bytes(message)
+        self._want(run)
 
     def _has_changes(self, client: Client) -> bool:
         return any(run.scene.version > client.seen.get(run.prompt_id, 0) for run in self._known())

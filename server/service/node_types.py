@@ -21,6 +21,7 @@ from minibrains.workflow import parse_workflow
 from server.catalog import brain_finder
 from server.engine.check import Graph, check, resolve_outputs
 from server.engine.compile import compile_graph
+from server.engine.make import make_nodes
 from server.facts import node_heading
 from server.run.play import faults_of
 from server.service.answers import read_object, text
@@ -47,7 +48,9 @@ class NodeTypes:
         """A workflow checked, as far as that is possible before it runs. Slow. Raises MinibrainsError with all faults."""
         workflow = parse_workflow(data, path)
         graph = check(workflow, self.registry, brain_finder(path, models=self._folders.models))
-        compile_graph(graph)
+        plan = compile_graph(graph)
+        # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
+        make_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
         return graph
 
     async def nodes(self, request: web.Request) -> web.Response:

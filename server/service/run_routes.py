@@ -152,6 +152,8 @@ class RunRoutes:
         run, what = self._alive(request), request.match_info["what"]
         if what == "stop":
             self._runs.stop(run)
+        elif run.state in ("queued", "starting"):
+            raise Refused(409, "not_yet", f"the run is {run.state}; it can be paused and stepped once it ticks")
         elif what == "step":
             ticks = (await read_object(request)).get("ticks", 1)
             if type(ticks) is not int or not 1 <= ticks <= _STEPS:

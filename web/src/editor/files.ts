@@ -31,7 +31,8 @@ export class Files {
     const answer = await dialog("Save your changes?", [
       h("p", {}, document.file ? `${document.file} has changes that are not saved.` : "This workflow was never saved."),
     ], [
-      { name: "Discard", value: "discard", kind: "quiet" },
+      { name: "Cancel", value: "", kind: "quiet" },
+      { name: "Discard", value: "discard" },
       { name: "Save", value: "save", kind: "primary" },
     ], "narrow");
     if (answer === "save") return this.save();
@@ -110,7 +111,8 @@ export class Files {
         : "It was saved somewhere else since you opened it. This is how yours differs:"),
       isGone ? "" : differences.length ? list : h("p", { class: "muted" }, "There is no difference in content."),
     ], [
-      ...(theirs ? [{ name: "Open theirs", value: "theirs", kind: "quiet" }] : []),
+      { name: "Cancel", value: "", kind: "quiet" },
+      ...(theirs ? [{ name: "Open theirs", value: "theirs" }] : []),
       { name: "Save under another name", value: "other" },
       { name: isGone ? "Save it again" : "Replace with mine", value: "mine", kind: isGone ? "primary" : "danger" },
     ]);
@@ -158,4 +160,12 @@ export class Files {
   }
 }
 
-const slug = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "").slice(0, 40);
+/** A file name made of the first words of a title. */
+function slug(title: string): string {
+  let name = "";
+  for (const word of title.toLowerCase().match(/[a-z0-9]+/g) ?? []) {
+    if (name && name.length + word.length >= 40) break;
+    name += (name && "_") + word;
+  }
+  return name;
+}

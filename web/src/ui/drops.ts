@@ -13,7 +13,7 @@ export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): vo
     mark(stage.contains(event.target as Node) && (event.dataTransfer?.types.includes("Files") ?? false));
   });
   addEventListener("dragleave", (event) => event.relatedTarget === null && mark(false));
-  addEventListener("drop", (event) => {
+  addEventListener("drop", async (event) => {
     event.preventDefault();
     mark(false);
     const client = [event.clientX, event.clientY] as const;
@@ -25,7 +25,7 @@ export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): vo
     const { left, right, top, bottom } = stage.getBoundingClientRect(); // a message may lie over the node
     const isOver = client[0] > left && client[0] < right && client[1] > top && client[1] < bottom;
     const node = isOver ? editor.board.nodeAt(client) : null;
-    for (const file of event.dataTransfer?.files ?? []) void take(file, node, files);
+    for (const file of [...(event.dataTransfer?.files ?? [])]) await take(file, node, files); // one question at a time
   });
 }
 

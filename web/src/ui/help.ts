@@ -10,7 +10,7 @@ const GESTURES: readonly (readonly [string, string])[] = [
   ["Wire to a new node", "release the wire on empty canvas"],
   ["Take a wire off", "drag it off its input and let go"],
   ["Insert into a wire", "drop an unwired node on it"],
-  ["Select several", "Ctrl and drag, or Shift and click"],
+  ["Select several", `${keyText("Mod")} and drag, or Shift and click`],
   ["Move the view", "drag the canvas; the wheel zooms"],
   ["Move the selection", "drag it, or the arrow keys"],
   ["Menus", "right click a node, a wire, a group, the canvas"],

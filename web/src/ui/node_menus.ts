@@ -1,7 +1,7 @@
 /** What a right click and a click on a value offer. */
 
 import type { Target } from "../board/events";
-import { asItem, type Command } from "../editor/commands";
+import { asItem, keyText, type Command } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import { isObject } from "../model/json";
 import { groupsOf, modeOf, readGroup, type Box, type Point } from "../model/workflow";
@@ -27,7 +27,7 @@ export function contextMenu(editor: Editor, commands: readonly Command[], target
   else {
     menu([
       { name: "Add a node", keys: "A", run: () => openPalette(editor, at, client, null) },
-      { name: "Paste", keys: "Ctrl V", run: () => void pasteByMenu(editor, at) },
+      { name: "Paste", keys: keyText("Mod+v"), run: () => void pasteByMenu(editor, at) },
       null,
       command("Undo"), command("Redo"), command("Select all"), command("Show everything"),
     ], client);
@@ -40,7 +40,7 @@ function nodeItems(editor: Editor, command: (name: string) => MenuItem, id: stri
   const mode = modeOf(entry);
   const hasWhen = entry.when !== undefined;
   return [
-    { ...command("Copy"), keys: "Ctrl C" }, command("Duplicate"),
+    { ...command("Copy"), keys: keyText("Mod+c") }, command("Duplicate"),
     null,
     { ...command("Mute"), name: mode === "mute" ? "Unmute" : "Mute" },
     { ...command("Bypass"), name: mode === "bypass" ? "End bypass" : "Bypass" },

@@ -1,5 +1,6 @@
 /** The bar at the top: what is open, run and stop, how the run fares. */
 
+import { keyText } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
 import type { Session } from "../editor/session";
@@ -15,10 +16,10 @@ export interface ToolbarDoors {
 export function toolbar(element: HTMLElement, editor: Editor, session: Session, files: Files, doors: ToolbarDoors): void {
   const title = h("b", { class: "file-title" });
   const state = h("span", { class: "file-state" });
-  const undo = iconButton("undo", "Undo (Ctrl Z)", () => editor.document.undo());
-  const redo = iconButton("redo", "Redo (Ctrl Shift Z)", () => editor.document.redo());
-  const save = iconButton("save", "Save (Ctrl S)", () => void files.save());
-  const start = h("button", { type: "button", class: "button primary run", title: "Run (Ctrl Enter)", onclick: () => void session.start() }, icon("play"), h("span", {}, "Run"));
+  const undo = iconButton("undo", `Undo (${keyText("Mod+z")})`, () => editor.document.undo());
+  const redo = iconButton("redo", `Redo (${keyText("Mod+Shift+z")})`, () => editor.document.redo());
+  const save = iconButton("save", `Save (${keyText("Mod+s")})`, () => void files.save());
+  const start = h("button", { type: "button", class: "button primary run", title: `Run (${keyText("Mod+Enter")})`, onclick: () => void session.start() }, icon("play"), h("span", {}, "Run"));
   const pause = h("button", { type: "button", class: "button", onclick: () => void session.steer(session.run?.state === "paused" ? "resume" : "pause") });
   const stop = h("button", { type: "button", class: "button stop", onclick: () => void session.steer("stop") });
   const play = h("button", { type: "button", class: "button play", title: "Keys and gamepad go to the game, until Escape (G)", onclick: () => session.play(!session.isPlaying) }, icon("pad"), h("span", {}, "Play"));
@@ -49,7 +50,7 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     play.hidden = !live || session.pads.length === 0;
     play.setAttribute("aria-pressed", String(session.isPlaying));
     const isStopping = run?.state === "stopping";
-    stop.title = isStopping ? "It does not stop? End its worker, whatever it is doing" : "Stop (Ctrl .)";
+    stop.title = isStopping ? "It does not stop? End its worker, whatever it is doing" : `Stop (${keyText("Mod+.")})`;
     stop.replaceChildren(icon("stop"), h("span", {}, isStopping ? "End it" : "Stop"));
     pause.replaceChildren(icon(run?.state === "paused" ? "play" : "pause"), h("span", {}, run?.state === "paused" ? "Resume" : "Pause"));
     start.disabled = !session.connected;
