@@ -10,7 +10,7 @@ def describe(summary: dict[str, Any]) -> str:
     episodes = summary["episodes"]
     lines = [f"{'episode':>7}  {'score':>9}  {'won':>4}  {'ticks':>7}  ended"]
     for number, episode in enumerate(episodes[:40], 1):
-        won = {True: "yes", False: "no", None: "-"}[episode["won"]]
+        won = "draw" if episode["drawn"] else {True: "yes", False: "no", None: "-"}[episode["won"]]
         score = "-" if episode["score"] is None else f"{episode['score']:g}"
         lines.append(f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}")
     if len(episodes) > 40:

@@ -207,7 +207,7 @@ class Session:
         return "stopped"
 
 
-_EMPTY = {"score": None, "won": None, "start": None}
+_EMPTY = {"score": None, "won": None, "drawn": None, "start": None}
 
 
 def lost_episode(reason: str) -> dict[str, Any]:
