@@ -227,6 +227,16 @@ def test_the_time_limit_stops_the_run(kind: str, busy: str, gate: str) -> None:
         with pytest.raises(NodeFailed, match=r"slow \(\w+\) failed on tick \d: it took longer than its time limit of \d"):
             engine.advance(10)
         gates[gate].set()
+        times = engine.node_times()["slow"]
+        assert (times.runs, times.runs + times.skips) == (4, engine.ticks)
+        assert 0 <= times.seconds < 0.2, "what it thought is no time of the ticks"
+
+
+def test_the_time_limit_is_for_thinking_and_not_for_a_process_that_starts_anew() -> None:
+    entries = thinks("SlowToOpen", {"dies": 1}, on_error="hold", timeout=0.9)
+    with running(entries) as engine:
+        engine.advance(4)
+        assert [number for _, number in seen(engine)] == [0, 2, 3]
 
 
 @pytest.mark.parametrize("busy", ["hold", "continue"])
@@ -334,18 +344,18 @@ def test_what_a_node_says_in_its_process_reaches_the_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raises", "sentence"),
+    ("raises", "error", "sentence"),
     [
-        ("sentence", "there is no such model"),
-        ("bug", "KeyError: 'weights'"),
-        ("death", "its process ended by SIGKILL"),
-        ("exit", "its process ended with status 7"),
+        ("sentence", WorkflowError, "there is no such model"),
+        ("bug", NodeFailed, "KeyError: 'weights'"),
+        ("death", NodeFailed, "its process ended by SIGKILL"),
+        ("exit", NodeFailed, "its process ended with status 7"),
     ],
 )
-def test_a_node_that_cannot_open_in_its_process_is_a_sentence(raises: str, sentence: str) -> None:
+def test_a_node_that_cannot_open_in_its_process_is_a_sentence(raises: str, error: type[Exception], sentence: str) -> None:
     engine = make_engine({"clock": node("Clock"), "poor": node("CannotOpen", set={"raises": raises})}, TYPES)
     try:
-        with pytest.raises(WorkflowError, match="poor") as caught:
+        with pytest.raises(error, match="poor") as caught:
             open_engine(engine)
         assert sentence in str(caught.value)
     finally:

@@ -78,6 +78,13 @@ class InProcess(Slow):
     background = "process"
 
 
+class SlowToOpen(InProcess):
+    """Its process takes a second to be there."""
+
+    def open(self, host: Any) -> None:
+        time.sleep(1.0)
+
+
 class Talks(Node):
     """Says things to its host."""
 

@@ -16,7 +16,7 @@
 /* What stands on the screen, so that only what changed is written. */
 static struct {
     u8 valid;
-    u16 phase, round, demo;
+    u16 phase;
     u8 outcome, seconds, blinks, stage;
     u8 bar[SIDES], victories[SIDES], level[SIDES], character[SIDES];
     u16 mode;
@@ -120,7 +120,6 @@ static void draw_message(void)
 static void draw_fight_screen(u8 blinks)
 {
     char text[3];
-    u8 intro_part = game.phase == PHASE_INTRO && game.phase_frame >= 40;
     if (!shown.valid || shown.mode != MODE || shown.level[0] != AGENT_LEVEL || shown.level[1] != ENEMY_LEVEL
         || shown.character[0] != game.fighters[0].character || shown.character[1] != game.fighters[1].character)
         draw_names();
@@ -140,7 +139,6 @@ static void draw_fight_screen(u8 blinks)
         draw_score();
     if (!shown.valid || shown.phase != game.phase || shown.outcome != game.outcome || (game.phase == PHASE_INTRO && (game.phase_frame == 1 || game.phase_frame == 40)))
         draw_message();
-    (void)intro_part;
     if (DEMO && (!shown.valid || shown.blinks != blinks))
         video_text_centred(24, blinks ? "PRESS START" : "           ");
 }

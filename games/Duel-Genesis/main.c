@@ -1,4 +1,4 @@
-/* The frame loop: draw, take what the host wrote, read the pads, let opponents press theirs, play a frame, publish. */
+/* The frame loop: clamp what the host wrote, draw, take it, read the pads, let opponents press theirs, play a frame, publish. */
 #include "hud.h"
 #include "opponent.h"
 #include "published.h"
@@ -13,7 +13,8 @@
 #define FIRST_LEVEL 3
 
 static u16 before_pad;         /* pad 1 a frame ago, for the menus */
-static u8 shown_stage, shown_character[SIDES], shown_screen, blanked;
+static u8 shown_stage, shown_character[SIDES], shown_screen;
+static u8 loaded, dark;        /* parts of the screen; nothing is shown */
 static u16 demos, demo_frames;
 static u32 seeded_with;
 
@@ -44,7 +45,8 @@ static void new_match(void)
     opponent_new_match();
 }
 
-static void take_settings(void)
+/* Before anything reads them. */
+static void clamp_settings(void)
 {
     MODE = clamped(MODE, 0, MODES - 1);
     AGENT_LEVEL = clamped(AGENT_LEVEL, 1, LEVELS);
@@ -53,6 +55,10 @@ static void take_settings(void)
     ENEMY_CHARACTER = (u8)clamped(ENEMY_CHARACTER, 0, CHARACTERS - 1);
     STAGE = clamped(STAGE, 0, STAGES - 1);
     BLANK = clamped(BLANK, 0, 1);
+}
+
+static void take_settings(void)
+{
     if (START) {
         START = 0;
         DEMO = 0;
@@ -116,28 +122,47 @@ static void step_select(u16 fresh)
 
 /* ---- the screen ---- */
 
+/* A screen is loaded a part a frame, in the dark: no frame of the rules waits for a picture. */
+enum { STAGE_TILES, STAGE_TOP, STAGE_BOTTOM, TEXT, LOGO, PARTS };
+
+static void load(u8 part, u8 screen, u8 stage)
+{
+    switch (part) {
+    case STAGE_TILES:
+        video_load_stage(stage);
+        break;
+    case STAGE_TOP:
+    case STAGE_BOTTOM:
+        video_load_half_a_map(stage, part == STAGE_BOTTOM);
+        break;
+    case TEXT:
+        video_clear_text();
+        break;
+    default:
+        video_load_logo(screen == SCREEN_TITLE);
+    }
+}
+
 static void draw(void)
 {
     u8 screen = game.phase == PHASE_TITLE ? SCREEN_TITLE : game.phase == PHASE_SELECT ? SCREEN_SELECT : SCREEN_FIGHT;
     u8 stage = DEMO ? (u8)(demos % STAGES) : (u8)STAGE;
-    if (BLANK) {
-        if (!blanked)
-            video_show(0);
-        blanked = 1;
+    if (stage != shown_stage)
+        loaded = STAGE_TILES;
+    else if (screen != shown_screen && loaded > TEXT)
+        loaded = TEXT;
+    shown_stage = stage;
+    shown_screen = screen;
+    if (BLANK || loaded < PARTS) {
+        video_show(0);
+        dark = 1;
+        if (!BLANK)
+            load(loaded++, screen, stage);
         return;
     }
-    if (screen != shown_screen || stage != shown_stage || blanked) {
-        video_show(0);
-        if (stage != shown_stage)
-            video_load_stage(stage);
-        if (screen != shown_screen) {
-            video_clear_text();
-            video_load_logo(screen == SCREEN_TITLE);
-        }
+    if (dark) {
+        dark = 0;
         hud_reset();
-        shown_stage = stage;
-        shown_screen = screen;
-        blanked = 0;
         video_show(1);
     }
     for (u8 side = 0; side < SIDES; side++) {
@@ -199,6 +224,7 @@ int main(void)
     to_title();
     for (;;) {
         vsync();
+        clamp_settings();
         draw();
         take_settings();
         u16 pad1 = read_pad(PAD_PORT_1), pad2 = read_pad(PAD_PORT_2);

@@ -151,8 +151,9 @@ void opponent_new_round(void)
         memset(m->walked, 0, sizeof m->walked);
         memset(m->held, 0, sizeof m->held);
     }
+    opponent_observe();
     for (u8 i = 0; i < RING; i++)
-        opponent_observe();
+        ring[i] = ring[newest];
 }
 
 void opponent_new_match(void)

@@ -56,16 +56,19 @@ void rules_new_match(void)
     start_round();
 }
 
-static void add_score(u32 points)
+/* By counting: divisions are so slow here that those for a round's last blow would outlast the frame. */
+static void add_score(u16 points)
 {
-    u32 sum = 0, carry = 0;
-    for (u8 digit = 0; digit < 8; digit++) {
-        u32 d = ((game.score >> (4 * digit)) & 15) + points % 10 + carry;
-        points /= 10;
-        carry = d > 9;
-        sum |= (carry ? d - 10 : d) << (4 * digit);
+    static const u16 worth[] = {1, 10, 100, 1000};
+    for (u8 place = 4; place-- > 0;) {
+        for (; points >= worth[place]; points -= worth[place]) {
+            u8 at = (u8)(4 * place);
+            for (; at < 32 && ((game.score >> at) & 15) == 9; at += 4)
+                game.score -= 9u << at;
+            if (at < 32)
+                game.score += 1u << at;
+        }
     }
-    game.score = sum;
 }
 
 static void win_round(u8 side)
@@ -231,7 +234,7 @@ static void strike(u8 side, const struct blow *blow)
         hurt(f, damage);
         by->landed |= 1u << blow->move_number;
         if (side == 1)
-            add_score((u32)(damage * SCORE_A_DAMAGE));
+            add_score((u16)(damage * SCORE_A_DAMAGE));
         f->state = HIT;
         f->stun = move->hit_stun;
         game.hit_stop = heavy ? STOP_HEAVY : STOP_LIGHT;
@@ -306,7 +309,7 @@ static void step_throws(void)
                 hurt(held, damage_to(held, move_of(by)));
                 by->landed |= 1u << MOVE_THROW;
                 if (side == 0)
-                    add_score((u32)(damage_to(held, move_of(by)) * SCORE_A_DAMAGE));
+                    add_score((u16)(damage_to(held, move_of(by)) * SCORE_A_DAMAGE));
                 put_spark((u8)(1 - side), SPARK_HEAVY, held->x, (s16)(held->y - PIXELS(30)));
                 game.hit_stop = STOP_HEAVY;
                 game.shake = STOP_HEAVY;

@@ -34,11 +34,12 @@ _Static_assert((TILE_LOGO + LOGO_TILES) * 32 <= PLANE_A, "the logo runs into the
 #define HORIZON_ROW 21     /* from here on the floor */
 #define VIEW_TOP_OF_FLOOR 192 /* the screen line on which feet stand */
 #define ARENA 512
-#define PLANE_TILES (PLANE_COLUMNS * VIEW_ROWS)
+#define HALF_A_MAP (PLANE_COLUMNS * VIEW_ROWS / 2)
 #define DMA_WINDOW 0x20000u /* a transfer cannot cross a multiple of this in ROM */
 
 static u16 shown_pose[SIDES];
 static u16 sprites;
+static u8 letter_tiles[256]; /* by letter; what has no tile is a blank */
 
 /* ---- transfers ---- */
 
@@ -81,13 +82,12 @@ static void fill(u32 to, u16 value, u16 words)
 
 /* ---- text ---- */
 
-static u8 letter_tile(char letter)
+/* To look for every letter of a screen in FONT_LETTERS would take most of a frame. */
+static void find_letters(void)
 {
     static const char letters[] = FONT_LETTERS;
     for (u8 i = 0; letters[i]; i++)
-        if (letters[i] == letter)
-            return (u8)(TILE_UI + UI_FONT + i);
-    return TILE_UI + UI_FONT;
+        letter_tiles[(u8)letters[i]] = (u8)(TILE_UI + UI_FONT + i);
 }
 
 static void to_cell(u8 column, u8 row) { vdp_to_video_ram(PLANE_A + ((u32)row * PLANE_COLUMNS + column) * 2); }
@@ -102,7 +102,7 @@ void video_text(u8 column, u8 row, const char *text)
 {
     to_cell(column, row);
     while (*text)
-        VDP_DATA = (u16)(PRIORITY | letter_tile(*text++));
+        VDP_DATA = (u16)(PRIORITY | letter_tiles[(u8)*text++]);
 }
 
 void video_text_centred(u8 row, const char *text)
@@ -150,6 +150,7 @@ void video_init(void)
     load_tiles(TILE_UI, ui_tiles_at, UI_TILES);
     load_tiles(TILE_EFFECTS, effect_tiles_at, EFFECT_TILES);
     load_colours(0, hud_colours);
+    find_letters();
     shown_pose[0] = shown_pose[1] = 0xFFFF;
 }
 
@@ -158,9 +159,14 @@ void video_load_stage(u8 stage)
     const struct stage_art *art = &stage_art[stage];
     load_tiles(TILE_STAGE, art->tile, art->tiles);
     load_colours(PALETTE_STAGE, art->colours);
-    vdp_to_video_ram(PLANE_B);
-    for (u16 i = 0; i < PLANE_TILES; i++)
-        VDP_DATA = (u16)(PALETTE(PALETTE_STAGE) + TILE_STAGE + art->plane[i]);
+}
+
+void video_load_half_a_map(u8 stage, u8 lower)
+{
+    u16 first = lower ? HALF_A_MAP : 0;
+    vdp_to_video_ram(PLANE_B + (u32)first * 2);
+    for (u16 i = first; i < first + HALF_A_MAP; i++)
+        VDP_DATA = (u16)(PALETTE(PALETTE_STAGE) + TILE_STAGE + stage_art[stage].plane[i]);
 }
 
 void video_load_colours(u8 side, u8 character, u8 alike)

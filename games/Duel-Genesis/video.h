@@ -8,8 +8,9 @@
 #define TEXT_ROWS 28
 
 void video_init(void);
-/* Load a stage's tiles, map and colours; takes a few frames of console time. */
+/* Load a stage's tiles and colours; then each half of its map. In the dark, each in a frame of its own. */
 void video_load_stage(u8 stage);
+void video_load_half_a_map(u8 stage, u8 lower);
 /* Give a side the colours of its character; the second of two alike gets a different suit. */
 void video_load_colours(u8 side, u8 character, u8 alike);
 /* Draw the fight as it is: stage, fighters, projectiles, sparks. In the vertical blank. */

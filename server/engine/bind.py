@@ -85,6 +85,9 @@ class _Binder:
             return self._gate(step)
         if step.role == "arrive":
             return self._arrive(step)
+        if step.role == "tick" and self._replays(step):
+            self.motion.template[step.index] = 1
+            return self._recall(step)
         record = self.graph.nodes[step.node].cls.schema.record and step.role not in ("read", "launch")
         run = self._make(self._call(step), step, record)
         if step.clocks and not step.visited:
@@ -165,18 +168,43 @@ class _Binder:
 
     # -- thinking -----------------------------------------------------------------------------------
 
+    def _replays(self, step: Step) -> bool:
+        """Whether what the step comes to is on a tape."""
+        tape, background = self.world.tape, self.graph.nodes[step.node].cls.background
+        return tape is not None and tape.replays and background is not None and step.node not in self.still
+
+    def _recall(self, step: Step) -> Run:
+        """In a replay: give out what the node thought on the ticks on which it was given out, whether it is due or not.
+
+        After an edit it may have been due because of what it was thinking just then, which no replay knows.
+        """
+        name, tape, motion, runs, index = step.node, self.world.tape, self.motion, self.motion.runs, step.index
+        record = self.graph.nodes[name].cls.schema.record
+        found: list[Result] = []
+
+        def recalled() -> Any:
+            kind, value = found.pop()
+            if kind == "failed":
+                raise RunError(value)
+            return value
+
+        deliver = make_step(recalled, (), step.outputs, record, motion.values, motion.marks, motion.fired, self._targets)
+
+        def recall() -> None:
+            assert tape is not None
+            result = tape.take(name)
+            if result is None:
+                runs[index] -= 1
+            else:
+                found.append(result)
+                deliver()
+
+        return recall
+
     def _hold(self, step: Step) -> Callable[..., Any]:
         """The clock stands still until the node has its result: that is no time of the tick's."""
         name, world, tape, values = step.node, self.world, self.world.tape, self.motion.values
-        spent, index = self.motion.spent, step.index
-
-        def recall(*arguments: Any) -> Any:
-            assert tape is not None
-            return _unwrap(tape.take(name), name)
-
-        if tape is not None and tape.replays:
-            return recall
-        thinker = self.thinkers[name]
+        spent, index, thinker = self.motion.spent, step.index, self.thinkers[step.node]
 
         def think(*arguments: Any) -> Any:
             began = perf_counter()
@@ -218,27 +246,12 @@ class _Binder:
         return pretend if tape is not None and tape.replays else launch
 
     def _arrive(self, step: Step) -> Run:
+        if self._replays(step):
+            return self._recall(step)
         name, world, tape, motion = step.node, self.world, self.world.tape, self.motion
         record = self.graph.nodes[name].cls.schema.record
         values, marks, runs, spent, index = motion.values, motion.marks, motion.runs, motion.spent, step.index
         again = next(motion.mark(other) for other in motion.plan.steps if other.role == "launch" and other.node == name)
-        found: list[Result] = []
-
-        def recalled() -> Any:
-            return _unwrap(found.pop(), name)
-
-        def recall() -> None:
-            assert tape is not None
-            result = tape.take(name)
-            if result is None:
-                runs[index] -= 1
-            else:
-                found.append(result)
-                deliver()
-
-        if tape is not None and tape.replays:
-            deliver = self._make(recalled, step, record)
-            return recall
         thought = self.thoughts[name]
 
         def take() -> Any:
@@ -348,14 +361,6 @@ def _call(function: Callable[[], Any]) -> Any:
 def nothing() -> Any:
     """In the place of a lazy output that its register could not give out."""
     return ABSENT
-
-
-def _unwrap(found: Result | None, name: str) -> Any:
-    if found is None:
-        raise RunError(f"the tape has no result of {name} for this tick")
-    if found[0] == "failed":
-        raise RunError(found[1])
-    return found[1]
 
 
 def _words(error: Exception) -> str:

@@ -170,12 +170,15 @@ class Engine:
                             runs[index] += 1
                             last = clock
                     break
-                except Exception as error:
+                except BaseException as error:
+                    if index >= 0:
+                        clock = perf_counter()
+                        spent[index] += clock - last
+                        runs[index] += 1
+                        last = clock
+                    if not isinstance(error, Exception):
+                        raise
                     self._failed(index, error)
-                    clock = perf_counter()
-                    spent[index] += clock - last
-                    runs[index] += 1
-                    last = clock
             if fired:
                 for slot in fired:
                     values[slot] = None
@@ -343,9 +346,9 @@ class Engine:
         try:
             node.open(make_host(name, self))
             check_names(node)
-        except MinibrainsError as error:
-            raise WorkflowError([Fault(str(error), name)], plan.graph.workflow.where) from error
         except Exception as error:
+            if isinstance(error, MinibrainsError) and not isinstance(error, RunError):
+                raise WorkflowError([Fault(str(error), name)], plan.graph.workflow.where) from error
             raise NodeFailed(name, plan.graph.nodes[name].entry.type, None, error) from error
         node.settle()
 
