@@ -2,15 +2,18 @@
 
 The loop is what one would write without Minibrains: set the buttons when they change, emulate a frame,
 read the variables, work out reward and end, read the screen on the ticks on which the agent does. The
-buttons are known to it beforehand; so what the workflow takes longer is its nodes and the engine.
+buttons are known to it beforehand; so what the workflow takes longer is its nodes and the engine. Nodes that
+think while the clock stands still are measured by themselves, and their time is no part of the workflow's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -29,9 +32,11 @@ MOST_TICKS = 300
 
 
 def run(plan: Plan) -> dict[str, Any]:
-    """`{"workflow", "ticks", "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "quartiles", "overhead_us"}`.
+    """`{"workflow", "ticks", "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "quartiles", "overhead_us", "tick_cpu_ms"}`.
 
-    `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's.
+    `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's;
+    `tick_cpu_ms` is CPU time of the ticking thread. With nodes that think on a thread also `thoughts`,
+    `thought_cpu_ms_p50` and `_p99`: CPU time of theirs.
     """
     engine = Engine(plan)
     consoles = {name: node for name, node in engine.nodes.items() if isinstance(node, RetroEmulator)}
@@ -43,14 +48,21 @@ def run(plan: Plan) -> dict[str, Any]:
             engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
             script = _record(engine, console)
 
+            held, cpu = list[float](), list[float]()
+
             def workflow() -> None:
+                before, began = engine.held, thread_time()
                 engine.reset(0, 0)
                 engine.advance(len(script))
+                cpu.append(thread_time() - began)
+                held.append(engine.held - before)
 
             works = {"workflow": workflow, "by_hand": _by_hand(console, Episode(0, 0, name), script)}
-            taken = take_turns(works, REPEATS)
+            with _thoughts(engine.nodes) as thoughts:
+                taken = take_turns(works, REPEATS)
         finally:
             engine.close()
+    taken["workflow"] = [seconds - thinking for seconds, thinking in zip(taken["workflow"], held, strict=True)]
     times = {name: median(seconds) for name, seconds in taken.items()}
     ratios = [hand / flow for hand, flow in zip(taken["by_hand"], taken["workflow"], strict=True)]
     low, middle, high = quantiles(ratios, n=4)
@@ -62,6 +74,44 @@ def run(plan: Plan) -> dict[str, Any]:
         "ratio": round(middle, 4),
         "quartiles": [round(low, 4), round(high, 4)],
         "overhead_us": round((times["workflow"] - times["by_hand"]) / len(script) * 1e6, 3),
+        "tick_cpu_ms": round(median(cpu) / len(script) * 1e3, 4),
+        **_summed_up(thoughts),
+    }
+
+
+@contextmanager
+def _thoughts(nodes: Mapping[str, Any]) -> Iterator[list[float]]:
+    """Collects the CPU seconds of every thought of those nodes that think on a thread of this process."""
+    seconds: list[float] = []
+    originals = {type(node): type(node).tick for node in nodes.values() if getattr(node, "background", None) == "thread"}
+
+    def timed(tick: Callable[..., Any]) -> Callable[..., Any]:
+        def measured(*arguments: Any) -> Any:
+            began = thread_time()
+            try:
+                return tick(*arguments)
+            finally:
+                seconds.append(thread_time() - began)
+
+        return measured
+
+    try:
+        for cls, tick in originals.items():
+            cls.tick = timed(tick)
+        yield seconds
+    finally:
+        for cls, tick in originals.items():
+            cls.tick = tick
+
+
+def _summed_up(thoughts: list[float]) -> dict[str, Any]:
+    if len(thoughts) < 2:
+        return {}
+    shares = quantiles(thoughts, n=100)
+    return {
+        "thoughts": len(thoughts),
+        "thought_cpu_ms_p50": round(median(thoughts) * 1e3, 3),
+        "thought_cpu_ms_p99": round(shares[98] * 1e3, 3),
     }
 
 

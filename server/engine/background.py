@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, Final
 
-from minibrains.errors import MinibrainsError, RunError
+from minibrains.errors import RunError, in_words
 from minibrains.host import Episode
 from server.engine.node_process import NodeProcess
 
@@ -209,6 +209,10 @@ class Thought:
         self.job = self.thinker.launch(arguments, tick)
         self._expected = tick + self.latency
 
+    def fail(self, error: Exception, tick: int) -> None:
+        """It could not begin: that is given out in the place of a result."""
+        self.job, self._expected = Job.done(tick, None, error), tick + self.latency
+
     def arrives(self, tick: int, waits: bool) -> bool:
         """Whether the result is given out on this tick; if it is late, the clock `waits` for it or not."""
         job = self.job
@@ -264,5 +268,4 @@ def close_node(name: str, node: Any, thinker: Thinker | None, patience: float | 
             thinker.close(patience)
         node.close()
     except Exception as error:
-        what = str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
-        yield f"{name} could not be closed: {what}"
+        yield f"{name} could not be closed: {in_words(error)}"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any, Protocol
 
-from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
+from minibrains.errors import Fault, RunError, WorkflowError, in_words
 from minibrains.node import ABSENT
 from server.engine.background import Thinker, Thought
 from server.engine.kept import Still
@@ -125,7 +125,9 @@ class _Binder:
             return self._from_outside(step.node, call) if node.outside and self.world.tape else call
         if step.node in self.still:
             return self._stands(step, self.still[step.node])
-        return call if self.graph.nodes[step.node].cls.background is None else self._hold(step)
+        if self.graph.nodes[step.node].cls.background is not None:
+            call = self._hold(step)
+        return self._or_fallback(step, call)
 
     def _stands(self, step: Step, still: Still) -> Callable[..., Any]:
         """Its result stands for the whole run; the first time it is given out counts as the run that made it."""
@@ -142,6 +144,22 @@ class _Binder:
             return result
 
         return stands
+
+    def _or_fallback(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
+        """If the workflow says so, what fails gives out the node's fallback."""
+        node, motion, index = self.graph.nodes[step.node], self.motion, step.index
+        if node.entry.on_error != "fallback":
+            return call
+        fallback = node.cls.fallback
+
+        def guarded(*arguments: Any) -> Any:
+            try:
+                return call(*arguments)
+            except Exception as error:
+                motion.bear(index, error)
+                return fallback
+
+        return guarded
 
     def _from_outside(self, name: str, emit: Callable[[], Any]) -> Callable[[], Any]:
         """A register whose values come from outside the run: each change goes to the tape, or comes from there."""
@@ -188,7 +206,8 @@ class _Binder:
                 raise RunError(value)
             return value
 
-        deliver = make_step(recalled, (), step.outputs, record, motion.values, motion.marks, motion.fired, self._targets)
+        call = self._or_fallback(step, recalled)
+        deliver = make_step(call, (), step.outputs, record, motion.values, motion.marks, motion.fired, self._targets)
 
         def recall() -> None:
             assert tape is not None
@@ -216,7 +235,7 @@ class _Binder:
                     tape.add(name, "result", result)
             except Exception as error:
                 if tape is not None:
-                    tape.add(name, "failed", _words(error))
+                    tape.add(name, "failed", in_words(error))
                 raise
             finally:
                 held = perf_counter() - began
@@ -231,6 +250,7 @@ class _Binder:
         thought = self.thoughts.get(name)
         values, runs, index = motion.values, motion.runs, step.index
         terminals = motion.plan.terminals
+        falls_back = self.graph.nodes[name].entry.on_error == "fallback"
 
         def launch(*arguments: Any) -> None:
             assert thought is not None
@@ -238,7 +258,12 @@ class _Binder:
                 thought.wanted = True
                 runs[index] -= 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
-                thought.launch(arguments, values[TICK_SLOT])
+                try:
+                    thought.launch(arguments, values[TICK_SLOT])
+                except RunError as error:
+                    if not falls_back:
+                        raise
+                    thought.fail(error, values[TICK_SLOT])
 
         def pretend(*arguments: Any) -> None:
             """In a replay the results are on the tape."""
@@ -262,7 +287,7 @@ class _Binder:
                     tape.add(name, "result", result)
             except Exception as error:
                 if tape is not None:
-                    tape.add(name, "failed", _words(error))
+                    tape.add(name, "failed", in_words(error))
                 raise
             finally:  # in the fast clock it may not be there yet
                 held = perf_counter() - began
@@ -270,7 +295,7 @@ class _Binder:
                 spent[index] -= held
             return result
 
-        deliver = self._make(take, step, record)
+        deliver = self._make(self._or_fallback(step, take), step, record)
 
         def arrive() -> None:
             if not thought.arrives(values[TICK_SLOT], not world.realtime):
@@ -361,7 +386,3 @@ def _call(function: Callable[[], Any]) -> Any:
 def nothing() -> Any:
     """In the place of a lazy output that its register could not give out."""
     return ABSENT
-
-
-def _words(error: Exception) -> str:
-    return str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
