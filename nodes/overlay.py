@@ -89,8 +89,10 @@ class GridOverlay(Node):
             )
         # the last row is for -1, and lays nothing over
         colors = np.array([self._colors.get(name, np.zeros(4, np.uint8)) for name in legend] + [np.zeros(4)], np.uint8)
-        tiles = picture.reshape(labels.shape[0], SIDE, labels.shape[1], SIDE, 3)
-        tiles[...] = _mixed(tiles, colors[labels][:, None, :, None])
+        # told for every byte of a line of pixels, so that NumPy has long runs to work on
+        color, share = np.repeat(colors[labels], SIDE, axis=1)[:, None, :, :3], np.repeat(colors[labels, 3], SIDE * 3, axis=1)
+        lines = picture.reshape(labels.shape[0], SIDE, -1)
+        lines[...] = _laid(lines, color.reshape(len(labels), 1, -1), share[:, None])
 
     def _mark(self, picture: np.ndarray, x: int, y: int, word: str) -> None:
         height, width = picture.shape[:2]
@@ -113,7 +115,13 @@ class GridOverlay(Node):
 
 
 def _mixed(pixels: np.ndarray, color: np.ndarray) -> np.ndarray:
-    """`color`, as red, green, blue and opacity, laid over pixels [..., 3]."""
-    share = color[..., 3:].astype(np.uint16)
-    mixed = pixels * (255 - share) + color[..., :3].astype(np.uint16) * share
-    return ((mixed + 127) // 255).astype(np.uint8)
+    """`color`, red, green, blue and opacity, laid over pixels [..., 3]."""
+    return _laid(pixels, color[:3], color[3:])
+
+
+def _laid(pixels: np.ndarray, color: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """`color` laid over `pixels`, with `share` of 255; all of them uint8."""
+    opaque = share.astype(np.uint16)
+    mixed = pixels * (255 - opaque) + (color * opaque + 128)
+    mixed += mixed >> 8  # this and the next are a division by 255, rounded
+    return (mixed >> 8).astype(np.uint8)
