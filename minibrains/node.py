@@ -249,6 +249,13 @@ class Register(Node):
     outside: ClassVar[bool] = False
     """What it gives out comes from outside the run (a person's pad): it is put on the tape, and replayed from there."""
 
+    def receive(self, value: Any) -> None:
+        """Take what a page sends to a register that is `outside`: any JSON, or None when nobody sends any more.
+
+        Called on another thread, at any time: keep it in one assignment, for `emit` to give out. Give out the same
+        object for as long as nothing changed; each new one goes to the tape.
+        """
+
 
 _METHODS: Final = frozenset({"tick", "emit", "latch"}.union(name for name in dir(Register) if callable(getattr(Register, name))))
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import pytest
 import thinking_nodes
-from engine_fixtures import Entries, FakeHost, make_plan
+from engine_fixtures import Entries, FakeHost, Written, make_plan
 from thinking_nodes import gates
 
 from minibrains import Brain, Episode, Node, Number, On, Register, Sample, Socket, setting, widget
@@ -20,7 +20,6 @@ from minibrains.errors import MinibrainsError, RunError, WorkflowError
 from server.engine.engine import Engine
 from server.engine.live_edit import Edit
 from server.run.recording import Recall
-from server.run.tape import Event as Record
 
 events: list[str] = []
 """What the nodes of a test were opened and closed, in this order."""
@@ -507,21 +506,6 @@ def test_a_node_may_begin_to_hold_or_to_continue(kind: str, running: Any) -> Non
     assert run.engine.nodes["seen"].all == [(0, 0), (1, 1), (2, 2), (5, 3), (7, 5), (8, 8), (9, 9)]
     assert run.seen("runs") == [1, 2, 3, 4, 5, 7, 8], "what it was thinking when it was told to hold is dropped"
     assert run.engine.node_times()["slow"].runs == 8
-
-
-class Written:
-    """A tape in memory."""
-
-    replays = False
-
-    def __init__(self) -> None:
-        self.events: list[Record] = []
-
-    def add(self, node: str, kind: Any, value: Any) -> None:
-        self.events.append(Record(self.engine.ticks, node, kind, value))
-
-    def begin(self, engine: Engine) -> None:
-        self.engine = engine
 
 
 def test_a_thought_that_is_dropped_is_thought_again_also_in_a_replay(running: Any) -> None:

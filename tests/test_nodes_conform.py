@@ -15,12 +15,14 @@ from minibrains.testing import Inputs, ScratchHost, check_node
 from nodes import (
     action,
     control,
+    decision_log,
     fight,
     fighters,
     image,
     lora,
     output,
     overlay,
+    pad,
     policy,
     pretrained,
     prompt,
@@ -28,7 +30,7 @@ from nodes import (
     strategist,
     tiles,
     vlm,
-)  # fmt: skip
+)
 from nodes.retro.emulator import RetroEmulator
 from server.catalog import node_types
 
@@ -82,6 +84,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: action.CooldownGate(idle="release", brain=_brain(action.RecoveryTable, "recovery/airstriker.safetensors")),
         _ticks(action=ACTIONS),
     ),
+    "DecisionLog": (
+        lambda: decision_log.DecisionLog(brain=_brain(action.ActionTable, "action_table/sf2.safetensors")),
+        _ticks(image=[*FRAMES[:2], None], prompt=["a", None, "b"], text=["9", "21", None], rung=["basic"] * 3, action=[9, 21, 0]),
+    ),
     "EmulatorSink": (
         lambda: action.EmulatorSink(brain=_brain(action.ActionTable, "action_table/airstriker.safetensors")),
         _ticks(action=ACTIONS * 3),
@@ -104,6 +110,11 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
     "Override": (control.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
+    "PadView": (
+        lambda: pad.PadView(brain=_brain(pad.PadFace, "pad_face/plain.safetensors")),
+        _ticks(frame=FRAMES[:3], pad=[None, ("UP", "B"), ()]),
+    ),
+    "PersonPad": (pad.PersonPad, [{}] * 3),
     "PolicyHead": (
         lambda: policy.PolicyHead(brain=_brain(policy.PolicyWeights, "policy_head/airstriker-untrained.safetensors")),
         _ticks(frames=[RANDOM.random((4, 84, 84), np.float32) for _ in range(3)]),

@@ -58,6 +58,8 @@ def main(arguments: argparse.Namespace) -> int:
     results = Results()
     if settings.ticks is None and not plan.terminals:
         _say("nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it")
+    if outside := [name for name, node in graph.nodes.items() if node.register and getattr(node.cls, "outside", False)]:
+        _say(f"{', '.join(outside)}: nobody plays on the command line; play in the editor: python -m server serve")
     errors: list[BaseException] = []
     try:
         with stop_on_interrupt(spread or engine), progress_bar(settings) as progress:

@@ -1,4 +1,4 @@
-"""The results as a picture: a line a player, its share of wins as a point with the 95 % interval."""
+"""The results as a picture: a line a player, its share of wins with the 95 % interval."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _LEFT, _RIGHT = 480, 1230
 _LONGEST = 24
 """Letters of a name that fit beside the scale."""
 _PAPER, _INK, _PALE, _GRID = "#ffffff", "#1f2933", "#66727f", "#e3e7eb"
-_MINE, _OTHERS = ("#1f6feb", "#dbe8fd"), ("#6b7785", "#e9ecef")
-"""Line and bar."""
+_MINE, _OTHERS = ("#0b4fb3", "#8fb8f6", "#e4eefd"), ("#3e4954", "#b4bdc7", "#eef0f2")
+"""Mark, interval and bar."""
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:
@@ -39,23 +39,21 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
         _write(pen, (x, bottom + 14), f"{10 * tenth} %", 22, _PALE, "ma")
     for number, player in enumerate(players):
         _player(pen, player, _TOP + _LINE * number + _LINE // 2, _OTHERS if number else _MINE)
-    _write(pen, (48, bottom + 58), "Point: share of distinct episodes won. Line: Wilson 95 % interval.", 20, _PALE)
+    _write(pen, (48, bottom + 58), "Mark: share of distinct episodes won. Box: Wilson 95 % interval.", 20, _PALE)
     data = BytesIO()
     image.save(data, "PNG")
     write_whole(path, data.getvalue())
 
 
-def _player(pen: ImageDraw, player: Mapping[str, Any], y: int, colours: tuple[str, str]) -> None:
-    line, bar = colours
+def _player(pen: ImageDraw, player: Mapping[str, Any], y: int, colours: tuple[str, str, str]) -> None:
+    mark, box, bar = colours
     low, high, won = (_place(player[name]) for name in ("low", "high", "share"))
     name = player["name"] if len(player["name"]) <= _LONGEST else player["name"][: _LONGEST - 1] + "…"
     _write(pen, (48, y - 30), name, 28, _INK)
     _write(pen, (48, y + 4), ", ".join(player["roles"]), 20, _PALE)
-    pen.rectangle([_LEFT, y - 20, max(won, _LEFT + 1), y + 20], bar)
-    pen.line([(low, y), (high, y)], line, 5)
-    for end in (low, high):
-        pen.line([(end, y - 12), (end, y + 12)], line, 5)
-    pen.ellipse([won - 9, y - 9, won + 9, y + 9], line)
+    pen.rectangle([_LEFT, y - 22, max(won, _LEFT + 1), y + 22], bar)
+    pen.rectangle([low, y - 11, high, y + 11], box)
+    pen.rectangle([won - 3, y - 22, won + 2, y + 22], mark)
     _write(pen, (_RIGHT + 48, y - 30), share(player), 28, _INK)
     _write(pen, (_RIGHT + 48, y + 4), f"{interval(player)}, n {player['distinct']}", 20, _PALE)
 
