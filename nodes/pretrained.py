@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -159,7 +160,19 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
     processor = _without_videos(getattr(transformers, family.processor))(
         images, tokenizer, VideoProcessorMixin(), chat_template=template
     )
+    for module in model.modules():
+        if isinstance(module, torch.nn.Conv3d):
+            module.forward = MethodType(_convolve, module)  # type: ignore[method-assign]
     return Pretrained(model.requires_grad_(False).eval(), processor)
+
+
+def _convolve(module: torch.nn.Conv3d, patches: torch.Tensor) -> torch.Tensor:
+    """Of patches as large as the kernel that is a product of matrices, and a CPU does it ten times as fast as one."""
+    import torch
+
+    if tuple(patches.shape[2:]) != module.kernel_size:
+        return torch.nn.Conv3d.forward(module, patches)
+    return torch.nn.functional.linear(patches.flatten(1), module.weight.flatten(1), module.bias)[:, :, None, None, None]
 
 
 def _without_videos(processor: Any) -> Any:
