@@ -145,7 +145,7 @@ def main() -> None:
     metrics = {"training": measure(book, empty, training, 1), "validation": measure(book, empty, validation, 1)}
     digest = book.save(
         Path(__file__).resolve().parent / "tile_codebook/duel.safetensors",
-        title="Duel: stage, floor, bars, fighters and projectiles",
+        title="Duel: stage, floor, bars, and some of the fighters",
         made_by="python models/duel_tiles.py",
         license="MIT",
         author="Minibrains",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from minibrains import Episode, Node, Pad, Variables, widget
+from minibrains import Episode, MinibrainsError, Node, Pad, Variables, widget
 
 READ = ("agent_x", "agent_status", "enemy_x", "enemy_y", "enemy_status")
 """The variables that styles look at."""
@@ -257,6 +257,15 @@ class Scripted:
         return self.held
 
 
+def noticed(variables: Variables) -> dict[str, int]:
+    """The variables that styles look at. Raises MinibrainsError naming the one that the game does not have."""
+    try:
+        return {name: variables[name] for name in READ}
+    except KeyError as missing:
+        needed = ", ".join(READ)
+        raise MinibrainsError(f"the game's map, its data.json, has no variable {missing}; a fighter needs {needed}") from None
+
+
 class ScriptedFighter(Node):
     """Fight by rules: the expert that an agent is compared with, and a sparring partner.
 
@@ -272,7 +281,7 @@ class ScriptedFighter(Node):
         self.player.reset(int(episode.rng().integers(2**31)))
 
     def tick(self, variables: Variables) -> Pad:
-        return self.player.pad({name: variables[name] for name in READ})
+        return self.player.pad(noticed(variables))
 
     def state(self) -> dict[str, Any]:
         """What the player has seen and means to do; its rules are functions, which follow from the style."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from minibrains import ABSENT, Absent, Episode, Flag, Host, MinibrainsError, Node, Pad, Variables, widget
 from nodes.action import ActionTable, TableAction
-from nodes.fighters import ATTACK, HIT, IDLE, JUMP, READ, SPECIAL, Scripted, View
+from nodes.fighters import ATTACK, HIT, IDLE, JUMP, SPECIAL, Scripted, View, noticed
 
 Choice = tuple[str, str]
 """Names of actions of the table: the best, and the second best."""
@@ -86,7 +86,7 @@ class Eyes(Scripted):
     def look(self, variables: Variables, held: Pad) -> View:
         """What is known now, by one who held these buttons on the frame before."""
         self.held = held
-        self.seen.append({name: variables[name] for name in READ})
+        self.seen.append(noticed(variables))
         return self.view(self.seen[0])
 
 

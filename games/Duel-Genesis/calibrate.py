@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import fighters  # noqa: E402
-from matches import FRAMES_A_SECOND, Result, Setting, play_one, settings  # noqa: E402
+from matches import FRAMES_A_SECOND, LEVELS, Result, Setting, computers, mirrored, play_one, settings  # noqa: E402
 
 FULL = 1000
 """--n of the whole calibration; a smaller one makes all but the screenings smaller in proportion."""
@@ -36,11 +36,14 @@ LEAST = 12
 """Matches in a row of the quickest run."""
 SCREENED, SCREENED_ON = 20, 300
 """Matches with every macro, and with one whose upper bound stays over one half."""
-LEVEL_OF_MACROS, LEVELS_OF_THE_BEST = 4, (6, 8)
+LEVEL_OF_MACROS = 4
 BEST_MACROS = 12
 """So many of the best macros are played at the higher levels too."""
 STYLES_NEEDED = 3
-SUBJECT = ("rom.md", "data.json", "data_sf2.json", "actions.json", "fighters.py", "../../nodes/fighters.py")
+SUBJECT = (
+    "rom.md", "data.json", "data_sf2.json", "scenario.json", "actions.json", "matches.py", "fighters.py",
+    "../../nodes/fighters.py", "../../nodes/strategist.py",
+)  # fmt: skip
 """The files that decide how a match goes."""
 
 Row = dict[str, Any]
@@ -61,12 +64,15 @@ def wilson(won: int, played: int, z: float = 1.959964) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Limit:
-    """What the whole interval of a share has to lie within. `most` 0: nothing may be won at all."""
+    """What the whole interval of a share has to lie within. `most` 0: nothing may be won at all.
+    It is not met by fewer different matches than were wanted."""
 
     least: float = 0.0
     most: float = 1.0
 
     def met(self, row: Row) -> bool:
+        if row["n"] < row["wanted"]:
+            return False
         if self.most == 0:
             return bool(row["won"] == 0)
         return bool(row["low"] >= self.least and row["high"] <= self.most)
@@ -78,47 +84,70 @@ class Limit:
 
 
 NEVER_HALF = Limit(most=0.5)
+JUDGED_FROM = Limit(least=0.85)
+"""Where the ceiling is so high, a learning agent can be judged."""
 SECONDS = (40, 150)
 TIME_OUTS = 0.1
 KINDS = 3
 
 
-def not_alive(row: Row) -> list[str]:
-    """What is wrong with how these matches go, whoever wins them."""
+def lifeless(rows: list[Row]) -> list[str]:
+    """What is wrong with how these matches go, whoever wins them. That most of them are so means: more than half,
+    by the lower bound; this is what holds for a median then."""
+    n = sum(row["n"] for row in rows)
+    long, short, timed_out, varied = (wilson(sum(row[name] for row in rows), n) for name in LIFE)
     wrong = {
-        "length": not SECONDS[0] <= row["median_s"] <= SECONDS[1],
-        "time-outs": row["time_outs"] > TIME_OUTS,
-        "kinds": min(row["kinds"]) < KINDS,
+        f"not most last {SECONDS[0]} s": long[0] <= 0.5,
+        f"not most are over after {SECONDS[1]} s": short[0] <= 0.5,
+        f"time-outs in up to {timed_out[1]:.1%}": timed_out[1] > TIME_OUTS,
+        f"not most have {KINDS} kinds of move from both sides": varied[0] <= 0.5,
     }
     return [name for name, holds in wrong.items() if holds]
+
+
+LIFE = ("long_enough", "short_enough", "timed_out", "varied")
+"""Of a row: matches that last so long, that are over so soon, in which the clock ended a round, in which both sides
+landed so many kinds of move."""
 
 
 # ---- rows ----
 
 
-def row_of(what: str, results: Iterable[Result]) -> Row:
-    """A row of the table. Of matches that went alike, only the first counts."""
+def different(results: Iterable[Result]) -> list[Result]:
+    """Of matches that went alike, one counts."""
+    return list({result.trajectory: result for result in results}.values())
+
+
+def row_of(what: str, results: Iterable[Result], wanted: int = 0) -> Row:
+    """A row of the table."""
     every = list(results)
-    counted = list({result.trajectory: result for result in every}.values())
+    counted = different(every)
     played, won = len(counted), sum(result.won for result in counted)
     low, high = wilson(won, played)
+    seconds = [result.frames / FRAMES_A_SECOND for result in counted]
     return {
-        "what": what, "n": played, "won": won,
+        "what": what, "n": played, "wanted": wanted, "won": won,
         "share": round(won / played, 4), "low": round(low, 4), "high": round(high, 4),
         "drawn": sum(result.drawn for result in counted), "repeated": len(every) - played,
-        "median_s": round(median(result.frames for result in counted) / FRAMES_A_SECOND, 1),
-        "time_outs": round(sum(r.time_outs for r in counted) / sum(r.rounds for r in counted), 3),
+        "median_s": round(median(seconds), 1),
+        "long_enough": sum(s >= SECONDS[0] for s in seconds), "short_enough": sum(s <= SECONDS[1] for s in seconds),
+        "timed_out": sum(result.time_outs > 0 for result in counted),
+        "rounds": sum(result.rounds for result in counted), "rounds_timed_out": sum(result.time_outs for result in counted),
+        "varied": sum(min(result.kinds) >= KINDS for result in counted),
         "kinds": [median(result.kinds[side] for result in counted) for side in (0, 1)],
         "frames": sum(result.frames for result in every),
+        "processor_s": round(sum(result.seconds for result in every), 2),
     }  # fmt: skip
 
 
-def screen(policy: str, level: int, least: int = SCREENED, most: int = SCREENED_ON) -> Row:
-    """`least` matches, and on to `most` only while the upper bound is over one half."""
-    matches, done = settings(policy, level, most), [play_one(s) for s in settings(policy, level, least)]
-    rest = itertools.islice(matches, least, None)
-    while len(done) < most and wilson(sum(result.won for result in done), len(done))[1] > NEVER_HALF.most:
-        done.append(play_one(next(rest)))
+def screen(policy: str, level: int) -> Row:
+    """SCREENED matches, and on to SCREENED_ON only while the upper bound is over one half."""
+    done: list[Result] = []
+    for setting in itertools.islice(settings(policy, level), SCREENED_ON):
+        counted = different(done)
+        if len(done) >= SCREENED and wilson(sum(result.won for result in counted), len(counted))[1] <= NEVER_HALF.most:
+            break
+        done.append(play_one(setting))
     return row_of(f"{policy} at {level}", done)
 
 
@@ -127,33 +156,54 @@ def subject() -> str:
     return hashlib.sha1(b"".join(hashlib.sha1((HERE / name).read_bytes()).digest() for name in SUBJECT)).hexdigest()
 
 
+def readable(line: str) -> Row | None:
+    """A kept row, or None for a line that was cut off."""
+    try:
+        kept: Row = json.loads(line)
+    except ValueError:
+        return None
+    return kept
+
+
 class Run:
     """The processes that play, and the rows that are there already."""
 
     def __init__(self, workers: int, kept: Path | None) -> None:
         self.pool = ProcessPoolExecutor(workers) if workers > 1 else None
-        self.kept, self.subject, self.begin = kept, subject(), time.time()
+        self.kept, self.subject, self.latest = kept, subject(), time.time()
         self.rows: dict[str, Row] = {}
         if kept and kept.exists():
-            lines = [json.loads(line) for line in kept.read_text().splitlines() if line.endswith("}")]
+            text = kept.read_text()
+            if text and not text.endswith("\n"):  # a run was killed while it wrote
+                with kept.open("a") as file:
+                    file.write("\n")
+            lines = [line for line in map(readable, text.splitlines()) if line]
             self.rows = {line["key"]: line["row"] for line in lines if line["subject"] == self.subject}
 
     def map(self, play: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         return self.pool.map(play, items) if self.pool else map(play, items)
 
     def keep(self, key: str, row: Row) -> Row:
+        """Remember a row, with the seconds since the one before: over all sittings they add up."""
+        now = time.time()
+        row["seconds"], self.latest = round(now - self.latest, 2), now
         self.rows[key] = row
         if self.kept:
             with self.kept.open("a") as file:
                 file.write(json.dumps({"subject": self.subject, "key": key, "row": row}) + "\n")
-        words = "{what}: {won}/{n} = {share:.3f} [{low:.3f}, {high:.3f}], {median_s} s".format(**row)
-        print(f"{time.time() - self.begin:6.0f} s  {words}, {row['time_outs']:.0%} time-outs", file=sys.stderr, flush=True)
+        words = "{what}: {won}/{n} = {share:.3f} [{low:.3f}, {high:.3f}], {median_s} s, {timed_out} timed out".format(**row)
+        print(f"{row['seconds']:6.0f} s  {words}", file=sys.stderr, flush=True)
         return row
 
-    def tally(self, what: str, matches: Iterable[Setting]) -> Row:
-        planned = list(matches)
-        key = f"{what}, {len(planned)}"
-        return self.rows.get(key) or self.keep(key, row_of(what, self.map(play_one, planned)))
+    def tally(self, what: str, matches: Iterator[Setting], n: int) -> Row:
+        """n matches that differ; at most twice as many are played to get them."""
+        key = f"{what}, {n}"
+        if key in self.rows:
+            return self.rows[key]
+        done = list(self.map(play_one, itertools.islice(matches, n)))
+        while (missing := n - len(different(done))) and len(done) < 2 * n:
+            done += self.map(play_one, itertools.islice(matches, missing))
+        return self.keep(key, row_of(what, done, n))
 
     def screen(self, policies: Iterable[str], level: int) -> list[Row]:
         """Every one of these policies is a piece of work of its own."""
@@ -172,12 +222,12 @@ Judged = tuple[Row, Limit | None]
 
 def noop(run: Run, n: int) -> Iterator[Judged]:
     for level in (1, 4, 8):
-        yield run.tally(f"noop at {level}", settings("noop", level, part(n, 300))), Limit(most=0)
+        yield run.tally(f"noop at {level}", settings("noop", level), part(n, 300 if level == 1 else 60)), Limit(most=0)
 
 
 def random44(run: Run, n: int) -> Iterator[Judged]:
     for level, most in ((1, 0.35), (4, 0.05), (8, 0.01)):
-        yield run.tally(f"random44 at {level}", settings("random44", level, part(n, 1000))), Limit(most=most)
+        yield run.tally(f"random44 at {level}", settings("random44", level), part(n, 1000)), Limit(most=most)
 
 
 MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
@@ -185,32 +235,31 @@ MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
 
 def rusher(run: Run, n: int) -> Iterator[Judged]:
     for level, most in MOST_OF_A_RUSHER:
-        yield run.tally(f"rusher at {level}", settings("rusher", level, part(n, 300))), Limit(most=most)
+        yield run.tally(f"rusher at {level}", settings("rusher", level), part(n, 300)), Limit(most=most)
 
 
 def rushers(run: Run, n: int) -> Iterator[Judged]:
+    """Of other kinds; to look at."""
     for kind in fighters.RUSHERS:
-        for level, most in MOST_OF_A_RUSHER:
-            yield run.tally(f"rusher:{kind} at {level}", settings(f"rusher:{kind}", level, part(n, 200))), Limit(most=most)
+        for level, _ in MOST_OF_A_RUSHER:
+            yield run.tally(f"rusher:{kind} at {level}", settings(f"rusher:{kind}", level), part(n, 20)), None
 
 
 def ladder(run: Run, n: int) -> Iterator[Judged]:
-    for level in range(1, 7):
-        matches = settings("cpu", level, part(n, 300), agent_level=level + 2)
-        yield run.tally(f"level {level + 2} against level {level}", matches), Limit(least=0.6)
+    for level in range(1, LEVELS - 1):
+        matches = computers(level + 2, level)
+        yield run.tally(f"level {level + 2} against level {level}", matches, part(n, 200)), Limit(least=0.6)
 
 
 def mirror(run: Run, n: int) -> Iterator[Judged]:
-    # with 1000, one fair game in four would seem unfair: the interval alone is 6 % wide
-    matches = settings("cpu", 5, part(n, 2000), agent_level=5, mirrored=True)
-    yield run.tally("left side, both level 5", matches), Limit(0.45, 0.55)
+    yield run.tally("left side, equal levels and fighters", mirrored(), part(n, 1200)), Limit(0.45, 0.55)
 
 
 def styles(run: Run, n: int) -> Iterator[Judged]:
     for name in fighters.RULES:
         for level in (2, 4, 6, 8):
-            matches = settings(name, level, part(n, 200 if level == 6 else 32))
-            yield run.tally(f"{name} at {level}", matches), Limit(least=0.7) if level == 6 else None
+            row = run.tally(f"{name} at {level}", settings(name, level), part(n, 200 if level == 6 else 20))
+            yield row, Limit(least=0.7) if level == 6 else None
 
 
 def rules(run: Run, n: int) -> Iterator[Judged]:
@@ -219,35 +268,35 @@ def rules(run: Run, n: int) -> Iterator[Judged]:
         yield row, NEVER_HALF
 
 
+INTERVALS = (30, 12, 6)
+"""Frames from one decision to the next."""
+
+
 def ceiling(run: Run, n: int) -> Iterator[Judged]:
     """How much can be won through the action table, with a decision every so many frames."""
-    for interval, level in itertools.product((30, 12, 6), (2, 4, 6, 8)):
+    for interval, level in itertools.product(INTERVALS, range(1, LEVELS + 1)):
         policy = f"patient@{interval}"
-        yield run.tally(f"{policy} at {level}", settings(policy, level, part(n, 16))), None
-
-
-def screened(run: Run, policies: list[str]) -> Iterator[Judged]:
-    """All of them at the lowest level that they must not beat, and the best of them higher up."""
-    rows = run.screen(policies, LEVEL_OF_MACROS)
-    ranked = sorted(zip(rows, policies, strict=True), key=lambda pair: -pair[0]["high"])
-    best = [policy for _, policy in ranked[:BEST_MACROS]]
-    for row in itertools.chain(rows, *(run.screen(best, level) for level in LEVELS_OF_THE_BEST)):
-        yield row, NEVER_HALF
+        matches = part(n, 300 if (interval, level) == (30, 4) else 60)
+        yield run.tally(f"{policy} at {level}", settings(policy, level), matches), JUDGED_FROM
 
 
 def macros(run: Run, n: int) -> Iterator[Judged]:
-    yield from screened(run, [f"macro:{action}" for action in range(len(fighters.actions()))])
+    """Two actions in turn, or one: at the lowest level that they must not beat, and the best of them at every higher one.
+    Which of two comes first makes no difference to what is repeated for ever."""
+    pairs = itertools.combinations_with_replacement(range(len(fighters.actions())), 2)
+    policies = [f"macro:{a}" if a == b else f"macro:{a},{b}" for a, b in pairs]
+    rows = run.screen(policies, LEVEL_OF_MACROS)
+    ranked = sorted(zip(rows, policies, strict=True), key=lambda pair: -pair[0]["high"])
+    best = [policy for _, policy in ranked[:BEST_MACROS]]
+    higher = (run.screen(best, level) for level in range(LEVEL_OF_MACROS + 1, LEVELS + 1))
+    for row in itertools.chain(rows, *higher):
+        yield row, NEVER_HALF
 
 
-def pairs(run: Run, n: int) -> Iterator[Judged]:
-    """Two actions in turn. Which of them comes first makes no difference to what is repeated for ever."""
-    yield from screened(run, [f"macro:{a},{b}" for a, b in itertools.combinations(range(len(fighters.actions())), 2)])
-
-
-EVERY = (noop, random44, rusher, rushers, ladder, mirror, styles, rules, ceiling, macros, pairs)
+EVERY = (noop, random44, rusher, rushers, ladder, mirror, styles, rules, ceiling, macros)
 SUITES = {suite.__name__: suite for suite in EVERY}
 PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
-"""Suites whose matches have to be alive as well: both sides play."""
+"""Suites whose matches, taken together, have to be alive as well: both sides play."""
 
 
 def part(n: int, of: int) -> int:
@@ -258,23 +307,29 @@ def judged(run: Run, n: int, wanted: Iterable[str]) -> Iterator[Row]:
     """All rows of these suites, with their limits and whether they are met."""
     for name in wanted:
         for row, limit in SUITES[name](run, n):
-            verdict: Row = {"suite": name, "limit": str(limit) if limit else "", "met": limit.met(row) if limit else None}
-            if name in PLAYED_AS_MEANT:
-                verdict["not_alive"] = not_alive(row)
-            yield {**row, **verdict}
+            yield {**row, "suite": name, "limit": str(limit) if limit else "", "met": limit.met(row) if limit else None}
 
 
-def verdicts(rows: list[Row]) -> dict[str, bool]:
-    """Suite by suite: is what it asks for so?"""
+def verdicts(rows: list[Row]) -> dict[str, str]:
+    """What each suite asks for: met, or what of it is not."""
     result = {}
     for suite, group in itertools.groupby(rows, key=lambda row: row["suite"]):
-        limited = [row["met"] for row in group if row["limit"]]
-        if limited:
-            result[suite] = sum(limited) >= STYLES_NEEDED if suite == "styles" else all(limited)
-    played = [row for row in rows if "not_alive" in row]
-    if played:
-        result["alive"] = not any(row["not_alive"] for row in played)
+        of_suite = list(group)
+        limited = [row for row in of_suite if row["limit"]]
+        missed = [row["what"] for row in limited if not row["met"]]
+        if suite == "ceiling":
+            result[suite] = "; ".join(can_be_won(of_suite, interval) for interval in INTERVALS)
+        elif limited:
+            met = len(limited) - len(missed) >= STYLES_NEEDED if suite == "styles" else not missed
+            result[suite] = "met" if met else f"not met by {', '.join(missed)}"
+        if suite in PLAYED_AS_MEANT:
+            result[f"{suite}, alive"] = ", ".join(lifeless(of_suite)) or "met"
     return result
+
+
+def can_be_won(rows: list[Row], interval: int) -> str:
+    levels = [row["what"].split()[-1] for row in rows if row["met"] and row["what"].startswith(f"patient@{interval} ")]
+    return f"{JUDGED_FROM} with a decision every {interval} frames at level {', '.join(levels) or 'none'}"
 
 
 # ---- the report ----
@@ -282,31 +337,28 @@ def verdicts(rows: list[Row]) -> dict[str, bool]:
 
 def cells(row: Row) -> str:
     verdict = {True: "yes", False: "**no**", None: ""}[row["met"]]
-    interval = f"{row['low']:.3f}–{row['high']:.3f}"
     mine, theirs = row["kinds"]
-    alive = ", ".join(row.get("not_alive", ()))
     return (
-        f"| {row['what']} | {row['n']} | {row['won']} | {row['share']:.3f} | {interval} | {row['limit']} | {verdict} "
-        f"| {row['drawn']} | {row['median_s']} | {row['time_outs']:.1%} | {mine:g} / {theirs:g} | {alive} |"
+        f"| {row['what']} | {row['n']} | {row['won']} | {row['share']:.3f} | {row['low']:.3f}–{row['high']:.3f} | {row['limit']} "
+        f"| {verdict} | {row['drawn']} | {row['median_s']} | {row['timed_out'] / row['n']:.1%} "
+        f"| {row['rounds_timed_out'] / row['rounds']:.1%} | {mine:g} / {theirs:g} |"
     )
 
 
 def markdown(rows: list[Row]) -> str:
-    """The table. Of what was screened, the best of each suite and level; the rest is counted."""
+    """The table. Of what was screened, the best at each level; the rest is counted."""
     lines = [
-        "| matches | n | won | share | 95 % | limit | met | drawn | median s | time-outs | kinds landed | not alive |",
+        "| matches | n | won | share | 95 % | limit | met | drawn | median s | timed out | rounds | kinds landed |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for suite, group in itertools.groupby(rows, key=lambda row: row["suite"]):
         shown = list(group)
-        if suite in ("macros", "pairs"):
+        if suite == "macros":
             over = [row for row in shown if not row["met"]]
-            shown = sorted(shown, key=lambda row: -row["high"])
-            text = f"{suite}: {len(shown)} screened, {len(over)} not below one half; the best:"
-            lines.append(f"| {text} " + "| " * 11 + "|")
-            shown = shown[: max(len(over), BEST_MACROS)]
+            lines.append(f"| macros: {len(shown)} screened, {len(over)} not below one half; the best: " + "| " * 11 + "|")
+            shown = sorted(shown, key=lambda row: -row["high"])[: max(len(over), BEST_MACROS)]
         lines += [cells(row) for row in shown]
-    lines += ["", *(f"- {suite}: {'met' if met else '**not met**'}" for suite, met in verdicts(rows).items())]
+    lines += ["", *(f"- {name}: {verdict}" for name, verdict in verdicts(rows).items())]
     return "\n".join(lines)
 
 
@@ -317,22 +369,29 @@ def write(path: Path, text: str) -> None:
     os.replace(temporary, path)
 
 
+def suites(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := [name for name in names if name not in SUITES]:
+        raise argparse.ArgumentTypeError(f"there is no suite {unknown[0]!r}; expected some of {','.join(SUITES)}")
+    return names
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=FULL, help="matches of the longest measurements")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--only", default=",".join(SUITES), help="of " + ", ".join(SUITES))
+    parser.add_argument("--only", type=suites, default=list(SUITES), metavar="SUITES", help="some of " + ",".join(SUITES))
     parser.add_argument("--rows", type=Path, help="keep rows there as they come, and use those that are there")
     parser.add_argument("--json", type=Path, help="write the whole report there")
     options = parser.parse_args()
     run = Run(options.workers, options.rows)
-    rows = list(judged(run, options.n, options.only.split(",")))
+    rows = list(judged(run, options.n, options.only))
     rom = hashlib.sha1((HERE / "rom.md").read_bytes()).hexdigest()
-    seconds = round(time.time() - run.begin)
+    seconds, processor = (round(sum(row[name] for row in rows)) for name in ("seconds", "processor_s"))
     if options.json:
-        report = {"rom_sha1": rom, "seconds": seconds, "verdicts": verdicts(rows), "rows": rows}
+        report = {"rom_sha1": rom, "seconds": seconds, "processor_s": processor, "verdicts": verdicts(rows), "rows": rows}
         write(options.json, json.dumps(report, indent=1) + "\n")
-    print(f"ROM {rom}, {seconds} s\n\n{markdown(rows)}")
+    print(f"ROM {rom}, {seconds} s, {processor} s of processor time\n\n{markdown(rows)}")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from typing import Protocol
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from nodes.fighters import ATTACK, HIT, IDLE, JUMP, LATE, RULES, SPECIAL, Scripted, View
+from nodes.fighters import LATE, RULES, Scripted, View
+from nodes.strategist import PATIENT, Eyes
 
 Pad = tuple[str, ...]
 Variables = Mapping[str, int]
@@ -180,103 +181,34 @@ def style(name: str, late: int = LATE) -> Scripted:
 COOLDOWN = {"punch": 11, "kick": 12, "jump": 15}
 """Of the first seed: frames after such an action before the next one."""
 
-Choice = tuple[str, ...]
-"""Actions of the table, the best first; F and G stand for forward and back."""
-SlowRule = Callable[[View], "Choice | None"]
-
-
-def in_flight(v: View) -> Choice | None:
-    """Kick on the way down."""
-    return ("A", "B") if v.mine == JUMP else None
-
-
-def meet_jump(v: View) -> Choice | None:
-    """Nothing hits the first frames of the rising attack: it beats whoever comes through the air."""
-    return ("rising", "DOWN+Z") if v.height > 8 and v.theirs != HIT and v.gap < 130 else None
-
-
-def meet_projectile(v: View) -> Choice | None:
-    """Guard what will be here before the next decision."""
-    return ("DOWN+G", "G") if (v.theirs == SPECIAL and v.gap < 56) or -10 < v.shot_in < 34 else None
-
-
-def answer_blow(v: View) -> Choice | None:
-    """Strike through a blow that has just begun, guard one that comes, hit into one that is past or fell short."""
-    if v.theirs != ATTACK:
-        return None
-    if v.gap < 62 and v.since < 4:
-        return ("rising", "DOWN+G")
-    if v.gap < 66:
-        return ("DOWN+G", "G") if v.since < 8 else ("DOWN+G+C", "C")
-    return ("projectile", "DOWN+G+C") if v.gap < 130 else None
-
-
-def throw(v: View) -> Choice | None:
-    """Who stands close and does nothing."""
-    return ("F+Z", "F+C") if v.gap < 44 and v.theirs in IDLE else None
-
-
-def strike(v: View) -> Choice | None:
-    """From as far as it reaches, and the stick is held back afterwards: it ends in a guard."""
-    return ("G+C", "DOWN+G+C") if v.gap < 66 and v.theirs in IDLE else None
-
-
-def shoot(v: View) -> Choice | None:
-    """From the middle distance a projectile is there before it can be answered."""
-    return ("projectile", "DOWN+G+A") if v.gap < 180 and v.theirs in IDLE else None
-
-
-def approach(v: View) -> Choice | None:
-    """Who lies on the ground, or is too far away for everything above."""
-    return ("F", "DOWN+G") if v.gap > 190 or (v.theirs == HIT and v.gap > 90) else None
-
-
-def stay_low(v: View) -> Choice | None:
-    """Guard: crouching, and every third time standing."""
-    return ("DOWN+G", "G")
-
-
-PATIENT: tuple[SlowRule, ...] = (
-    in_flight,
-    meet_jump,
-    meet_projectile,
-    answer_blow,
-    throw,
-    strike,
-    shoot,
-    approach,
-    stay_low,
-)
-"""How to fight when every decision binds for half a second."""
-
 
 @dataclass
 class Restricted:
-    """What a learning agent could be: actions of the table, a decision every `interval` frames unless the latest action
-    still cools down, and no action more than twice running. An agent sees the present frame; `late` makes it see less."""
+    """What a learning agent could be: ScriptedStrategist's rules, through the table, a decision every `interval` frames
+    unless the latest action still cools down, and no action more than twice running. It sees the present frame, as an
+    agent does; `late` makes it see less."""
 
     interval: int
     late: int = 0
 
     def reset(self, seed: int) -> None:
-        self.eyes = Scripted((), self.late)
+        self.eyes = Eyes((), self.late)
         self.eyes.reset(seed)
         self.table = dict(zip(action_names(), actions(), strict=True))
         self.rows = self.table["none"]
         self.frame = self.at = self.cooldown = 0
+        self.held: Pad = ()
         self.latest: deque[str] = deque(maxlen=2)
 
     def pad(self, variables: Variables) -> Pad:
-        self.eyes.seen.append(variables)
-        view = self.eyes.view(self.eyes.seen[0])
+        view = self.eyes.look(variables, self.held)
         if self.frame % self.interval == 0 and self.cooldown <= 0:
             self.begin(self.decide(view))
-        held = self.rows[min(self.at, len(self.rows) - 1)]
-        self.eyes.held = held
+        self.held = self.rows[min(self.at, len(self.rows) - 1)]
         self.at += 1
         self.frame += 1
         self.cooldown -= 1
-        return held
+        return self.held
 
     def decide(self, view: View) -> str:
         """The best action of the first rule that has something to say, or the next best if it was made twice running."""
@@ -293,8 +225,8 @@ class Restricted:
 
 
 def in_table(action: str, view: View) -> str:
-    """The table's name for an action that is told in forward and back."""
+    """The name in the table, which tells left from right, of an action that is told by facing."""
     ahead, back = view.ahead.lower(), view.back.lower()
     if action in ("projectile", "rising"):
         return f"{action} {ahead}"
-    return "+".join({"F": ahead, "G": back, "DOWN": "down"}.get(part, part) for part in action.split("+"))
+    return action.replace("forward", ahead).replace("back", back)

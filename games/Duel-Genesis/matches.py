@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import fighters
@@ -20,6 +22,7 @@ CHECKED_EVERY = 8
 TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
 CHARACTERS = STAGES = 4
+LEVELS = 8
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Setting:
     stage: int = 0
     agent_level: int = 0
     """0: the policy plays; else both sides are computer opponents, and this is the level of pad 1's."""
+    side: int = 0
+    """Whose match it is: what is won and landed is told of this side."""
 
 
 @dataclass
@@ -44,8 +49,10 @@ class Result:
     rounds: int
     time_outs: int
     kinds: tuple[int, int]
-    """How many kinds of move each side landed."""
+    """How many kinds of move were landed: by the side whose match it is, by the other."""
     trajectory: str
+    seconds: float = 0.0
+    """Of processor time that it took."""
 
 
 class Bench:
@@ -95,6 +102,7 @@ class Bench:
         self.set("start", 1)
 
     def play(self, setting: Setting, player: fighters.Player) -> Result:
+        begin = time.process_time()
         self.begin(
             blank=1, mode=CPU_CPU if setting.agent_level else PAD_CPU,
             enemy_level=setting.level, agent_level=setting.agent_level or 1,
@@ -121,9 +129,11 @@ class Bench:
             trace.update(bytes(variables[name] & 255 for name in TRACED))
             if variables["reset_countdown"]:
                 break
-        mine, theirs = variables["agent_victories"], variables["enemy_victories"]
-        kinds = self.get("agent_landed").bit_count(), self.get("enemy_landed").bit_count()
-        return Result(mine > theirs, mine == theirs, frames, self.get("round"), self.get("time_outs"), kinds, trace.hexdigest())
+        sides = ("agent", "enemy") if setting.side == 0 else ("enemy", "agent")
+        mine, theirs = (variables[f"{side}_victories"] for side in sides)
+        kinds = self.get(f"{sides[0]}_landed").bit_count(), self.get(f"{sides[1]}_landed").bit_count()
+        rounds, time_outs, seconds = self.get("round"), self.get("time_outs"), time.process_time() - begin
+        return Result(mine > theirs, mine == theirs, frames, rounds, time_outs, kinds, trace.hexdigest(), seconds)
 
 
 def player_named(policy: str) -> fighters.Player:
@@ -147,14 +157,29 @@ def player_named(policy: str) -> fighters.Player:
     return fighters.Scripted([r for r in rules if r.__name__ == rule] if rule else rules)
 
 
-def settings(policy: str, level: int, n: int, *, agent_level: int = 0, mirrored: bool = False) -> Iterator[Setting]:
-    """n matches over all match-ups and stages in turn, each with a seed of its own. Mirrored: both play the same fighter."""
-    for number in range(n):
-        digest = hashlib.sha256(f"{policy} {level} {agent_level} {number} {int(mirrored)}".encode()).digest()
-        seed = int.from_bytes(digest[:4], "big")
+def settings(policy: str, level: int) -> Iterator[Setting]:
+    """Matches over all match-ups, then stages, in turn and without end, each with a seed of its own."""
+    for number in itertools.count():
         agent, enemy = number % CHARACTERS, number // CHARACTERS % CHARACTERS
-        stage = number // CHARACTERS**2 % STAGES
-        yield Setting(policy, level, seed, agent, agent if mirrored else enemy, stage, agent_level)
+        yield Setting(policy, level, _seed(f"{policy} {level} {number}"), agent, enemy, number // CHARACTERS**2 % STAGES)
+
+
+def computers(level: int, other: int) -> Iterator[Setting]:
+    """Matches of one computer opponent against another, in turn from the left and from the right."""
+    for number, setting in enumerate(settings(f"cpu{level}", other)):
+        side = number // CHARACTERS**2 % 2
+        yield replace(setting, policy="cpu", side=side, agent_level=other if side else level, level=level if side else other)
+
+
+def mirrored() -> Iterator[Setting]:
+    """Two equal computer opponents with the same fighter, on all levels in turn."""
+    for number, setting in enumerate(settings("mirror", 0)):
+        level = number // CHARACTERS % LEVELS + 1
+        yield replace(setting, policy="cpu", level=level, agent_level=level, enemy=setting.agent)
+
+
+def _seed(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
 _bench: Bench | None = None
