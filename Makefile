@@ -1,4 +1,4 @@
-# make run   set up a virtual environment, play Airstriker, print the path of the clip and how to open the editor
+# make run   set up a virtual environment, play Duel with a vision-language model, print result, path of the clip, the editor
 # make test  set up, then lint, types and tests (15 minutes at most)
 # make soak  the tests that take longer
 PYTHON ?= python3
@@ -10,8 +10,8 @@ EDITOR = $(shell find web/src -type f) web/index.html web/package-lock.json web/
 .PHONY: run test soak bench clean
 
 run: $(VENV)/installed
-	$(VENV)/bin/python -m server run workflows/airstriker.json --video airstriker.mp4
-	@echo "$(CURDIR)/airstriker.mp4"
+	$(VENV)/bin/python -m server run workflows/sf2.json --video sf2.mp4
+	@echo "$(CURDIR)/sf2.mp4"
 	@echo "Open the editor: $(VENV)/bin/python -m server serve"
 
 test: $(VENV)/installed-dev

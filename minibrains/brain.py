@@ -223,7 +223,7 @@ class Brain:
         `made_by` is the command or workflow that made it; `people` may hold description, license, author,
         parents (a list of SHA-256) and metrics. Equal brains give equal bytes.
         """
-        import safetensors.numpy
+        import safetensors
 
         metadata = {
             "minibrains.kind": self.kind,
@@ -233,8 +233,14 @@ class Brain:
             "made_by": made_by,
             **{name: text if isinstance(text, str) else json.dumps(text, sort_keys=True) for name, text in people.items()},
         }
-        arrays = {name: np.asarray(array, order="C") for name, array in self.tensors.items()}
-        data = _sorted_header(safetensors.numpy.save(arrays, metadata))
+        arrays = {name: np.asarray(array, order="C") for name, array in self.tensors.items()}  # alive until they are written
+        specs = {
+            name: safetensors.TensorSpec(
+                dtype=_name(array.dtype), shape=array.shape, data_ptr=array.ctypes.data, data_len=array.nbytes
+            )
+            for name, array in arrays.items()
+        }
+        data = _sorted_header(safetensors.serialize(specs, metadata))
         write_whole(path, data)
         return hashlib.sha256(data).hexdigest()
 
@@ -259,5 +265,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 
 def _label(array: np.ndarray) -> str:
-    labels = {np.dtype(code): label for label, code in DTYPES.items() if label != "bf16"}
-    return labels.get(array.dtype, str(array.dtype))
+    return next((label for label, dtype in DTYPES.items() if dtype == array.dtype), str(array.dtype))
+
+
+def _name(dtype: np.dtype) -> str:
+    """What safetensors calls it."""
+    return "bfloat16" if dtype == DTYPES["bf16"] else dtype.name

@@ -12,8 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Final
 
-import numpy as np
-
 from minibrains.errors import BrainError
 from minibrains.sockets import DTYPES
 from minibrains.values import parse_json
@@ -134,7 +132,7 @@ def _read_tensor_info(path: Path, name: str, entry: Any) -> TensorInfo:
         where = f"shape {short(shape)} at bytes {short(offsets)}"
         raise BrainError(f"{path}: tensor {short(name)} has {where}; expected whole numbers in order")
     label = _NAMES[dtype]
-    width = np.dtype(DTYPES[label]).itemsize
+    width = DTYPES[label].itemsize
     if len(shape) > 64 or math.prod(size for size in shape if size) * width >= 2**63:
         raise BrainError(f"{path}: tensor {short(name)} has shape {short(shape)}, more than any array can have")
     if math.prod(shape) * width != offsets[1] - offsets[0]:

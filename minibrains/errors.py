@@ -64,6 +64,11 @@ class RunError(MinibrainsError):
     """A run failed while it was running."""
 
 
+def in_words(error: BaseException) -> str:
+    """What went wrong: our own errors are sentences, of all others the type is named."""
+    return str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
+
+
 def near(name: str, known: Iterable[str]) -> str | None:
     """A hint naming what was probably meant, or None. Looks at the first thousand names: comparing them is slow."""
     matches: Sequence[str] = get_close_matches(name[:100], list(islice(known, 1000)), n=1)

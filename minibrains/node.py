@@ -167,6 +167,8 @@ class Node:
     interpreter, like torch's), or in a process of its own (work in Python)."""
     keep: ClassVar[bool] = False
     """In the still part of a graph: its outputs are also kept on disk for the next process."""
+    fallback: ClassVar[Any] = None
+    """What it gives out in the place of a result when it fails and the workflow says `"on_error": "fallback"`."""
     schema: ClassVar[NodeSchema]
 
     brain: Any
@@ -246,6 +248,13 @@ class Register(Node):
     terminal: ClassVar[str | None] = None
     outside: ClassVar[bool] = False
     """What it gives out comes from outside the run (a person's pad): it is put on the tape, and replayed from there."""
+
+    def receive(self, value: Any) -> None:
+        """Take what a page sends to a register that is `outside`: any JSON, or None when nobody sends any more.
+
+        Called on another thread, at any time: keep it in one assignment, for `emit` to give out. Give out the same
+        object for as long as nothing changed; each new one goes to the tape.
+        """
 
 
 _METHODS: Final = frozenset({"tick", "emit", "latch"}.union(name for name in dir(Register) if callable(getattr(Register, name))))

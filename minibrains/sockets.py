@@ -24,11 +24,13 @@ Dim = int | str
 
 _SPEC = re.compile(r"([a-z]+\d*)\[([^\]]*)\]")
 _DIM = re.compile(r"\d+|[a-z_][a-z0-9_]*|\{[a-z_][a-z0-9_]*\}")
-DTYPES = {
-    "bool": "?", "u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "f16": "<f2", "bf16": "<u2", "u32": "<u4",
-    "i32": "<i4", "f32": "<f4", "u64": "<u8", "i64": "<i8", "f64": "<f8",
+_CODES = {
+    "bool": "?", "u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "f16": "<f2", "u32": "<u4", "i32": "<i4", "f32": "<f4",
+    "u64": "<u8", "i64": "<i8", "f64": "<f8",
 }  # fmt: skip
-"""The dtypes a spec may name, and NumPy's names for them (it has no bf16: those are read as their bits).
+DTYPES: dict[str, np.dtype] = {"bf16": np.dtype([("bf16", "<u2")]), **{label: np.dtype(code) for label, code in _CODES.items()}}
+"""The dtypes a spec may name, as NumPy's. It has no bf16: such an array is one of records that hold the bits, and
+`minibrains.tensors` makes a torch.bfloat16 of it.
 `index[n]` is besides: a whole number from 0 to n - 1."""
 
 

@@ -12,6 +12,7 @@ from minibrains.errors import BrainError, NodeClassError
 from minibrains.host import Episode, Host
 from minibrains.loading import BrainRef
 from minibrains.node import Node
+from minibrains.tensors import as_tensor
 
 if TYPE_CHECKING:
     import torch
@@ -58,10 +59,8 @@ class TorchNode(Node):
         self.module = host.load(ref, f"{cls.__module__}.{cls.__qualname__}", self._module) if ref else self._module()
 
     def _module(self, ref: BrainRef | None = None) -> nn.Module:
-        import torch
-
         module = self.build(self.brain.config)
-        tensors = {name: torch.from_numpy(np.array(array)) for name, array in self.brain.tensors.items()}
+        tensors = {name: as_tensor(array) for name, array in self.brain.tensors.items()}
         try:
             module.load_state_dict(tensors, strict=True)
         except RuntimeError as error:

@@ -27,7 +27,7 @@ RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?hz")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Mode = Literal["run", "mute", "bypass"]
-OnError = Literal["stop", "hold"]
+OnError = Literal["stop", "hold", "fallback"]
 Busy = Literal["hold", "continue"]
 RunClock = Literal["fast", "realtime"]
 """As fast as it goes, or at the console's own frame rate."""
@@ -239,7 +239,7 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         offset,
         None if when is None else _read_link("when", when, wrong),
         choice("mode", ("run", "mute", "bypass")),
-        choice("on_error", ("stop", "hold")),
+        choice("on_error", ("stop", "hold", "fallback")),
         choice("busy", ("hold", "continue")),
         *_read_patience(entry, wrong),
         entry,

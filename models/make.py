@@ -17,6 +17,7 @@ from minibrains.files import shipped
 from nodes.action import ActionTable, RecoveryTable
 from nodes.image import FrameStackTaps
 from nodes.overlay import OverlayStyle
+from nodes.pad import PadFace
 from nodes.policy import PolicyWeights, ReflexTable
 from nodes.prompt import PromptTemplate
 from nodes.reply import ReplyWords
@@ -160,17 +161,78 @@ COLORS = {
 }  # fmt: skip
 
 
+def glyphs() -> np.ndarray:
+    """The letters as uint8 [letters, 5, 3], 1: ink."""
+    return np.uint8([[[int(row) >> bit & 1 for bit in (2, 1, 0)] for row in letter] for letter in GLYPHS.split()])
+
+
 def plain_overlay() -> OverlayStyle:
     """Green to walk on, red for walls, blue for water, yellow for what matters; letters of 3 by 5 pixels."""
-    glyphs = [[[int(row) >> bit & 1 for bit in (2, 1, 0)] for row in letter] for letter in GLYPHS.split()]
     return OverlayStyle(
         labels=tuple(COLORS),
         letters=LETTERS,
         palette=np.uint8([[*color, 90] for color in COLORS.values()]),
         grid=np.uint8([255, 255, 255, 60]),
         ink=np.uint8([255, 255, 255, 255]),
-        glyphs=np.uint8(glyphs),
+        glyphs=glyphs(),
     )
+
+
+FACE_SIZE = 28, 160
+GROUND, BODY, WORD = (16, 18, 22), (40, 44, 53), (104, 111, 125)
+WHITE, BLUE, RED, YELLOW = (236, 240, 247), (92, 178, 255), (255, 118, 96), (250, 208, 84)
+FACE = {
+    "UP": (16, 3, 7, 8, WHITE), "DOWN": (16, 17, 7, 8, WHITE), "LEFT": (8.5, 10.5, 8, 7, WHITE),
+    "RIGHT": (22.5, 10.5, 8, 7, WHITE),
+    "L": (46, 4, 9, 9, WHITE), "START": (57, 4, 25, 9, YELLOW), "R": (84, 4, 9, 9, WHITE),
+    "MODE": (46, 15, 18, 9, YELLOW), "SELECT": (66, 15, 27, 9, YELLOW),
+    "X": (110, 2, 11, 11, BLUE), "Y": (124, 2, 11, 11, BLUE), "Z": (138, 2, 11, 11, BLUE),
+    "A": (110, 15, 11, 11, RED), "B": (124, 15, 11, 11, RED), "C": (138, 15, 11, 11, RED),
+}  # fmt: skip
+"""Each button's left, top, width, height and colour when held."""
+
+
+def plain_face() -> PadFace:
+    """A d-pad, six buttons in two rows, and between them what is pressed now and then."""
+    dark = np.full((*FACE_SIZE, 3), GROUND, np.float64)
+    _shape(dark, 16, 10.5, 7, 7, 0, BODY)
+    lit, button = dark.copy(), np.zeros(FACE_SIZE, np.uint8)
+    for number, (name, (left, top, width, height, color)) in enumerate(FACE.items(), 1):
+        corner = width / 2 if width == height == 11 else 2
+        covered = _shape(dark, left, top, width, height, corner, BODY)
+        _shape(lit, left, top, width, height, corner, color)
+        button[covered > 0] = number
+        if name not in ("UP", "DOWN", "LEFT", "RIGHT"):
+            _word(dark, name, left, top, width, height, WORD)
+            _word(lit, name, left, top, width, height, GROUND)
+    pictures = [np.rint(picture).astype(np.uint8) for picture in (dark, lit)]
+    return PadFace(buttons=tuple(FACE), dark=pictures[0], lit=pictures[1], button=button)
+
+
+def _shape(picture: np.ndarray, left: float, top: float, width: float, height: float, corner: float, color) -> np.ndarray:
+    """Paint a rectangle with round corners and soft edges; how much of each pixel it covers, 0 to 1."""
+    y, x = np.mgrid[: picture.shape[0], : picture.shape[1]] + 0.5
+    beside = np.maximum(np.abs(x - left - width / 2) - width / 2 + corner, 0)
+    above = np.maximum(np.abs(y - top - height / 2) - height / 2 + corner, 0)
+    covered = np.clip(0.5 + corner - np.sqrt(beside**2 + above**2), 0, 1)
+    picture += covered[..., None] * (np.float64(color) - picture)
+    return covered
+
+
+def _word(picture: np.ndarray, word: str, left: float, top: float, width: float, height: float, color) -> None:
+    letters = np.pad(glyphs()[[LETTERS.index(letter) for letter in word]], ((0, 0), (0, 0), (0, 1)))
+    ink = np.concatenate(list(letters), axis=1)[:, :-1].astype(bool)
+    y, x = int(top + (height - ink.shape[0]) / 2), int(left + (width - ink.shape[1]) / 2)
+    picture[y : y + ink.shape[0], x : x + ink.shape[1]][ink] = color
+
+
+DUEL_COLORS = {"background": (70, 76, 90, 165), "floor": (40, 150, 80, 165), "hud": (60, 100, 220, 120)}
+
+
+def duel_overlay() -> OverlayStyle:
+    """The stage is dimmed, so that what moves stands out in its own colours, also where no codebook has its tiles."""
+    tensors = {**plain_overlay().tensors, "palette": np.uint8(list(DUEL_COLORS.values())), "grid": np.uint8([255, 255, 255, 25])}
+    return OverlayStyle(tensors, labels=tuple(DUEL_COLORS), letters=LETTERS)
 
 
 def airstriker_sweep() -> ReflexTable:
@@ -211,6 +273,8 @@ def main() -> None:
         "reply_words/sf2.safetensors": (sf2_words(), "Street Fighter II and Duel: seven basic actions and their words"),
         "tile_codebook/flat.safetensors": (flat_tiles(), "Tiles of one colour: dark and light"),
         "overlay_style/plain.safetensors": (plain_overlay(), "Plain colours and letters"),
+        "overlay_style/duel.safetensors": (duel_overlay(), "Duel: the stage dimmed, so that what moves stands out"),
+        "pad_face/plain.safetensors": (plain_face(), "A pad of up to fifteen buttons"),
         "reflex/airstriker.safetensors": (airstriker_sweep(), "Airstriker: sweep from wall to wall while firing"),
         "recovery/airstriker.safetensors": (
             RecoveryTable(recovery=np.int32([0, 0, 0, 7, 7, 7])),

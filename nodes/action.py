@@ -75,7 +75,9 @@ class CooldownGate(Node):
     clocked = True
     brain: RecoveryTable
     idle: Literal["repeat", "release"] = widget(
-        "repeat", doc="while recovering: leave the action in force, or send action 0 on the tick after it"
+        "repeat",
+        doc="while recovering: leave the action in force, or send action 0 on the tick after it, for tables of single rows: "
+        "while a sequence runs the sink drops it",
     )
 
     def open(self, host: Host) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class GridOverlay(Node):
         _, height, width = self.brain.glyphs.shape
         self._blank, self._gap = np.zeros((height, width), bool), np.zeros((height, 1), bool)
         self._glyphs = dict(zip(self.brain.letters, self.brain.glyphs.astype(bool), strict=True))
+        self._size: tuple[int, ...] = ()
+        self._numbers: tuple[np.ndarray, ...] = ()
 
     def tick(
         self,
@@ -68,15 +70,13 @@ class GridOverlay(Node):
         if labels is not None:
             self._color(picture, labels, legend if legend is not None else self.brain.labels)
         if self.grid:
-            picture[::SIDE] = _mixed(picture[::SIDE], self.brain.grid)
-            # where the lines cross, once is enough
-            rest = np.arange(picture.shape[0]) % SIDE != 0
-            picture[rest, ::SIDE] = _mixed(picture[rest, ::SIDE], self.brain.grid)
+            lines = picture[::SIDE].copy()  # where the lines cross, once is enough
+            picture[:, ::SIDE] = _mixed(picture[:, ::SIDE], self.brain.grid)
+            picture[::SIDE] = _mixed(lines, self.brain.grid)
         if self.coordinates:
-            for column in range(COORDINATES, picture.shape[1] // SIDE, COORDINATES):
-                self._write(picture, column * SIDE + 1, 1, str(column))
-            for row in range(COORDINATES, picture.shape[0] // SIDE, COORDINATES):
-                self._write(picture, 1, row * SIDE + 1, str(row))
+            if self._size != picture.shape[:2]:
+                self._size, self._numbers = picture.shape[:2], self._numbered(*picture.shape[:2])
+            picture[self._numbers] = _mixed(picture[self._numbers], self.brain.ink)
         for column, row, word in markers:
             self._mark(picture, column * SIDE, row * SIDE, word)
         return picture
@@ -89,8 +89,20 @@ class GridOverlay(Node):
             )
         # the last row is for -1, and lays nothing over
         colors = np.array([self._colors.get(name, np.zeros(4, np.uint8)) for name in legend] + [np.zeros(4)], np.uint8)
-        tiles = picture.reshape(labels.shape[0], SIDE, labels.shape[1], SIDE, 3)
-        tiles[...] = _mixed(tiles, colors[labels][:, None, :, None])
+        found = colors[labels].repeat(SIDE, axis=1)
+        share = found[..., 3:].astype(np.uint16).repeat(3, axis=2)
+        # whole lines of pixels, because NumPy is slow where it goes on by three numbers at a time
+        lines = picture.reshape(len(labels), SIDE, -1)
+        lines[...] = _laid(lines, *(part.reshape(len(labels), 1, -1) for part in (found[..., :3] * share, 255 - share)))
+
+    def _numbered(self, height: int, width: int) -> tuple[np.ndarray, ...]:
+        """Where column and row numbers have ink: rows and columns of pixels."""
+        ink = np.zeros((height, width), bool)
+        for column in range(COORDINATES, width // SIDE, COORDINATES):
+            self._write(ink, column * SIDE + 1, 1, str(column))
+        for row in range(COORDINATES, height // SIDE, COORDINATES):
+            self._write(ink, 1, row * SIDE + 1, str(row))
+        return ink.nonzero()
 
     def _mark(self, picture: np.ndarray, x: int, y: int, word: str) -> None:
         height, width = picture.shape[:2]
@@ -100,20 +112,33 @@ class GridOverlay(Node):
         edge = np.ones((box.shape[0], box.shape[1]), bool)
         edge[1 : SIDE - 1, 1 : SIDE - 1] = False
         box[edge] = _mixed(box[edge], self.brain.ink)
-        self._write(picture, x + SIDE + 1, y + 1, word.upper())
+        ink = np.zeros((height, width), bool)
+        self._write(ink, x + SIDE + 1, y + 1, word.upper())
+        place = ink.nonzero()
+        picture[place] = _mixed(picture[place], self.brain.ink)
 
-    def _write(self, picture: np.ndarray, x: int, y: int, text: str) -> None:
-        """Write `text` with its upper left corner at (x, y); what does not fit on the picture is left out."""
+    def _write(self, ink: np.ndarray, x: int, y: int, text: str) -> None:
+        """Write `text` with its upper left corner at (x, y); what does not fit is left out."""
         if not text:
             return
         drawn = np.concatenate([part for letter in text for part in (self._glyphs.get(letter, self._blank), self._gap)], axis=1)
-        place = picture[y : y + drawn.shape[0], x : x + drawn.shape[1]]
-        drawn = drawn[: place.shape[0], : place.shape[1]]
-        place[drawn] = _mixed(place[drawn], self.brain.ink)
+        place = ink[y : y + drawn.shape[0], x : x + drawn.shape[1]]
+        place |= drawn[: place.shape[0], : place.shape[1]]
 
 
 def _mixed(pixels: np.ndarray, color: np.ndarray) -> np.ndarray:
-    """`color`, as red, green, blue and opacity, laid over pixels [..., 3]."""
-    share = color[..., 3:].astype(np.uint16)
-    mixed = pixels * (255 - share) + color[..., :3].astype(np.uint16) * share
-    return ((mixed + 127) // 255).astype(np.uint8)
+    """`color`, which is red, green, blue and opacity, laid over pixels [..., 3]."""
+    *light, share = color.astype(np.uint16)
+    mixed = np.empty_like(pixels)
+    for channel, value in enumerate(light):
+        mixed[..., channel] = _laid(pixels[..., channel], value * share, 255 - share)
+    return mixed
+
+
+def _laid(pixels: np.ndarray, added: Any, left: Any) -> np.ndarray:
+    """`left` 255ths of the pixels, and so many 255ths `added`, rounded: uint8, from uint16."""
+    mixed: np.ndarray = pixels * left
+    mixed += added
+    mixed += 127
+    mixed //= 255
+    return mixed.astype(np.uint8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Annotated, Final, NamedTuple
 
 import numpy as np
@@ -77,17 +78,18 @@ class TileTokenizer(Node):
         height, width = frame.shape[:2]
         if height % SIDE or width % SIDE or not frame.size:
             raise MinibrainsError(f"the frame is {width}x{height}; expected multiples of {SIDE}; put a Resize before it")
-        keys = _keys(frame)
+        keys = keys_of(frame)
         places = np.searchsorted(self._hashes[:-1], _hashed(keys, self._multipliers))
         # a hash says where to look, the pixels say whether it is that tile; 8 answers at a time are asked for a True
-        differs = (keys != self._keys[places]).view(np.uint64).any(axis=1)
+        answers = (keys != self._keys.take(places, axis=0)).view(np.uint64)
+        differs = reduce(np.bitwise_or, answers.T) != 0
         places[differs] = len(self._keys)
         shape = height // SIDE, width // SIDE
         unknown = float(np.count_nonzero(differs) / differs.size)
         return Tokens(self._ids[places].reshape(shape), self._labels[places].reshape(shape), self.brain.labels, unknown)
 
 
-def _keys(frame: np.ndarray) -> np.ndarray:
+def keys_of(frame: np.ndarray) -> np.ndarray:
     """Each tile's pixels as 64-bit words: [tiles, 8 * colors]."""
     height, width, colors = frame.shape
     rows = np.ascontiguousarray(frame).reshape(height, width * colors).view(f"V{SIDE * colors}")

@@ -89,6 +89,21 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--runs", metavar="DIR", default="runs", help="where run folders go (default runs)")
     run.set_defaults(module="run")
 
+    evaluate = commands.add_parser(
+        "evaluate", help="share of episodes won on some of a game's states, with interval and baselines",
+        parents=[workflow, packs, as_json],
+    )  # fmt: skip
+    evaluate.add_argument("--states", metavar="SPLIT[/PATTERN]", required=True, help="of the game's splits.json: validation, …")
+    evaluate.add_argument("--episodes", metavar="N", type=_count, required=True, help="how many, each player the same")
+    evaluate.add_argument("--against", metavar="WORKFLOW", action="append", default=[], help="compare with this one, in pairs")
+    evaluate.add_argument("--ticks", metavar="N", type=_count, help="end an episode after so many (default: what the game says)")
+    evaluate.add_argument("--seed", metavar="S", type=_seed, default=0, help="which starts, in which order (default 0)")
+    evaluate.add_argument("--workers", metavar="N", default="1", help="play in N processes, or on Ray: ray://HOST:PORT[?n=N]")
+    evaluate.add_argument(
+        "--out", metavar="DIR", default="evaluations", help="where results and episodes go (default evaluations)"
+    )
+    evaluate.set_defaults(module="evaluate")
+
     serve = commands.add_parser("serve", help="the editor in the browser, and runs behind it", parents=[packs, as_json])
     serve.add_argument("--host", metavar="HOST", default="127.0.0.1", help="where to listen; any but this machine needs a token")
     serve.add_argument("--port", metavar="PORT", type=_port, default=8188, help="0: any that is free (default 8188)")

@@ -52,7 +52,9 @@ def _brain_facts(kind: type[Brain], required: bool) -> dict[str, Any]:
         "version": kind.version,
         "required": required,
         "tensors": [{"name": n, "type": t.spec, "doc": t.doc} for n, t in kind.schema.tensors.items()],
-        "further_tensors": kind.tensor_specs.__func__ is not Brain.tensor_specs.__func__,  # type: ignore[attr-defined]
+        "further_tensors": any(
+            getattr(kind, name).__func__ is not getattr(Brain, name).__func__ for name in ("tensor_specs", "check_tensors")
+        ),
         "settings": [
             {
                 "name": name,

@@ -16,6 +16,7 @@ from server.engine.check import check
 from server.engine.compile import compile_graph
 from server.engine.engine import Engine
 from server.engine.plan import Plan
+from server.run.tape import Event
 
 Entries = Mapping[str, Mapping[str, Any]]
 """The "nodes" of a workflow file."""
@@ -97,6 +98,21 @@ def open_engine(engine: Any, calls: list[Call] | None = None) -> list[Call]:
     calls = [] if calls is None else calls
     engine.open(lambda node, engine: FakeHost(node, engine, calls))
     return calls
+
+
+class Written:
+    """A tape in memory."""
+
+    replays = False
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def add(self, node: str, kind: Any, value: Any) -> None:
+        self.events.append(Event(self.engine.ticks, node, kind, value))
+
+    def begin(self, engine: Engine) -> None:
+        self.engine = engine
 
 
 def _no_brain(pin: BrainPin) -> Path:

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pytest
@@ -227,6 +227,16 @@ def test_the_time_limit_stops_the_run(kind: str, busy: str, gate: str) -> None:
         with pytest.raises(NodeFailed, match=r"slow \(\w+\) failed on tick \d: it took longer than its time limit of \d"):
             engine.advance(10)
         gates[gate].set()
+        times = engine.node_times()["slow"]
+        assert (times.runs, times.runs + times.skips) == (4, engine.ticks)
+        assert 0 <= times.seconds < 0.2, "what it thought is no time of the ticks"
+
+
+def test_the_time_limit_is_for_thinking_and_not_for_a_process_that_starts_anew() -> None:
+    entries = thinks("SlowToOpen", {"dies": 1}, on_error="hold", timeout=0.9)
+    with running(entries) as engine:
+        engine.advance(4)
+        assert [number for _, number in seen(engine)] == [0, 2, 3]
 
 
 @pytest.mark.parametrize("busy", ["hold", "continue"])
@@ -253,6 +263,41 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
         assert engine._thinkers["slow"]._given_up.over.wait(10)
         engine.advance(3)
         assert len(seen(engine)) == before + (3 if busy == "hold" else 2)
+
+
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(busy: str, gate: str) -> None:
+    """At once on every tick for which the thread is still stuck; and the next episode begins."""
+    entries = thinks("Stateless", {"sleeps": 3, "gate": gate}, busy=busy, on_error="fallback", timeout=0.2)
+    with running(entries) as engine:
+        engine.advance(8)
+        late = 0 if busy == "hold" else 1
+        assert seen(engine) == [(tick + late, tick if tick < 3 else -1) for tick in range(8 - late)]
+        times = engine.node_times()["slow"]
+        assert times.errors == 5 - late
+        assert times.reason == "it took longer than its time limit of 0.2 s"
+        engine.reset(1, 0)
+        engine.advance(2)
+        assert seen(engine)[8 - late :] == [(0, -1), (1, -1)][late:]
+        gates[gate].set()
+        given_up = engine._thinkers["slow"]._given_up
+        assert given_up is not None
+        assert given_up.over.wait(10)
+        engine.advance(2)
+        assert seen(engine)[-1][1] >= 0
+
+
+@pytest.mark.parametrize(("on_error", "troubles"), [("fallback", 0), ("hold", 0), ("stop", 1)])
+def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(on_error: str, troubles: int, gate: str) -> None:
+    engine = make_engine(thinks("Stateless", {"sleeps": 1, "gate": gate}, on_error=on_error, timeout=0.1), TYPES)
+    begin(engine)
+    with nullcontext() if on_error != "stop" else pytest.raises(NodeFailed):
+        engine.advance(3)
+    thread = engine._thinkers["slow"]._thread
+    assert len(engine.close(0.1)) == troubles
+    gates[gate].set()
+    thread.join(10)
+    assert nothing_is_left()
 
 
 @every_kind
@@ -334,18 +379,18 @@ def test_what_a_node_says_in_its_process_reaches_the_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raises", "sentence"),
+    ("raises", "error", "sentence"),
     [
-        ("sentence", "there is no such model"),
-        ("bug", "KeyError: 'weights'"),
-        ("death", "its process ended by SIGKILL"),
-        ("exit", "its process ended with status 7"),
+        ("sentence", WorkflowError, "there is no such model"),
+        ("bug", NodeFailed, "KeyError: 'weights'"),
+        ("death", NodeFailed, "its process ended by SIGKILL"),
+        ("exit", NodeFailed, "its process ended with status 7"),
     ],
 )
-def test_a_node_that_cannot_open_in_its_process_is_a_sentence(raises: str, sentence: str) -> None:
+def test_a_node_that_cannot_open_in_its_process_is_a_sentence(raises: str, error: type[Exception], sentence: str) -> None:
     engine = make_engine({"clock": node("Clock"), "poor": node("CannotOpen", set={"raises": raises})}, TYPES)
     try:
-        with pytest.raises(WorkflowError, match="poor") as caught:
+        with pytest.raises(error, match="poor") as caught:
             open_engine(engine)
         assert sentence in str(caught.value)
     finally:
@@ -457,6 +502,7 @@ def test_a_loop_in_which_each_waits_for_the_one_before_is_a_fault(into: Mapping[
         ("InThread", {"timeout": 0}, '"timeout" is not a number of seconds'),
         ("InThread", {"timeout": True}, '"timeout" is not a number of seconds'),
         ("InThread", {"busy": "wait"}, '"busy" is not known'),
+        ("InThread", {"on_error": "fallback"}, 'InThread has no fallback for "on_error": "fallback"; expected "stop" or "hold"'),
         ("InThread", {"optional": 1}, '"optional" is neither true nor false'),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import shutil
@@ -556,3 +557,64 @@ def test_screenshots(browser: Browser, address: str, tmp_path: Path, size: str, 
         page.until("session.run?.nodes.has('head') && session.run.tick > 300", seconds=60)
         picture("pixels")
         assert page.troubles == []
+
+
+def test_the_graph_of_the_fighter_can_be_read(browser: Browser, address: str, tmp_path: Path) -> None:
+    """No node lies on another; with MINIBRAINS_SCREENSHOTS=1 the picture of docs/sf2.md is made anew."""
+    folder = DOCS if os.environ.get("MINIBRAINS_SCREENSHOTS") else tmp_path
+    with editor(browser, address, viewport={"width": 2048, "height": 1100}, color_scheme="dark") as page:
+        page.start_with("sf2")
+        page.press("f")
+        boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
+        for one, other in itertools.combinations(boxes, 2):
+            apart = [one[axis] + one[axis + 2] <= other[axis] or other[axis] + other[axis + 2] <= one[axis] for axis in (0, 1)]
+            assert any(apart), (one, other)
+        left, top = page.ask(f"editor.board.toClient({[min(box[axis] for box in boxes) - 40 for axis in (0, 1)]})")
+        right, bottom = page.ask(
+            f"editor.board.toClient({[max(box[axis] + box[axis + 2] for box in boxes) + 40 for axis in (0, 1)]})"
+        )
+        clip = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+        taken = Image.open(io.BytesIO(page.page.screenshot(clip=clip))).convert("RGB")
+        taken.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(folder / "sf2-graph.png", optimize=True)
+        assert page.troubles == []
+
+
+def test_a_person_plays_with_the_keyboard(page: EditorPage) -> None:
+    page.start_with("sf2_human")
+    play = page.page.get_by_role("button", name="Play", exact=True)
+    expect(play).to_be_hidden()
+    page.select("pad")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.frames("console", at_least=2)
+    held = "session.run.values.get('pad.pad')"
+    page.press("ArrowLeft")  # not yet the game's: it moves the node
+    page.until(f"{held} === 'nothing'")
+    before = page.workflow
+    play.click()
+    expect(play).to_have_attribute("aria-pressed", "true")
+    keyboard = page.page.keyboard
+    keyboard.down("ArrowLeft")
+    keyboard.down("m")
+    keyboard.down("z")
+    page.until(f"{held} === 'A, LEFT'")
+    keyboard.up("ArrowLeft")
+    page.until(f"{held} === 'A'")
+    page.page.evaluate("() => dispatchEvent(new Event('blur'))")
+    page.until(f"{held} === 'nothing'")
+    keyboard.down("c")
+    page.until(f"{held} === 'C'")
+    keyboard.press("Escape")
+    page.until(f"{held} === 'nothing'")
+    expect(play).to_have_attribute("aria-pressed", "false")
+    assert page.workflow == before, "keys that went to the game did nothing else"
+    play.click()
+    keyboard.down("d")
+    page.until(f"{held} === 'Z'")
+    run = page.ask("session.run.id")
+    page.ask("session.forget()")
+    expect(play).to_be_hidden()
+    page.ask(f"session.follow({json.dumps(run)})")
+    page.until(f"{held} === 'nothing'")
+    expect(play).to_have_attribute("aria-pressed", "false")
+    page.page.get_by_role("button", name="Stop").click()
+    expect(page.status).to_contain_text("Stopped")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,49 @@ def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert str(brain) in done.stderr
+
+
+def test_a_process_whose_node_hangs_ends_with_the_run_that_was_killed(tmp_path: Path) -> None:
+    file = tmp_path / "hangs.json"
+    file.write_text(json.dumps(_thinking(tmp_path, hangs="tick")))
+    with subprocess.Popen([sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK)], cwd=tmp_path) as run:
+        number = _hanging(tmp_path)
+        run.kill()
+    assert _lives(number), "it gets some seconds"
+    _await(lambda: not _lives(number))
+
+
+def test_a_change_whose_node_never_opens_does_not_keep_the_run_from_ending(tmp_path: Path) -> None:
+    file = tmp_path / "live.json"
+    file.write_text(json.dumps(_thinking(tmp_path)))
+    command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock", "realtime", "--live", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        _await(lambda: list(tmp_path.glob("thinker-*")))
+        file.write_text(json.dumps(_thinking(tmp_path, hangs="open", name="another")))
+        number = _hanging(tmp_path)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "the last change was not taken over" in err
+    assert json.loads(out)["nodes"]["thinker"]["runs"] > 0
+    assert not _lives(number)
+
+
+def _thinking(folder: Path, name: str = "thinker", **set: str) -> dict[str, Any]:
+    """Pad, and a node that thinks about its frame counter in a process of its own."""
+    nodes = {
+        "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
+        "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
+        name: {"type": "fault_pack.Thinker@1", "set": {"folder": str(folder), **set}, "in": {"number": "frame.number"}},
+    }
+    return {"minibrains": 1, "nodes": nodes}
+
+
+def _hanging(folder: Path) -> int:
+    """Wait for the mark of a process that hangs; its number."""
+    _await(lambda: list(folder.glob("hangs-*")))
+    (mark,) = folder.glob("hangs-*")
+    return int(mark.name.removeprefix("hangs-"))
 
 
 @pytest.mark.soak
@@ -88,8 +132,7 @@ def _inject(run: int, folder: Path, what: str, dice: random.Random) -> str:
     """One fault, in a process that is there."""
     if what == "thinker":
         numbers = [int(file.name.removeprefix("thinker-")) for file in folder.glob("thinker-*")]
-        alive = [number for number in numbers if Path(f"/proc/{number}").exists()]
-        os.kill(dice.choice(alive), signal.SIGKILL)
+        os.kill(dice.choice([number for number in numbers if _lives(number)]), signal.SIGKILL)
         return what
     worker = dice.choice([pid for pid in _children(run) if "multiprocessing" in _command(pid) and "spawn_main" in _command(pid)])
     if what == "worker":
@@ -103,6 +146,13 @@ def _inject(run: int, folder: Path, what: str, dice: random.Random) -> str:
 
 def _children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def _command(pid: int) -> str:

@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "server.run": {"minibrains", "server.engine", "server.run"},
     "server.catalog": {"minibrains", "nodes", "server.engine"},
     "server.facts": {"minibrains"},
+    "server.evaluate": {"minibrains", "nodes", "server.engine", "server.evaluate", "server.run"},
     "server.service": {"minibrains", "server.catalog", "server.facts", "server.engine", "server.run", "server.service"},
 }
 MAY_IMPORT["server"] = {"server", *MAY_IMPORT}

@@ -12,13 +12,14 @@ from typing import Annotated, Any
 
 import pytest
 import thinking_nodes
-from engine_fixtures import Entries, FakeHost, make_plan
+from engine_fixtures import Entries, FakeHost, Written, make_plan
 from thinking_nodes import gates
 
 from minibrains import Brain, Episode, Node, Number, On, Register, Sample, Socket, setting, widget
 from minibrains.errors import MinibrainsError, RunError, WorkflowError
 from server.engine.engine import Engine
 from server.engine.live_edit import Edit
+from server.run.recording import Recall
 
 events: list[str] = []
 """What the nodes of a test were opened and closed, in this order."""
@@ -199,9 +200,9 @@ def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> d
 class Running:
     """An engine that is edited by its entries."""
 
-    def __init__(self, brains: Path, entries: Entries) -> None:
+    def __init__(self, brains: Path, entries: Entries, tape: Any = None) -> None:
         self.brains = brains
-        self.engine = Engine(make_plan(entries, TYPES, brains))
+        self.engine = Engine(make_plan(entries, TYPES, brains), tape=tape)
         self.engine.open(self.host)
         self.engine.reset(0, 0)
 
@@ -230,8 +231,8 @@ def running(tmp_path: Path) -> Iterator[Any]:
     events.clear()
     made: list[Running] = []
 
-    def start(entries: Entries) -> Running:
-        made.append(Running(tmp_path, entries))
+    def start(entries: Entries, tape: Any = None) -> Running:
+        made.append(Running(tmp_path, entries, tape))
         return made[-1]
 
     yield start
@@ -507,16 +508,20 @@ def test_a_node_may_begin_to_hold_or_to_continue(kind: str, running: Any) -> Non
     assert run.engine.node_times()["slow"].runs == 8
 
 
-def test_a_thought_that_is_dropped_is_thought_again(running: Any) -> None:
+def test_a_thought_that_is_dropped_is_thought_again_also_in_a_replay(running: Any) -> None:
     entries = slow(busy="continue", latency=5)
     entries["rare"] = node("Rare", {"number": "clock.number"}, every=50)
     entries["slow"]["in"] = {"number": "rare.number"}
-    run = running(entries)
-    run.engine.advance(2)
     hold = {**entries, "slow": {key: value for key, value in entries["slow"].items() if key not in ("busy", "latency")}}
-    run.change(hold)
-    run.engine.advance(3)
-    assert run.engine.nodes["seen"].all == [(2, 0)]
+    written = Written()
+    for replays in (False, True):
+        tape = Recall(written.events) if replays else written
+        run = running(entries, tape)
+        tape.begin(run.engine)
+        run.engine.advance(2)
+        run.change(hold)
+        run.engine.advance(3)
+        assert run.engine.nodes["seen"].all == [(2, 0)]
 
 
 def test_a_latency_that_changes_is_that_of_the_next_thought(running: Any) -> None:

@@ -12,7 +12,25 @@ import pytest
 from minibrains import Frames, Node
 from minibrains.files import shipped
 from minibrains.testing import Inputs, ScratchHost, check_node
-from nodes import action, control, fight, fighters, image, output, overlay, policy, prompt, reply, strategist, tiles
+from nodes import (
+    action,
+    control,
+    decision_log,
+    fight,
+    fighters,
+    image,
+    lora,
+    output,
+    overlay,
+    pad,
+    policy,
+    pretrained,
+    prompt,
+    reply,
+    strategist,
+    tiles,
+    vlm,
+)
 from nodes.retro.emulator import RetroEmulator
 from server.catalog import node_types
 
@@ -66,6 +84,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: action.CooldownGate(idle="release", brain=_brain(action.RecoveryTable, "recovery/airstriker.safetensors")),
         _ticks(action=ACTIONS),
     ),
+    "DecisionLog": (
+        lambda: decision_log.DecisionLog(brain=_brain(action.ActionTable, "action_table/sf2.safetensors")),
+        _ticks(image=[*FRAMES[:2], None], prompt=["a", None, "b"], text=["9", "21", None], rung=["basic"] * 3, action=[9, 21, 0]),
+    ),
     "EmulatorSink": (
         lambda: action.EmulatorSink(brain=_brain(action.ActionTable, "action_table/airstriker.safetensors")),
         _ticks(action=ACTIONS * 3),
@@ -82,8 +104,17 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: overlay.GridOverlay(brain=_brain(overlay.OverlayStyle, "overlay_style/plain.safetensors")),
         _ticks(frame=TILED, labels=[None, np.int32([[0, 1, -1]] * 2), None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
     ),
+    "LoRALoader": (
+        lambda: lora.LoRALoader(weight=0.5, brain=_brain(lora.LoraAdapter, "lora/sf2-untrained.safetensors")),
+        [{}] * 2,
+    ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
     "Override": (control.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
+    "PadView": (
+        lambda: pad.PadView(brain=_brain(pad.PadFace, "pad_face/plain.safetensors")),
+        _ticks(frame=FRAMES[:3], pad=[None, ("UP", "B"), ()]),
+    ),
+    "PersonPad": (pad.PersonPad, [{}] * 3),
     "PolicyHead": (
         lambda: policy.PolicyHead(brain=_brain(policy.PolicyWeights, "policy_head/airstriker-untrained.safetensors")),
         _ticks(frames=[RANDOM.random((4, 84, 84), np.float32) for _ in range(3)]),
@@ -114,6 +145,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "Switch": (control.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
     "Variable": (lambda: control.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
+    "VLMStrategist": (
+        lambda: vlm.VLMStrategist(answer="choose", brain=_brain(pretrained.VisionLanguageModel, "vlm/sf2-untrained.safetensors")),
+        _ticks(image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]),
+    ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }
 

@@ -170,6 +170,8 @@ def test_the_table_is_the_first_seeds() -> None:
     assert basic == {0: (), 1: ("UP",), 2: ("DOWN",), 3: ("LEFT",), 6: ("RIGHT",), 9: ("X",), 21: ("A",)}
     recovery = dict(zip(TABLE.names, RECOVERY.recovery.tolist(), strict=True))
     assert [recovery[name] for name in ("X", "A", "up", "none", "back", "projectile", "jump kick")] == [11, 12, 15, 0, 0, 11, 15]
+    for action, frames in enumerate(RECOVERY.recovery.tolist()):
+        assert len(TABLE.pads(action)) <= frames + 1, "while the gate is open no sequence runs"
 
 
 def test_ten_thousand_random_streams_never_pass_a_closed_gate() -> None:
@@ -265,12 +267,18 @@ def test_the_scripted_workflow_plays_and_decides_by_the_clock(
     assert places == [line[:2] for line in asked if line[2]]
     assert sent == taken, "who is asked only while the gate is open is always let through"
     assert [line[:2] for line in sent] == places
-    shut = {line[:2] for line in ready if not line[2]}
-    first = {episode: next(line[1] for line in asked if line[0] == episode) for episode in (0, 1)}
-    beats = sum((tick - first[episode]) % beat == 0 for episode, tick, _ in asked)
-    assert (len(places) < beats) is waits
-    for episode, tick in places:
-        assert (tick - first[episode]) % beat == 0
-        assert (episode, tick - 1) not in shut
+    recovery = RECOVERY.recovery.tolist()
+    shut = {(episode, later) for episode, tick, action in sent for later in range(tick, tick + recovery[action])}
+    assert {line[:2] for line in ready if not line[2]} == shut & {line[:2] for line in ready}, "as long as what was sent takes"
+    beats = [line[:2] for line in asked if line[1] % beat == 0]
+    assert places == [(episode, tick) for episode, tick in beats if (episode, tick - 1) not in shut]
+    assert {(0, 0), (1, 0)} < set(places)
+    assert (len(places) < len(beats)) is waits
     for _, run in itertools.groupby(taken, key=lambda line: (line[0], line[2])):
         assert len(list(run)) <= 2
+
+
+def test_an_episode_keeps_nothing_of_the_one_before(summary: Callable[..., dict[str, Any]]) -> None:
+    """With two workers each of them begins with nothing."""
+    arguments = ("sf2_scripted", "--episodes", 2, "--ticks", 900)
+    assert summary(*arguments)["episodes"] == summary(*arguments, "--workers", 2)["episodes"]

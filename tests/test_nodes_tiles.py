@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minibrains import BrainError, MinibrainsError, Node
+from minibrains import BrainError, Episode, MinibrainsError, Node
 from minibrains.files import shipped
 from minibrains.testing import opened, play
 from nodes.overlay import GridOverlay, OverlayStyle
+from nodes.retro.emulator import RetroEmulator
 from nodes.tiles import TileCodebook, TileTokenizer
 
 RANDOM = np.random.default_rng(3)
@@ -133,3 +134,29 @@ def test_a_marker_frames_its_tile_and_what_is_off_the_picture_is_left_out() -> N
 def test_labels_of_another_picture_are_refused() -> None:
     with pytest.raises(MinibrainsError, match="80x80, the labels are 3x2 tiles"):
         _drawn(labels=np.zeros((2, 3), np.int32))
+
+
+def test_duels_codebook_knows_what_stands_still_and_little_of_what_moves() -> None:
+    """On a match-up that was not learned from; `models/duel_tiles.py` measures it over all of them."""
+    console = RetroEmulator(game="Duel-Genesis", states=("Level3.KazeVsTarn",))
+    tokenizer = TileTokenizer(brain=TileCodebook.load(shipped("models") / "tile_codebook/duel.safetensors"))
+    unknown = []
+    with opened(console), opened(tokenizer):
+        console.reset(Episode(0, 0, "console"))
+        for tick in range(300):
+            console.latch(("RIGHT",) if tick % 60 < 30 else ("A",))
+            if tick % 10:
+                continue
+            shown = console.emit()
+            tokens = tokenizer.tick(shown.frame())
+            unknown.append(tokens.unknown)
+            names = np.array([*tokens.legend, "unknown"])[tokens.labels]
+            assert (names[2, 2:18] == "hud").mean() > 0.9, "the bar of health"
+            assert (names[26:] == "floor").mean() > 0.9
+            assert np.isin(names[5:9], ("background", "unknown", "fighter")).mean() > 0.9
+            middle = [(shown.variables[f"{who}_x"], shown.variables[f"{who}_y"]) for who in ("agent", "enemy")]
+            camera = min(max((middle[0][0] + middle[1][0]) // 2 - 160, 0), 192)
+            for x, y in middle:
+                body = names[(y - 40) // 8, np.clip((x - camera) // 8, 0, 39)]
+                assert body in ("unknown", "fighter")
+    assert 0.02 < np.mean(unknown) < 0.1

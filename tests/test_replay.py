@@ -109,6 +109,8 @@ def test_a_run_that_was_edited_while_it_played(tmp_path: Path, replay: Callable[
             plain["nodes"]["random"]["set"]["hold"] = hold
             file.write_text(json.dumps(plain))
             _await(lambda hold=hold: f"random.hold = {hold}" in (tmp_path / "err").read_text())  # type: ignore[misc]
+        file.write_text(json.dumps(plain | {"run": {"ticks": 9}}))
+        _await(lambda: 'the change of "run" is for the next run' in (tmp_path / "err").read_text())
         file.write_text("{")
         _await(lambda: "the change was not taken over" in (tmp_path / "err").read_text())
         run.send_signal(signal.SIGINT)

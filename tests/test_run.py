@@ -197,7 +197,7 @@ def test_a_clip_of_a_workflow_with_a_writer_of_its_own(summary: Summary, tmp_pat
     full, thumb = tmp_path / "full.mp4", Path(result["run_dir"]) / "thumb.mp4"
     assert full.stat().st_size > thumb.stat().st_size > 500
     assert result["clip"] == str(full)
-    assert set(result["brains"]) == {"reflex", "sink"}
+    assert set(result["brains"]) == {"reflex", "sink", "video_pad"}
 
 
 def test_a_run_folder_says_what_was_played(summary: Summary) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from minibrains import Brain, BrainError, Logits, Socket, TorchNode, setting
 from minibrains.errors import NodeClassError
+from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import check_node, opened, play
 
 Vector = Annotated[np.ndarray, Socket("vector", "f32[{inputs}]")]
@@ -80,6 +81,30 @@ def test_its_memory_is_the_state_it_was_given() -> None:
             out, state = node.forward(torch.from_numpy(vector)[None], state)
             assert np.allclose(out[0].numpy(), expected)
     assert not np.allclose(first, second), "the second tick remembers the first"
+
+
+class HalfWeights(CellWeights):
+    """The same in bf16."""
+
+    kind = "test_half_cell"
+
+    @classmethod
+    def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
+        return {name: spec.replace("f32", "bf16", 1) for name, spec in super().tensor_specs(config).items()}
+
+
+class Half(Recurrent):
+    """Stores its weights in half the space; the network itself computes in f32."""
+
+    brain: HalfWeights
+
+
+def test_weights_in_bf16_are_the_numbers_they_stand_for() -> None:
+    brain, vector = _brain(), {"vector": np.ones(3, np.float32)}
+    halves = {name: as_array(as_tensor(array).bfloat16()) for name, array in brain.tensors.items()}
+    rounded = {name: as_array(as_tensor(array).float()) for name, array in halves.items()}
+    half = check_node(Half(brain=HalfWeights(halves, **brain.config)), vector, vector)
+    assert np.array_equal(half, check_node(Recurrent(brain=CellWeights(rounded, **brain.config)), vector, vector))
 
 
 def test_sockets_come_from_forward() -> None:

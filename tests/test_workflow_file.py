@@ -508,7 +508,7 @@ SENSIBLE = {
     "every": [1, 2, 8, "10 hz", 0],
     "offset": [0, 1, 7],
     "mode": ["run", "mute", "bypass"],
-    "on_error": ["stop", "hold"],
+    "on_error": ["stop", "hold", "fallback"],
     "when": [*LINKS, None],
     "in": [{}],
     "set": [{}],

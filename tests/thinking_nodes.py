@@ -78,6 +78,27 @@ class InProcess(Slow):
     background = "process"
 
 
+class Stateless(Node):
+    """Hands the number on; when it fails, -1."""
+
+    background = "thread"
+    fallback = -1
+    sleeps: int = widget(-1, doc="the number on which it waits for its gate")
+    gate: str = widget("")
+
+    def tick(self, number: Number) -> Number:
+        if number == self.sleeps:
+            gates[self.gate].wait(60)
+        return number
+
+
+class SlowToOpen(InProcess):
+    """Its process takes a second to be there."""
+
+    def open(self, host: Any) -> None:
+        time.sleep(1.0)
+
+
 class Talks(Node):
     """Says things to its host."""
 

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple
@@ -107,6 +108,8 @@ class RetroEmulator(Register):
         host.record(game=game.name, rom_sha1=hashlib.sha1(game.rom.read_bytes()).hexdigest())
 
     def reset(self, episode: Episode) -> None:
+        # a process has one console: by whatever id, it deals the same starts, so that workflows can be compared game by game
+        episode = replace(episode, node="console")
         place = episode.shuffled(len(self._starts) * (self.noops + 1))
         self._start, state = self._starts[place % len(self._starts)]
         self._waited = place // len(self._starts)
@@ -152,14 +155,18 @@ class RetroEmulator(Register):
             self._log.clear()
 
     def report(self) -> Mapping[str, Any]:
-        """Start, score and victory of the episode; hashes of what was pressed, and of what came of it (all variables)."""
+        """Start, score, victory or draw of the episode; hashes of what was pressed, and of what came of it (all variables)."""
         actions, trajectory = self._chain()
         variables = self._shown.variables
         start = {"state": self._start, "noops": self._waited, **({"write": self._written} if self._written else {})}
-        won = variables[self._victory[0]] > variables[self._victory[1]] if self._victory else None
+        won = drawn = None
+        if self._victory:
+            mine, theirs = (variables[name] for name in self._victory)
+            won, drawn = self._shown.done and mine > theirs, self._shown.done and mine == theirs
         return {
             "score": self._score,
-            "won": won if won is None or self._shown.done else False,
+            "won": won,
+            "drawn": drawn,
             "start": start,
             "actions_sha256": actions.hex(),
             "trajectory_sha256": trajectory.hex(),

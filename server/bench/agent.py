@@ -1,17 +1,21 @@
 """`bench agent`: a workflow against a hand-written loop around the same emulator.
 
 The loop is what one would write without Minibrains: set the buttons when they change, emulate a frame,
-read the variables, work out reward and end, read the screen on the ticks on which the agent does. The
-buttons are known to it beforehand; so what the workflow takes longer is its nodes and the engine.
+read the variables, work out reward and end, read the screen on the ticks on which the agent does, and make of
+it what the agent makes. The buttons are known to it beforehand; so what the workflow takes longer is its other
+nodes and the engine. Nodes that think while the clock stands still are measured by themselves, and their time is
+no part of the workflow's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
-from typing import Any
+from time import thread_time
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +24,7 @@ from minibrains.host import Episode
 from nodes.retro.emulator import RetroEmulator
 from server.bench.measure import take_turns
 from server.engine.engine import Engine
+from server.engine.peek import peek
 from server.engine.plan import Plan
 from server.run.host import RunHost
 
@@ -29,9 +34,11 @@ MOST_TICKS = 300
 
 
 def run(plan: Plan) -> dict[str, Any]:
-    """`{"workflow", "ticks", "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "quartiles", "overhead_us"}`.
+    """`{"workflow", "ticks", "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "quartiles", "overhead_us", "tick_cpu_ms"}`.
 
-    `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's.
+    `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's;
+    `tick_cpu_ms` is CPU time of the ticking thread. With nodes that think on a thread also `thoughts`,
+    `thought_cpu_ms_p50` and `_p99`: CPU time of theirs.
     """
     engine = Engine(plan)
     consoles = {name: node for name, node in engine.nodes.items() if isinstance(node, RetroEmulator)}
@@ -43,14 +50,21 @@ def run(plan: Plan) -> dict[str, Any]:
             engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
             script = _record(engine, console)
 
+            held, cpu = list[float](), list[float]()
+
             def workflow() -> None:
+                before, began = engine.held, thread_time()
                 engine.reset(0, 0)
                 engine.advance(len(script))
+                cpu.append(thread_time() - began)
+                held.append(engine.held - before)
 
             works = {"workflow": workflow, "by_hand": _by_hand(console, Episode(0, 0, name), script)}
-            taken = take_turns(works, REPEATS)
+            with _thoughts(engine.nodes) as thoughts:
+                taken = take_turns(works, REPEATS)
         finally:
             engine.close()
+    taken["workflow"] = [seconds - thinking for seconds, thinking in zip(taken["workflow"], held, strict=True)]
     times = {name: median(seconds) for name, seconds in taken.items()}
     ratios = [hand / flow for hand, flow in zip(taken["by_hand"], taken["workflow"], strict=True)]
     low, middle, high = quantiles(ratios, n=4)
@@ -62,11 +76,59 @@ def run(plan: Plan) -> dict[str, Any]:
         "ratio": round(middle, 4),
         "quartiles": [round(low, 4), round(high, 4)],
         "overhead_us": round((times["workflow"] - times["by_hand"]) / len(script) * 1e6, 3),
+        "tick_cpu_ms": round(median(cpu) / len(script) * 1e3, 4),
+        **_summed_up(thoughts),
     }
 
 
-Script = list[tuple[bool, list[tuple[np.ndarray, int]]]]
-"""For each tick: whether the screen is read, and the button masks that are set, with the player."""
+@contextmanager
+def _thoughts(nodes: Mapping[str, Any]) -> Iterator[list[float]]:
+    """Collects the CPU seconds of every thought of those nodes that think on a thread of this process."""
+    seconds: list[float] = []
+    originals = {type(node): type(node).tick for node in nodes.values() if getattr(node, "background", None) == "thread"}
+
+    def timed(tick: Callable[..., Any]) -> Callable[..., Any]:
+        def measured(*arguments: Any) -> Any:
+            began = thread_time()
+            try:
+                return tick(*arguments)
+            finally:
+                seconds.append(thread_time() - began)
+
+        return measured
+
+    try:
+        for cls, tick in originals.items():
+            cls.tick = timed(tick)
+        yield seconds
+    finally:
+        for cls, tick in originals.items():
+            cls.tick = tick
+
+
+def _summed_up(thoughts: list[float]) -> dict[str, Any]:
+    if len(thoughts) < 2:
+        return {}
+    shares = quantiles(thoughts, n=100)
+    return {
+        "thoughts": len(thoughts),
+        "thought_cpu_ms_p50": round(median(thoughts) * 1e3, 3),
+        "thought_cpu_ms_p99": round(shares[98] * 1e3, 3),
+    }
+
+
+class Turn(NamedTuple):
+    """What is done in one tick."""
+
+    looks: bool
+    """The screen is read."""
+    made: list[tuple[Callable[..., Any], dict[str, Any]]]
+    """Functions that work on pictures, and what they are given."""
+    masks: list[tuple[np.ndarray, int]]
+    """Buttons that are set, with the player."""
+
+
+Script = list[Turn]
 
 
 class _Watched:
@@ -94,15 +156,44 @@ def _record(engine: Engine, console: RetroEmulator) -> Script:
     emulator, script = console.emulator, Script()
     engine.reset(0, 0)
     console.emulator = watched = _Watched(emulator)
+    painters = _painters(engine)
     try:
         while len(script) < MOST_TICKS:
             watched.masks, watched.looked = [], False
+            before = engine.node_times()
             if engine.advance(1):
                 break
-            script.append((watched.looked, watched.masks))
+            after, looked = engine.node_times(), watched.looked
+            ran = [name for name in painters if after[name].runs > before[name].runs]
+            script.append(Turn(looked, [(engine.nodes[name].tick, _given(engine, name)) for name in ran], watched.masks))
     finally:
         console.emulator = emulator
     return script
+
+
+def _painters(engine: Engine) -> list[str]:
+    """Nodes that make a picture into something else, in the order in which they run."""
+    nodes = {step.node: engine.plan.graph.nodes[step.node].cls for step in engine.plan.steps if step.role == "tick"}
+    return [
+        name
+        for name, cls in nodes.items()
+        if cls.background is None
+        and cls.schema.outputs
+        and any(option.name == "frame" for socket in cls.schema.inputs.values() for option in socket.kind.options)
+    ]
+
+
+def _given(engine: Engine, node: str) -> dict[str, Any]:
+    """What lies on a node's inputs."""
+    given: dict[str, Any] = {}
+    for name, socket in engine.plan.graph.nodes[node].cls.schema.inputs.items():
+        wires = [wire for wire in engine.plan.graph.wires if wire.target == node and wire.input.name == name]
+        values = [peek(engine, wire.source, wire.output.name) for wire in wires]
+        if socket.many:
+            given[name] = values
+        elif values:
+            given[name] = values[0]
+    return given
 
 
 def _by_hand(console: RetroEmulator, episode: Episode, script: Script) -> Callable[[], None]:
@@ -110,9 +201,11 @@ def _by_hand(console: RetroEmulator, episode: Episode, script: Script) -> Callab
 
     def loop() -> None:
         console.reset(episode)
-        for look, masks in script:
-            if look:
+        for looks, made, masks in script:
+            if looks:
                 emulator.get_screen()
+            for make, given in made:
+                make(**given)
             for mask, player in masks:
                 emulator.set_button_mask(mask, player)
             emulator.step()

@@ -24,13 +24,13 @@ from server.run.replay import Replayed, find_tape, replay
 def main(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
+    registry = read_registry(arguments)  # first: what nodes gave out is of types of their modules
     events, cut = read_events(find_tape(Path(arguments.run), FILE))
     header = events[0].value
     _ask_for_packs(header["packs"], arguments.pack)
     last = max(event.tick for event in events)
     if arguments.start > last:
         raise MinibrainsError(f"--from {arguments.start}: the tape ends at tick {last}")
-    registry = read_registry(arguments)
 
     def make_plan(recorded: Any) -> Plan:
         brains = [Path(brain["file"]) for brain in recorded["brains"].values()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ from server.run.video import Clip
 def main(arguments: argparse.Namespace) -> int:
     registry = read_registry(arguments)
     workflow, brains = read_workflow(arguments)
+    own = workflow.run
     given = {name: getattr(arguments, name) for name in ("episodes", "ticks", "seed", "clock")}
     settings = replace(workflow.run, **{name: value for name, value in given.items() if value is not None})
     workflow = workflow.with_run(settings)
@@ -56,6 +58,8 @@ def main(arguments: argparse.Namespace) -> int:
     results = Results()
     if settings.ticks is None and not plan.terminals:
         _say("nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it")
+    if outside := [name for name, node in graph.nodes.items() if node.register and getattr(node.cls, "outside", False)]:
+        _say(f"{', '.join(outside)}: nobody plays on the command line; play in the editor: python -m server serve")
     errors: list[BaseException] = []
     try:
         with stop_on_interrupt(spread or engine), progress_bar(settings) as progress:
@@ -66,7 +70,7 @@ def main(arguments: argparse.Namespace) -> int:
                 live = None
                 if arguments.live:
                     file = find_workflow(arguments.workflow)
-                    live = LiveFile(file, lambda: _read_again(arguments, registry, settings), _say)
+                    live = LiveFile(file, _reader(arguments, registry, settings, own), _say)
                 play(engine, settings, folder, results, _say, progress, tape, live)
     except (Exception, KeyboardInterrupt) as error:
         errors.append(error)
@@ -98,13 +102,26 @@ def _header(graph: Graph, arguments: argparse.Namespace) -> dict[str, Any]:
     return {"minibrains": __version__, "path": path, "packs": packs, **recorded(graph)}
 
 
-def _read_again(arguments: argparse.Namespace, registry: Registry, settings: RunSettings) -> tuple[Plan, Any]:
-    """The workflow file as it is now, with what the command line changes, and what the tape shall have of it."""
-    workflow, brains = read_workflow(arguments)
-    workflow = workflow.with_run(settings)
-    clip = Clip(Path(arguments.video), workflow) if arguments.video else None
-    graph = check_workflow(clip.workflow if clip else workflow, registry, brains)
-    return compile_graph(graph), recorded(graph)
+def _reader(
+    arguments: argparse.Namespace, registry: Registry, settings: RunSettings, own: RunSettings
+) -> Callable[[], tuple[Plan, Any]]:
+    """Reads the file as it is now, with what the command line changes, and what the tape shall have of it.
+
+    `own`: the settings that stood in the file. The run keeps those it began with, and says so when others stand there.
+    """
+
+    def read() -> tuple[Plan, Any]:
+        nonlocal own
+        workflow, brains = read_workflow(arguments)
+        again, workflow = workflow.run, workflow.with_run(settings)
+        clip = Clip(Path(arguments.video), workflow) if arguments.video else None
+        graph = check_workflow(clip.workflow if clip else workflow, registry, brains)
+        if again != own:
+            own = again
+            _say('the change of "run" is for the next run: this one keeps its episodes, ticks, seed and clock')
+        return compile_graph(graph), recorded(graph)
+
+    return read
 
 
 def _say(text: str) -> None:

@@ -10,7 +10,7 @@ def describe(summary: dict[str, Any]) -> str:
     episodes = summary["episodes"]
     lines = [f"{'episode':>7}  {'score':>9}  {'won':>4}  {'ticks':>7}  ended"]
     for number, episode in enumerate(episodes[:40], 1):
-        won = {True: "yes", False: "no", None: "-"}[episode["won"]]
+        won = "draw" if episode["drawn"] else {True: "yes", False: "no", None: "-"}[episode["won"]]
         score = "-" if episode["score"] is None else f"{episode['score']:g}"
         lines.append(f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}")
     if len(episodes) > 40:
@@ -26,8 +26,10 @@ def describe(summary: dict[str, Any]) -> str:
     if "deadlines" in summary:
         lines.extend(_deadlines(summary))
     slow = sorted(summary["nodes"].items(), key=lambda item: -(item[1]["mean_us"] or 0) * item[1]["runs"])
-    held = {name: node["errors"] for name, node in summary["nodes"].items() if "errors" in node}
-    lines.extend(f"{name} failed {errors} times and was held" for name, errors in held.items())
+    failed = {name: node for name, node in summary["nodes"].items() if "errors" in node}
+    lines.extend(
+        f"{name} failed {node['errors']} times, and the run went on: {node['first_error']}" for name, node in failed.items()
+    )
     if summary["worker_deaths"]:
         lines.append(f"workers died {summary['worker_deaths']} times")
     lines.append(f"{'slowest nodes':<20}  {'runs':>9}  {'skips':>9}  {'µs a run':>9}")

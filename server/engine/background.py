@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, Final
 
-from minibrains.errors import MinibrainsError, RunError
+from minibrains.errors import RunError, in_words
 from minibrains.host import Episode
 from server.engine.node_process import NodeProcess
 
@@ -23,7 +23,7 @@ PATIENCE: Final = 5.0
 class Job:
     """Something a node was asked, and what came of it."""
 
-    __slots__ = ("arguments", "began", "error", "over", "result", "tick", "what")
+    __slots__ = ("arguments", "began", "begun", "error", "over", "result", "tick", "what")
 
     def __init__(self, what: str, arguments: tuple[Any, ...], tick: int) -> None:
         self.what = what
@@ -31,7 +31,9 @@ class Job:
         self.arguments = arguments
         self.tick = tick
         """On which it was asked."""
-        self.began = perf_counter()
+        self.began = 0.0
+        """When the node began with it; known once it has `begun`."""
+        self.begun = threading.Event()
         self.over = threading.Event()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -41,8 +43,13 @@ class Job:
         """A thought that is over already."""
         job = cls("tick", (), tick)
         job.result, job.error = result, error
+        job.begun.set()
         job.over.set()
         return job
+
+    def past(self, limit: float | None) -> bool:
+        """Whether the node has been at it for more than `limit` seconds."""
+        return limit is not None and self.begun.is_set() and perf_counter() > self.began + limit
 
     def take(self) -> Any:
         if self.error is not None:
@@ -82,7 +89,11 @@ class Thinker:
         return job.take()
 
     def wait(self, job: Job) -> None:
-        """Wait until a thought is over. Raises RunError after the time limit, and gives it up."""
+        """Wait until a thought is over. Raises RunError after the time limit, and gives it up.
+
+        A process that has to be started anew takes the time that takes: the limit is for thinking.
+        """
+        job.begun.wait()
         left = None if self.timeout is None else max(0.0, job.began + self.timeout - perf_counter())
         if not job.over.wait(left):
             self._give_up(job)
@@ -159,13 +170,18 @@ class Thinker:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             try:
+                if isinstance(self._node, NodeProcess):
+                    self._node.revive()
                 while not self._changes.empty():
                     self._node.set(**self._changes.get())
+                job.began = perf_counter()
+                job.begun.set()
                 job.result = getattr(self._node, job.what)(*job.arguments)
             except BaseException as error:  # it is raised again where the result is taken
                 job.error = error
-            if job.what == "tick":
+            if job.what == "tick" and job.begun.is_set():
                 self.seconds += perf_counter() - job.began
+            job.begun.set()
             job.over.set()
 
 
@@ -193,15 +209,16 @@ class Thought:
         self.job = self.thinker.launch(arguments, tick)
         self._expected = tick + self.latency
 
+    def fail(self, error: Exception, tick: int) -> None:
+        """It could not begin: that is given out in the place of a result."""
+        self.job, self._expected = Job.done(tick, None, error), tick + self.latency
+
     def arrives(self, tick: int, waits: bool) -> bool:
         """Whether the result is given out on this tick; if it is late, the clock `waits` for it or not."""
         job = self.job
         if job is None or tick < self._expected:
             return False
-        if job.over.is_set() or waits:
-            return True
-        timeout = self.thinker.timeout
-        return timeout is not None and perf_counter() > job.began + timeout
+        return waits or job.over.is_set() or job.past(self.thinker.timeout)
 
     def take(self, tick: int) -> Any:
         """The result; raises what the node raised, or RunError after the time limit."""
@@ -251,5 +268,4 @@ def close_node(name: str, node: Any, thinker: Thinker | None, patience: float | 
             thinker.close(patience)
         node.close()
     except Exception as error:
-        what = str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
-        yield f"{name} could not be closed: {what}"
+        yield f"{name} could not be closed: {in_words(error)}"

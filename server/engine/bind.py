@@ -8,7 +8,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any, Protocol
 
-from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
+from minibrains.errors import Fault, RunError, WorkflowError, in_words
 from minibrains.node import ABSENT
 from server.engine.background import Thinker, Thought
 from server.engine.kept import Still
@@ -85,6 +85,9 @@ class _Binder:
             return self._gate(step)
         if step.role == "arrive":
             return self._arrive(step)
+        if step.role == "tick" and self._replays(step):
+            self.motion.template[step.index] = 1
+            return self._recall(step)
         record = self.graph.nodes[step.node].cls.schema.record and step.role not in ("read", "launch")
         run = self._make(self._call(step), step, record)
         if step.clocks and not step.visited:
@@ -122,7 +125,9 @@ class _Binder:
             return self._from_outside(step.node, call) if node.outside and self.world.tape else call
         if step.node in self.still:
             return self._stands(step, self.still[step.node])
-        return call if self.graph.nodes[step.node].cls.background is None else self._hold(step)
+        if self.graph.nodes[step.node].cls.background is not None:
+            call = self._hold(step)
+        return self._or_fallback(step, call)
 
     def _stands(self, step: Step, still: Still) -> Callable[..., Any]:
         """Its result stands for the whole run; the first time it is given out counts as the run that made it."""
@@ -139,6 +144,22 @@ class _Binder:
             return result
 
         return stands
+
+    def _or_fallback(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
+        """If the workflow says so, what fails gives out the node's fallback."""
+        node, motion, index = self.graph.nodes[step.node], self.motion, step.index
+        if node.entry.on_error != "fallback":
+            return call
+        fallback = node.cls.fallback
+
+        def guarded(*arguments: Any) -> Any:
+            try:
+                return call(*arguments)
+            except Exception as error:
+                motion.bear(index, error)
+                return fallback
+
+        return guarded
 
     def _from_outside(self, name: str, emit: Callable[[], Any]) -> Callable[[], Any]:
         """A register whose values come from outside the run: each change goes to the tape, or comes from there."""
@@ -165,18 +186,44 @@ class _Binder:
 
     # -- thinking -----------------------------------------------------------------------------------
 
+    def _replays(self, step: Step) -> bool:
+        """Whether what the step comes to is on a tape."""
+        tape, background = self.world.tape, self.graph.nodes[step.node].cls.background
+        return tape is not None and tape.replays and background is not None and step.node not in self.still
+
+    def _recall(self, step: Step) -> Run:
+        """In a replay: give out what the node thought on the ticks on which it was given out, whether it is due or not.
+
+        After an edit it may have been due because of what it was thinking just then, which no replay knows.
+        """
+        name, tape, motion, runs, index = step.node, self.world.tape, self.motion, self.motion.runs, step.index
+        record = self.graph.nodes[name].cls.schema.record
+        found: list[Result] = []
+
+        def recalled() -> Any:
+            kind, value = found.pop()
+            if kind == "failed":
+                raise RunError(value)
+            return value
+
+        call = self._or_fallback(step, recalled)
+        deliver = make_step(call, (), step.outputs, record, motion.values, motion.marks, motion.fired, self._targets)
+
+        def recall() -> None:
+            assert tape is not None
+            result = tape.take(name)
+            if result is None:
+                runs[index] -= 1
+            else:
+                found.append(result)
+                deliver()
+
+        return recall
+
     def _hold(self, step: Step) -> Callable[..., Any]:
         """The clock stands still until the node has its result: that is no time of the tick's."""
         name, world, tape, values = step.node, self.world, self.world.tape, self.motion.values
-        spent, index = self.motion.spent, step.index
-
-        def recall(*arguments: Any) -> Any:
-            assert tape is not None
-            return _unwrap(tape.take(name), name)
-
-        if tape is not None and tape.replays:
-            return recall
-        thinker = self.thinkers[name]
+        spent, index, thinker = self.motion.spent, step.index, self.thinkers[step.node]
 
         def think(*arguments: Any) -> Any:
             began = perf_counter()
@@ -188,7 +235,7 @@ class _Binder:
                     tape.add(name, "result", result)
             except Exception as error:
                 if tape is not None:
-                    tape.add(name, "failed", _words(error))
+                    tape.add(name, "failed", in_words(error))
                 raise
             finally:
                 held = perf_counter() - began
@@ -203,6 +250,7 @@ class _Binder:
         thought = self.thoughts.get(name)
         values, runs, index = motion.values, motion.runs, step.index
         terminals = motion.plan.terminals
+        falls_back = self.graph.nodes[name].entry.on_error == "fallback"
 
         def launch(*arguments: Any) -> None:
             assert thought is not None
@@ -210,7 +258,12 @@ class _Binder:
                 thought.wanted = True
                 runs[index] -= 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
-                thought.launch(arguments, values[TICK_SLOT])
+                try:
+                    thought.launch(arguments, values[TICK_SLOT])
+                except RunError as error:
+                    if not falls_back:
+                        raise
+                    thought.fail(error, values[TICK_SLOT])
 
         def pretend(*arguments: Any) -> None:
             """In a replay the results are on the tape."""
@@ -218,27 +271,12 @@ class _Binder:
         return pretend if tape is not None and tape.replays else launch
 
     def _arrive(self, step: Step) -> Run:
+        if self._replays(step):
+            return self._recall(step)
         name, world, tape, motion = step.node, self.world, self.world.tape, self.motion
         record = self.graph.nodes[name].cls.schema.record
         values, marks, runs, spent, index = motion.values, motion.marks, motion.runs, motion.spent, step.index
         again = next(motion.mark(other) for other in motion.plan.steps if other.role == "launch" and other.node == name)
-        found: list[Result] = []
-
-        def recalled() -> Any:
-            return _unwrap(found.pop(), name)
-
-        def recall() -> None:
-            assert tape is not None
-            result = tape.take(name)
-            if result is None:
-                runs[index] -= 1
-            else:
-                found.append(result)
-                deliver()
-
-        if tape is not None and tape.replays:
-            deliver = self._make(recalled, step, record)
-            return recall
         thought = self.thoughts[name]
 
         def take() -> Any:
@@ -249,7 +287,7 @@ class _Binder:
                     tape.add(name, "result", result)
             except Exception as error:
                 if tape is not None:
-                    tape.add(name, "failed", _words(error))
+                    tape.add(name, "failed", in_words(error))
                 raise
             finally:  # in the fast clock it may not be there yet
                 held = perf_counter() - began
@@ -257,7 +295,7 @@ class _Binder:
                 spent[index] -= held
             return result
 
-        deliver = self._make(take, step, record)
+        deliver = self._make(self._or_fallback(step, take), step, record)
 
         def arrive() -> None:
             if not thought.arrives(values[TICK_SLOT], not world.realtime):
@@ -348,15 +386,3 @@ def _call(function: Callable[[], Any]) -> Any:
 def nothing() -> Any:
     """In the place of a lazy output that its register could not give out."""
     return ABSENT
-
-
-def _unwrap(found: Result | None, name: str) -> Any:
-    if found is None:
-        raise RunError(f"the tape has no result of {name} for this tick")
-    if found[0] == "failed":
-        raise RunError(found[1])
-    return found[1]
-
-
-def _words(error: Exception) -> str:
-    return str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"

@@ -135,6 +135,8 @@ class _Checker:
         for key in ("busy", "latency", "timeout"):
             if key in entry.raw and cls.background is None:
                 self.faults.append(Fault(f'"{key}" is for background nodes, and {entry.type} is none', name))
+        if entry.on_error == "fallback" and cls.fallback is None:
+            self.faults.append(Fault(f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"', name))
         paced = entry.every != 1 or entry.hertz is not None or entry.when is not None or entry.optional
         if issubclass(cls, Register) and paced:
             message = f'"every", "when" and "optional" are not for a register, and {entry.type} is one: it runs on every tick'

@@ -149,7 +149,7 @@ class _Compiler:
             node = self.graph.nodes[step.node]
             read = step.role == "read"
             plain = step.role == "tick" and _stateless(node.cls) and not step.still
-            if step.clocks or not (read or plain) or node.entry.on_error == "hold":
+            if step.clocks or not (read or plain) or node.entry.on_error != "stop":
                 continue
             given = outputs.get(id(step)) or [(step.node, output.name) for output in step.outputs]
             wires = [wire for output in given for wire in self.out_of[output]]

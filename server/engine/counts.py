@@ -22,6 +22,8 @@ class NodeTimes:
     seconds: float
     """On the tick's path."""
     errors: int
+    reason: str
+    """Why the first of them happened."""
     cached: int
     """Times a kept output was given out in place of a run."""
     thinking: float
@@ -36,12 +38,14 @@ def count(
     """What each node has done in so many ticks. A register runs when it emits; gates are the engine's own."""
     runs: dict[str, int] = defaultdict(int)
     errors, cached = runs.copy(), runs.copy()
+    reasons: dict[str, str] = defaultdict(str)
     for place, (role, name) in enumerate(zip(motion.roles, motion.owners, strict=True)):
         if role in ("emit", "tick", "launch"):
             runs[name] += motion.runs[place]
             cached[name] += motion.cached[place]
         if role != "gate":
             errors[name] += motion.errors[place]
+            reasons[name] = reasons[name] or motion.reasons[place]
     spent = seconds_since(motion, [0.0] * len(motion.spent))
     return {
         name: NodeTimes(
@@ -49,6 +53,7 @@ def count(
             skips=ticks - runs[name],
             seconds=spent[name],
             errors=errors[name],
+            reason=reasons[name],
             cached=cached[name],
             thinking=thinkers[name].seconds if name in thinkers else 0.0,
             late=thoughts[name].late if name in thoughts else 0,

@@ -93,7 +93,7 @@ class Engine:
         for thought in self._thoughts.values():
             thought.forget()
         self.motion.reset()
-        for name in self._opened:
+        for name in self._with_state():
             try:
                 self._life(name).reset(Episode(index, seed, name))
                 check_names(self.nodes[name])
@@ -128,7 +128,11 @@ class Engine:
             edit.done.set()
         while self._opened:
             name = self._opened.pop()
-            sentences.extend(close_node(name, self.nodes[name], self._thinkers.pop(name, None), patience))
+            thinker = self._thinkers.pop(name, None)
+            troubles = list(close_node(name, self.nodes[name], thinker, patience))
+            # if the workflow lets a node fail, one that never came back was counted when it was given up
+            borne = thinker is not None and thinker.stuck and self.plan.graph.nodes[name].entry.on_error != "stop"
+            sentences.extend([] if borne else troubles)
         return sentences
 
     # -- ticking ------------------------------------------------------------------------------------
@@ -170,12 +174,15 @@ class Engine:
                             runs[index] += 1
                             last = clock
                     break
-                except Exception as error:
+                except BaseException as error:
+                    if index >= 0:
+                        clock = perf_counter()
+                        spent[index] += clock - last
+                        runs[index] += 1
+                        last = clock
+                    if not isinstance(error, Exception):
+                        raise
                     self._failed(index, error)
-                    clock = perf_counter()
-                    spent[index] += clock - last
-                    runs[index] += 1
-                    last = clock
             if fired:
                 for slot in fired:
                     values[slot] = None
@@ -219,7 +226,7 @@ class Engine:
         """
         for thought in self._thoughts.values() if background else ():
             thought.finish()
-        names = [name for name in self._opened if background or name not in self._thinkers]
+        names = [name for name in self._with_state() if background or name not in self._thinkers]
         nodes: dict[str, Any] = {}
         for name in names:
             try:
@@ -343,9 +350,9 @@ class Engine:
         try:
             node.open(make_host(name, self))
             check_names(node)
-        except MinibrainsError as error:
-            raise WorkflowError([Fault(str(error), name)], plan.graph.workflow.where) from error
         except Exception as error:
+            if isinstance(error, MinibrainsError) and not isinstance(error, RunError):
+                raise WorkflowError([Fault(str(error), name)], plan.graph.workflow.where) from error
             raise NodeFailed(name, plan.graph.nodes[name].entry.type, None, error) from error
         node.settle()
 
@@ -382,6 +389,10 @@ class Engine:
         """Where a node is asked: itself, or the thread it thinks on."""
         return self._thinkers.get(name) or self.nodes[name]
 
+    def _with_state(self) -> list[str]:
+        """The opened nodes that an episode changes; one that is stuck in a thought need not be asked if it is none of them."""
+        return [name for name in self._opened if self.plan.graph.nodes[name].cls.reset is not Node.reset]
+
     def _is_thinking(self, name: str) -> bool:
         thought, thinker = self._thoughts.get(name), self._thinkers.get(name)
         return (thought is not None and thought.job is not None) or (thinker is not None and thinker.stuck)
@@ -393,10 +404,10 @@ class Engine:
         return NodeFailed(name, self.plan.graph.nodes[name].entry.type, tick, error)
 
     def _bear(self, name: str, tick: int | None, error: Exception) -> None:
-        """A node could not be asked something. If its process died and it is on hold, the next one will be asked."""
-        if not isinstance(error, NodeDied) or self.plan.graph.nodes[name].entry.on_error != "hold":
+        """A node could not be asked something. If its process died and the run goes on, the next one will be asked."""
+        if not isinstance(error, NodeDied) or self.plan.graph.nodes[name].entry.on_error == "stop":
             raise self._failure(name, tick, error) from error
-        self.motion.errors[self.motion.owners.index(name)] += 1
+        self.motion.bear(self.motion.owners.index(name), error)
 
     def _failed(self, index: int, error: Exception) -> None:
         """A step raised, or (-1) a terminal output did when it was asked whether it is true."""
@@ -408,7 +419,7 @@ class Engine:
         if self.plan.graph.nodes[name].entry.on_error != "hold":
             self.ticks += 1
             raise self._failure(name, self.tick, error) from error
-        motion.errors[index] += 1
+        motion.bear(index, error)
         if index < motion.size and steps[index].role == "emit":
             for step in steps:
                 if step.role == "read" and step.node == name:

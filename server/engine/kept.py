@@ -174,13 +174,13 @@ def _signature(node: CheckedNode, wires: list[Wire], signatures: Mapping[str, st
     """Of a node's type, widgets and brain, and of what feeds it."""
     feeding = [(wire.input.name, signatures[wire.source], wire.output.name) for wire in wires]
     widgets = sorted(node.widgets.items())
-    code = [_code(cls.__module__) for cls in node.cls.__mro__ if cls is not object]
+    code = [hash_module(cls.__module__) for cls in node.cls.__mro__ if cls is not object]
     about = (node.entry.type, node.cls.version, code, widgets, node.brain_sha256, feeding)
     return hashlib.sha256(repr(about).encode()).hexdigest()
 
 
 @cache
-def _code(module: str) -> str:
+def hash_module(module: str) -> str:
     """Of the file a class stands in: who edits a node should not be served what it came to before."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""  # a notebook has none

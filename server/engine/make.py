@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
+from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, in_words
 from server.engine.check import CheckedNode
 from server.engine.node_process import NodeProcess, Recipe
 from server.engine.plan import Plan
@@ -16,8 +16,7 @@ class NodeFailed(RunError):
 
     def __init__(self, node: str, type_: str, tick: int | None, error: BaseException) -> None:
         when = "before the first tick" if tick is None else f"on tick {tick}"
-        what = str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
-        super().__init__(f"{node} ({type_}) failed {when}: {what}")
+        super().__init__(f"{node} ({type_}) failed {when}: {in_words(error)}")
         self.node = node
 
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
+from minibrains.errors import in_words
 from server.engine.kept import Still
 from server.engine.plan import TICK_SLOT, Plan, Step, Use
 from server.engine.steps import UNSET, Run
@@ -22,6 +23,8 @@ class Motion:
         self.runs = [0] * len(self.owners)
         self.spent = [0.0] * len(self.owners)
         self.errors = [0] * len(self.owners)
+        self.reasons = [""] * len(self.owners)
+        """Why the first of them happened."""
         self.cached = [0] * self.size
         """Times a kept output was given out in place of a run."""
         self.openings = [0] * self.size
@@ -42,6 +45,11 @@ class Motion:
         self.latches: list[tuple[int, Run]] = []
         self.prepared: list[tuple[int, Run]] = []
         self.prepared_latches: list[tuple[int, Run]] = []
+
+    def bear(self, index: int, error: BaseException) -> None:
+        """Count that a step failed, and go on."""
+        self.errors[index] += 1
+        self.reasons[index] = self.reasons[index] or in_words(error)
 
     def reset(self) -> None:
         """As before the first tick of an episode."""
@@ -113,7 +121,8 @@ class Motion:
             step = self.plan.steps[place] if place < self.size else None
             same = was is not None and self.owners[place] in kept - again
             if was is not None:
-                self.runs[place], self.spent[place], self.errors[place] = old.runs[was], old.spent[was], old.errors[was]
+                self.runs[place], self.spent[place] = old.runs[was], old.spent[was]
+                self.errors[place], self.reasons[place] = old.errors[was], old.reasons[was]
             if was is not None and step is not None:
                 self.cached[place], self.openings[place] = old.cached[was], old.openings[was]
                 same = same and old.plan.links(step.node) == self.plan.links(step.node)

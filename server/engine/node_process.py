@@ -8,6 +8,8 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -96,6 +98,13 @@ class NodeProcess:
     def settle(self) -> None:
         """The other process has done it."""
 
+    def revive(self) -> None:
+        """Start the process anew if it died or was killed."""
+        if self._killed:
+            self._let_go()
+        if self._pipe is None:
+            self._start()
+
     def reset(self, episode: Episode) -> None:
         self._episode = episode
         self._ask("reset", episode)
@@ -155,10 +164,7 @@ class NodeProcess:
             raise
 
     def _ask(self, what: str, *arguments: Any, **named: Any) -> Any:
-        if self._killed:
-            self._let_go()
-        if self._pipe is None:
-            self._start()
+        self.revive()
         assert self._pipe is not None
         try:
             self._pipe.send((what, self._host.tick, arguments, named))
@@ -193,9 +199,9 @@ class NodeProcess:
                 continue
             if refused is not None:
                 raise refused
-            if kind == "failed":
-                raise RunError(what)
-            return what
+            if kind == "done":
+                return what
+            raise RunError(what) if kind == "failed" else MinibrainsError(what)
 
     def _death(self) -> NodeDied:
         code = self._let_go()
@@ -242,6 +248,7 @@ class _PipeHost:
 def _serve(pipe: Connection, recipe: Recipe, about: _About) -> None:
     """The other process: make the node, and do what it is asked to until the pipe ends."""
     take_no_orders(signal.SIGINT)  # but SIGTERM: with that multiprocessing ends what is left when the run's process ends
+    threading.Thread(target=_end_with_run, daemon=True).start()
     os.dup2(2, 1)  # standard output is the run's: what a node prints is for people
     host: Any = _PipeHost(pipe, about)
     node: Any = None
@@ -274,12 +281,23 @@ def _serve(pipe: Connection, recipe: Recipe, about: _About) -> None:
             return
 
 
+def _end_with_run() -> None:
+    """When the run's process is killed: a node that is thinking does not see that its pipe has ended."""
+    run = multiprocessing.parent_process()
+    assert run is not None
+    run.join()
+    time.sleep(_PATIENCE)
+    os._exit(1)
+
+
 def _answer(pipe: Connection, function: Any, *arguments: Any, **named: Any) -> bool:
     """Send what the function returns, or why it does not; whether it went well."""
     try:
         answer = ("done", function(*arguments, **named))
-    except MinibrainsError as error:
+    except RunError as error:
         answer = ("failed", str(error))
+    except MinibrainsError as error:
+        answer = ("refused", str(error))
     except Exception as error:
         answer = ("failed", f"{type(error).__name__}: {error}")
     try:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from minibrains.errors import MinibrainsError
+from server.engine.background import PATIENCE
 from server.engine.engine import Engine, MakeHost
 from server.engine.plan import Plan
+from server.run.recording import recorded
 
 _LOOK_EVERY = 0.2
 """Seconds from one look at the file to the next."""
@@ -28,19 +30,22 @@ class LiveFile:
         self._read = read
         self._say = say
         self._over = threading.Event()
+        self._seen: tuple[int, int] | None = None  # it may change while the engine is opened, so it is read once in any case
         self._thread: threading.Thread | None = None
 
     def start(self, engine: Engine, make_host: MakeHost) -> None:
         """Begin; the engine is open."""
-        self._seen, (_, self._last) = self._stamp(), self._read()
+        self._last = recorded(engine.plan.graph)
         self._thread = threading.Thread(target=self._watch, args=(engine, make_host), name="watches the workflow", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End; the engine does no more ticks."""
+        """End; the engine does no more ticks. A change whose nodes are still being opened is given up after five seconds."""
         self._over.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(PATIENCE)
+            if self._thread.is_alive():
+                self._say("the last change was not taken over: its nodes are still being opened")
 
     def _watch(self, engine: Engine, make_host: MakeHost) -> None:
         while not self._over.wait(_LOOK_EVERY):
@@ -61,9 +66,9 @@ class LiveFile:
         while not edit.done.wait(_LOOK_EVERY):
             if self._over.is_set():
                 return
-        self._last = source
         for trouble in engine.finish_edit(edit):
             self._say(trouble)
+        self._last = source
         self._say(f"changed on tick {engine.ticks}: {edit.describe()}")
 
     def _stamp(self) -> tuple[int, int] | None:

@@ -95,13 +95,15 @@ def play(
                 raise
             _append(folder, results, index)
     finally:
-        if live is not None:
-            live.stop()
-        results.counts[0] = session.counts()
-        results.brains |= name_brains(engine.plan.graph)  # a live edit may have given it others
-        troubles = session.close()
-        for trouble in troubles:
-            say(trouble)
+        try:
+            if live is not None:
+                live.stop()
+        finally:  # Ctrl-C may come while that waits
+            results.counts[0] = session.counts()
+            results.brains |= name_brains(engine.plan.graph)  # a live edit may have given it others
+            troubles = session.close()
+            for trouble in troubles:
+                say(trouble)
     if troubles:
         raise RunError("; ".join(troubles))
 
@@ -205,7 +207,7 @@ class Session:
         return "stopped"
 
 
-_EMPTY = {"score": None, "won": None, "start": None}
+_EMPTY = {"score": None, "won": None, "drawn": None, "start": None}
 
 
 def lost_episode(reason: str) -> dict[str, Any]:

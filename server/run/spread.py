@@ -2,104 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from minibrains.errors import RunError
 from minibrains.workflow import RunSettings
 from server.engine.check import Graph
-from server.engine.engine import Engine
+from server.run.episodes import Episodes, Played, Reached, Recipe, Said
 from server.run.folder import RunFolder
-from server.run.host import RunHost
-from server.run.messages import Failure
-from server.run.play import Progress, Say, Session, lost_episode
-from server.run.summary import Counts, Results, name_brains
-from server.run.worker import Worker
+from server.run.play import Progress, Say, lost_episode
+from server.run.summary import Results, name_brains
 from server.run.workers import Death, Launcher, Pool, WorkerDied
-
-
-class Recipe(Protocol):
-    """How a worker gets its engine."""
-
-    def load(self) -> object:
-        """Import the node types."""
-
-    def make(self) -> Engine:
-        """Make the engine; not opened yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Reached:
-    index: int
-    tick: int
-    score: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Played:
-    """An episode as it comes back. `failure`: what the engine raised; without `row` the run was stopped before."""
-
-    worker: int
-    row: dict[str, Any] | None
-    counts: Counts
-    facts: dict[str, str]
-    failure: Failure | None
-
-
-@dataclass
-class _Episodes:
-    """The task of each worker: episodes by index, with an engine that is made for the first."""
-
-    recipe: Recipe
-    settings: RunSettings
-    folder: Path
-    _session: Session | None = None
-    _stopping: bool = False
-    _facts: dict[str, str] = field(default_factory=dict)
-
-    def load(self) -> None:
-        self.recipe.load()
-
-    def do(self, worker: Worker, index: int) -> _Played:
-        results, failure = Results(), None
-        session = self._ready(worker)
-        worker.note(_Reached(index, 0, None))
-        if not session.engine.stopping:
-            try:
-                session.play_episode(
-                    index, results, lambda index, tick, rate, score: worker.note(_Reached(index, tick, score))
-                )  # fmt: skip
-            except Exception as error:
-                failure = Failure.of(error)
-        row = results.episodes[0] if results.episodes else None
-        return _Played(worker.number, row, session.counts(), self._facts, failure)
-
-    def stop(self) -> None:
-        self._stopping = True
-        if self._session is not None:
-            self._session.engine.stopping = True
-
-    def close(self) -> list[str]:
-        return self._session.close() if self._session is not None else []
-
-    def _ready(self, worker: Worker) -> Session:
-        if self._session is None:
-            folder = self.folder / str(worker.number)
-
-            def say(text: str) -> None:
-                worker.note(_Said(text))
-
-            self._session = session = Session(self.recipe.make(), self.settings, say)
-            session.engine.stopping = self._stopping
-            session.open(lambda node, engine: RunHost(node, folder, engine, say, self._facts, worker.map))
-        return self._session
 
 
 class Spread:
@@ -107,7 +20,7 @@ class Spread:
 
     def __init__(self, launcher: Launcher, recipe: Recipe, settings: RunSettings, folder: RunFolder) -> None:
         self._settings, self._folder = settings, folder
-        self._pool = Pool(launcher, _Episodes(recipe, settings, folder.path / "workers"), self._hear)
+        self._pool = Pool(launcher, Episodes(recipe, settings, folder.path / "workers"), self._hear)
 
     @property
     def stopping(self) -> bool:
@@ -127,7 +40,7 @@ class Spread:
         results.workers = self._pool.count
         self._say, self._progress, self._results = say, progress, results
         self._began, self._done = 0.0, 0
-        self._running: dict[int, _Reached] = {}
+        self._running: dict[int, Reached] = {}
         rows: dict[int, dict[str, Any]] = {}
         errors: dict[int, BaseException] = {}
         try:
@@ -156,7 +69,7 @@ class Spread:
         if troubles:
             raise RunError("; ".join(troubles))
 
-    def _add(self, index: int, played: _Played, rows: dict[int, Any], errors: dict[int, BaseException]) -> None:
+    def _add(self, index: int, played: Played, rows: dict[int, Any], errors: dict[int, BaseException]) -> None:
         results = self._results
         results.counts[played.worker] = played.counts
         results.facts.update(played.facts)
@@ -172,11 +85,11 @@ class Spread:
         self._folder.append_episode(row)
 
     def _hear(self, worker: int, content: Any) -> None:
-        if isinstance(content, _Said):
+        if isinstance(content, Said):
             self._say(f"worker {worker}: {content.text}")
         elif isinstance(content, Death):
             self._say(f"worker {worker} died ({content.how}); what it was doing is begun anew, once")
-        elif isinstance(content, _Reached):
+        elif isinstance(content, Reached):
             self._began = self._began or perf_counter()
             self._running[content.index] = content
             ticks = sum(reached.tick for reached in self._running.values())

@@ -112,6 +112,7 @@ def _node(name: str, results: Results) -> dict[str, Any]:
         "late": sum(part.late for part in parts),
         "cached": sum(part.cached for part in parts),
         "errors": sum(part.errors for part in parts),
+        "first_error": next((part.reason for part in parts if part.reason), ""),
     }
     return {
         "runs": runs,

@@ -14,6 +14,7 @@ from typing import Any, Final
 from aiohttp import WSMsgType, web
 
 from minibrains.values import parse_json
+from server.service.hands import Hands
 from server.service.orders import Watch
 from server.service.runs import Run, Runs
 
@@ -69,6 +70,7 @@ class Clients:
 
     def __init__(self) -> None:
         self._clients: dict[str, Client] = {}
+        self._hands = Hands()
         self.runs: Runs | None = None
 
     def routes(self) -> Iterator[web.RouteDef]:
@@ -94,6 +96,7 @@ class Clients:
             self._tell_owner(run, "execution_start", stamped)
             self._tell_owner(run, "execution_cached", {**stamped, "nodes": []})
         elif what == "over":
+            self._hands.forget(run)
             self._end(run, stamped)
         if what in ("queued", "cancelled"):
             self._tell("status", self.status())
@@ -167,6 +170,7 @@ class Clients:
         finally:
             if self._clients.get(sid) is client:
                 del self._clients[sid]
+            self._hands.drop(client)
             sending.cancel()
             with suppress(asyncio.CancelledError, ConnectionError, RuntimeError):
                 await sending
@@ -191,10 +195,23 @@ class Clients:
                     client.underway[data["node"]] -= 1
                 client.wake.set()
                 self._want(self._run(client.prompt_id))
+            elif type_ in ("take", "input", "release"):
+                self._hold(client, type_, data)
             elif type_ == "feature_flags":
                 client.queue("feature_flags", {"supports_preview_metadata": True})
         except (ValueError, KeyError, TypeError, AttributeError):
             return
+
+    def _hold(self, client: Client, type_: str, data: dict[str, Any]) -> None:
+        run, node = self._run(data["prompt_id"]), str(data["node"])
+        if run is None or run.over or node not in run.data["nodes"]:
+            return
+        if type_ == "take":
+            self._hands.take(client, run, node)
+        elif type_ == "input":
+            self._hands.give(client, run, node, data["value"])
+        else:
+            self._hands.release(client, run, node)
 
     def _watch(self, client: Client, data: dict[str, Any]) -> None:
         previews, values = (tuple(str(node) for node in data.get(key, ())[:_WATCHED]) for key in ("previews", "values"))

@@ -105,6 +105,7 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
         "widgets": {w.name: _widget(w) for w in schema.widgets.values()},
         "brain": {"kind": schema.brain.kind, "required": schema.brain_required} if schema.brain else None,
         "register": issubclass(cls, Register),
+        "outside": issubclass(cls, Register) and cls.outside,
         "clocked": cls.clocked,
         "background": cls.background,
         "terminal": getattr(cls, "terminal", None),

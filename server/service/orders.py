@@ -10,9 +10,9 @@ from typing import Any, Literal
 from minibrains.workflow import RunSettings
 from server.run.folder import RunFolder
 
-OrderWord = Literal["play", "stop", "pause", "resume", "step", "watch", "want", "edit", "quit"]
+OrderWord = Literal["play", "stop", "pause", "resume", "step", "watch", "want", "edit", "input", "quit"]
 """To a worker. play: an Order; watch: a Watch; want: a node whose next frame may be sent; edit: number and
-workflow; quit: end the run, then yourself."""
+workflow; input: a register that is outside and what a page sent to it; quit: end the run, then yourself."""
 ReportWord = Literal["ready", "seen", "frame", "said", "edited", "over"]
 """To the server. seen: parts of a run's scene; frame: node, number, message; said: node or None, text; edited: number and
 the answer; over: an Outcome."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from minibrains import __version__
 from minibrains.errors import MinibrainsError
+from minibrains.node import Register
 from minibrains.workflow import parse_workflow
 from server.catalog import brain_finder, node_types
 from server.engine.check import Graph, check
@@ -117,6 +118,8 @@ class Worker:
         elif word == "want":
             attendant.wanted.add(content)
             attendant.look_again()
+        elif word == "input":
+            self._performance.receive(*content)
         else:
             threading.Thread(target=self._performance.edit, args=content, name="edits", daemon=True).start()
 
@@ -161,6 +164,15 @@ class _Performance:
         order.folder.keep_traceback(errors[0])
         trace = tuple(traceback.format_exception(errors[0]))
         return Outcome("failed", {**as_error(errors[0]), **summary}, _blamed(errors[0]), trace, type(errors[0]).__name__)
+
+    def receive(self, node: str, value: Any) -> None:
+        """Hand on what came from outside the run."""
+        found = self.attendant.engine.nodes.get(node) if self.attendant.engine is not None else None
+        if isinstance(found, Register) and found.outside:
+            try:
+                found.receive(value)
+            except Exception as error:
+                self._teller.say(f"what a page sent cannot be taken: {sentence(error)}", node)
 
     def edit(self, number: int, workflow: Any) -> None:
         """Go on with another workflow, or say why not. Slow things happen here, beside the game."""

@@ -1,7 +1,9 @@
-"""Nodes with faults for the soak test: one that fails now and then, one that can be killed."""
+"""Nodes with faults: one that fails now and then, one that can be killed and may hang."""
 
 import os
+import time
 from pathlib import Path
+from typing import Literal
 
 from minibrains import Host, MinibrainsError, Node, Number, Variables, widget
 
@@ -22,9 +24,17 @@ class Thinker(Node):
 
     background = "process"
     folder: str = widget("", doc="where")
+    hangs: Literal["", "open", "tick"] = widget("", doc="where it leaves another mark, and never comes to an end")
 
     def open(self, host: Host) -> None:
         (Path(self.folder) / f"thinker-{os.getpid()}").touch()
+        self._come_to("open")
 
     def tick(self, number: Number) -> Number:
+        self._come_to("tick")
         return sum(range(20_000)) + number
+
+    def _come_to(self, place: str) -> None:
+        if self.hangs == place:
+            (Path(self.folder) / f"hangs-{os.getpid()}").touch()
+            time.sleep(1e6)

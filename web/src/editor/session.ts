@@ -1,10 +1,12 @@
 /** The run that the page shows: starting it, steering it, and following what the server says of it. */
 
 import { advance, isLive, newRun, type Run } from "../live/run";
+import { Keys } from "../live/keys";
 import { Line } from "../live/line";
 import { Screens } from "../live/screens";
 import { faultText, Refused, server, type Fault } from "../server";
 import { isObject, same, type JsonObject } from "../model/json";
+import { modeOf } from "../model/workflow";
 import { hush, say } from "../ui/overlay";
 import type { Editor } from "./editor";
 
@@ -18,10 +20,13 @@ export class Session {
   readonly #listeners = new Set<(what: "run" | "lists" | "workflows" | "brains") => void>();
   readonly #line: Line;
   readonly #screens: Screens;
+  readonly #keys: Keys;
   readonly #others = new Map<string, string>();
   /** The nodes that the run on the page plays; null: it was not started from this workflow. */
   #edited: object | null = null;
   #stopped = { id: "", at: 0 };
+  /** What Play took: the page may show another run before it is given back. */
+  #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
   constructor(private readonly editor: Editor, layer: HTMLElement) {
     this.#line = new Line({
@@ -32,6 +37,10 @@ export class Session {
       },
     });
     this.#screens = new Screens(layer, editor.board, this.#line);
+    this.#keys = new Keys({
+      held: (keys) => this.#tellPads("input", { value: keys }),
+      escaped: () => this.play(false),
+    });
     document.addEventListener("visibilitychange", () => this.look());
     editor.on("selection", () => this.look());
     editor.on("faults", () => void this.#editLive());
@@ -77,6 +86,7 @@ export class Session {
 
   follow(id: string): void {
     if (this.run?.id !== id) {
+      this.play(false);
       this.#screens.clear();
       this.#edited = null;
       this.run = newRun(id);
@@ -105,6 +115,7 @@ export class Session {
 
   /** No run on the page: nodes and pictures are as before any. The run itself goes on. */
   forget(): void {
+    this.play(false);
     this.run = null;
     this.#edited = null;
     this.#screens.clear();
@@ -120,6 +131,35 @@ export class Session {
     await server.control(id, what).catch((error: Error) => say(error.message, "error"));
   }
 
+  /** The nodes of the page whose values come from whoever plays. */
+  get pads(): readonly string[] {
+    const { nodes } = this.editor.workflow;
+    return Object.keys(nodes).filter((id) => this.editor.typeOf(id)?.outside && modeOf(nodes[id]!) === "run");
+  }
+
+  get isPlaying(): boolean {
+    return this.#keys.isOn;
+  }
+
+  /** Keys and gamepads go to the run, from this page alone; or no longer. */
+  play(isOn: boolean): void {
+    const { run, pads } = this;
+    if (isOn === this.isPlaying || (isOn && !(isLive(run) && pads.length))) return;
+    if (isOn) {
+      this.#played = { run: run!.id, nodes: pads };
+      this.#tellPads("take");
+    }
+    this.#keys.turn(isOn);
+    if (!isOn) this.#tellPads("release");
+    document.body.toggleAttribute("data-playing", isOn);
+    this.#emit("run");
+  }
+
+  #tellPads(type: "take" | "input" | "release", more: object = {}): void {
+    const { run, nodes } = this.#played;
+    for (const node of nodes) this.#line.send(type, { prompt_id: run, node, ...more });
+  }
+
   /** Place the pictures, and tell the server what is on screen. */
   look(): void {
     const live = isLive(this.run);
@@ -133,6 +173,7 @@ export class Session {
   #connected(isOpen: boolean): void {
     const wasLost = !this.connected && isOpen;
     this.connected = isOpen;
+    if (!isOpen) this.play(false);
     if (wasLost && this.run) void this.#catchUp(this.run.id);
     this.#emit("run");
     if (isOpen) for (const what of ["lists", "workflows", "brains"] as const) this.#emit(what);
@@ -146,6 +187,10 @@ export class Session {
       this.#others.set(data.prompt_id, data.state);
     }
     if (!this.run) return;
+    if (type === "taken" && data.prompt_id === this.run.id && this.isPlaying) {
+      this.play(false);
+      say("Another page plays this run now.");
+    }
     const before = this.run;
     this.run = advance(before, type, data);
     if (this.run === before) return;
@@ -154,6 +199,7 @@ export class Session {
   }
 
   #show(): void {
+    if (!isLive(this.run)) this.play(false);
     this.editor.board.annotate({ run: this.#looks(), values: isLive(this.run) ? this.run.values : new Map() });
     this.look();
     this.#emit("run");

@@ -33,6 +33,11 @@ export class Line {
     this.#tell({ do: "watch", watch });
   }
 
+  /** Say something at once; it is lost while there is no connection. */
+  send(type: string, data: object): void {
+    this.#tell({ do: "send", type, data });
+  }
+
   addScreen(node: string, canvas: HTMLCanvasElement): void {
     const offscreen = canvas.transferControlToOffscreen();
     this.#worker.postMessage({ do: "screen", node, canvas: offscreen } satisfies ToWorker, [offscreen]);

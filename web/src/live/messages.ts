@@ -9,6 +9,7 @@ export interface Watch {
 export type ToWorker =
   | { readonly do: "connect"; readonly url: string }
   | { readonly do: "watch"; readonly watch: Watch | null }
+  | { readonly do: "send"; readonly type: string; readonly data: object }
   | { readonly do: "screen"; readonly node: string; readonly canvas: OffscreenCanvas }
   | { readonly do: "drop"; readonly node: string };
 

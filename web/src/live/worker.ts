@@ -83,7 +83,8 @@ page.onmessage = ({ data }) => {
   else if (data.do === "screen") {
     const context = data.canvas.getContext("2d", { alpha: false });
     if (context) screens.set(data.node, { canvas: data.canvas, context });
-  } else {
+  } else if (data.do === "send") send(data.type, data.data);
+  else {
     watch = data.watch;
     tellWatch();
   }

@@ -18,7 +18,7 @@ export interface NodeEntry {
   readonly busy?: "hold" | "continue";
   readonly latency?: number | null;
   readonly mode?: Mode;
-  readonly on_error?: "stop" | "hold";
+  readonly on_error?: "stop" | "hold" | "fallback";
 }
 
 export interface Group {

@@ -36,6 +36,7 @@ export function makeCommands(editor: Editor, session: Session, files: Files, pla
     { name: "Run", section: "Run", keys: ["Mod+Enter"], everywhere: true, isOff: live, run: () => void session.start() },
     { name: "Stop", section: "Run", keys: ["Mod+."], everywhere: true, isOff: () => !live(), run: () => void session.steer("stop") },
     { name: "Pause or resume", section: "Run", keys: ["p"], isOff: () => !live(), run: () => void session.steer(session.run?.state === "paused" ? "resume" : "pause") },
+    { name: "Play, with keys or gamepad", section: "Run", keys: ["g"], isOff: () => !live() || session.pads.length === 0, run: () => session.play(true) },
     { name: "Save", section: "Files", keys: ["Mod+s"], everywhere: true, run: () => void files.save() },
     { name: "Save as", section: "Files", keys: ["Mod+Shift+s"], everywhere: true, run: () => void files.save(true) },
     { name: "Open", section: "Files", keys: ["Mod+o"], everywhere: true, run: () => places.panel.show("files") },

@@ -171,7 +171,7 @@ export class Inspector {
     if (entry.busy === "continue") {
       rows.push(row("latency", control({ type: "integer", minimum: 1 }, entry.latency ?? 1, "latency", set("latency")), "ticks from launch to result"));
     }
-    rows.push(row("on_error", choice("on_error", ["stop", "hold"]), "stop the run, or let the last output stand"),
+    rows.push(row("on_error", choice("on_error", ["stop", "hold", "fallback"]), "stop the run, let the last output stand, or give out the fallback"),
       row("mode", choice("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"));
     const isPlain = !["every", "when", "busy", "latency", "on_error", "mode"].some((key) => Object.hasOwn(entry, key));
     return [fold("When it runs", !isPlain, ...rows)];

@@ -22,6 +22,7 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
   const start = h("button", { type: "button", class: "button primary run", title: `Run (${keyText("Mod+Enter")})`, onclick: () => void session.start() }, icon("play"), h("span", {}, "Run"));
   const pause = h("button", { type: "button", class: "button", onclick: () => void session.steer(session.run?.state === "paused" ? "resume" : "pause") });
   const stop = h("button", { type: "button", class: "button stop", onclick: () => void session.steer("stop") });
+  const play = h("button", { type: "button", class: "button play", title: "Keys and gamepad go to the game, until Escape (G)", onclick: () => session.play(!session.isPlaying) }, icon("pad"), h("span", {}, "Play"));
   const clock = h("div", { class: "segments", role: "group", "aria-label": "Clock" });
   for (const [value, name, hint] of [["realtime", "Real time", "At the console's own frame rate"], ["fast", "Fast", "As fast as it goes"]] as const) {
     clock.append(h("button", { type: "button", title: hint, data: { clock: value }, onclick: () => { session.clock = value; } }, name));
@@ -29,7 +30,7 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
   const status = h("button", { type: "button", class: "run-status", title: "What this run did", "aria-live": "off", onclick: () => doors.results() });
   element.append(
     h("div", { class: "bar-left" }, logo(), h("div", { class: "file" }, title, state), h("div", { class: "tools" }, save, undo, redo)),
-    h("div", { class: "bar-middle" }, clock, start, pause, stop, status),
+    h("div", { class: "bar-middle" }, clock, start, pause, stop, play, status),
     h("div", { class: "bar-right" }, iconButton("moon", "Dark or light (Shift T)", () => doors.theme(), { class: "theme-button" }), iconButton("help", "Keys and help (?)", () => doors.help())),
   );
   const showFile = () => {
@@ -46,6 +47,8 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     start.hidden = live;
     pause.hidden = !live || run.state === "queued" || run.state === "starting" || run.state === "stopping";
     stop.hidden = !live;
+    play.hidden = !live || session.pads.length === 0;
+    play.setAttribute("aria-pressed", String(session.isPlaying));
     const isStopping = run?.state === "stopping";
     stop.title = isStopping ? "It does not stop? End its worker, whatever it is doing" : `Stop (${keyText("Mod+.")})`;
     stop.replaceChildren(icon("stop"), h("span", {}, isStopping ? "End it" : "Stop"));

@@ -1,0 +1,31 @@
+"""Between a brain's arrays and torch's tensors: NumPy has no bfloat16, so its bits travel in records (`DTYPES["bf16"]`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minibrains.sockets import DTYPES
+
+if TYPE_CHECKING:
+    import torch
+
+
+def as_tensor(array: np.ndarray) -> torch.Tensor:
+    """A copy of a brain's array, any of DTYPES, as a tensor of the same shape and type."""
+    import torch
+
+    if array.dtype == DTYPES["bf16"]:
+        return torch.from_numpy(np.array(array["bf16"]).view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(np.array(array))
+
+
+def as_array(tensor: torch.Tensor) -> np.ndarray:
+    """A copy of a tensor as a brain holds it: the inverse of `as_tensor`."""
+    import torch
+
+    tensor = tensor.detach().cpu().contiguous()
+    if tensor.dtype == torch.bfloat16:
+        return np.array(tensor.view(torch.int16).numpy().view(DTYPES["bf16"]))
+    return np.array(tensor.numpy())

@@ -1,0 +1,114 @@
+"""`evaluate`: how many episodes a workflow wins, beside others that play the same ones."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from minibrains.files import write_whole
+from minibrains.registry import Registry
+from minibrains.workflow import Workflow, load_workflow
+from server.catalog import find_workflow
+from server.cli import DONE, FAILED, STOPPED
+from server.commands.workers_argument import choose_launcher
+from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
+from server.evaluate import chart
+from server.evaluate.play import Games
+from server.evaluate.player import Player
+from server.evaluate.protocol import Protocol, agree, choose_game
+from server.evaluate.report import describe, evaluation, outcome
+from server.evaluate.rows import Rows
+from server.recipe import Recipe
+from server.run.interrupt import stop_on_interrupt
+from server.run.process_workers import ProcessLauncher
+from server.run.workers import Launcher
+
+
+def main(arguments: argparse.Namespace) -> int:
+    protocol, players = _players(arguments, read_registry(arguments))
+    out, wanted = Path(arguments.out), range(arguments.episodes)
+    kept = [Rows(out / "episodes" / f"{player.title}.jsonl", player.facts) for player in players]
+    if _play(arguments, players, kept, out):
+        there = sum(len(rows.episodes.keys() & set(wanted)) for rows in kept)
+        said = f"stopped; {there} of {len(kept) * len(wanted)} episodes are kept in {out}, the same command goes on from there"
+        if arguments.json:
+            print(json.dumps({"error": {"message": said}}))
+        _say(said)
+        return STOPPED
+    rows = [{index: kept_rows.episodes[index] for index in wanted} for kept_rows in kept]
+    result = evaluation(protocol, [player.as_json() for player in players], rows)
+    stem = f"{players[0].name}-{protocol.split}-{arguments.episodes}-{_tag(players)}"
+    files = {kind: out / f"{stem}.{kind}" for kind in ("json", "png")}
+    result["files"] = {**{kind: str(file) for kind, file in files.items()}, "episodes": [str(each.path) for each in kept]}
+    write_whole(files["json"], json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    chart.draw(result, files["png"])
+    print(json.dumps(result) if arguments.json else "\n".join([describe(result), *map(str, files.values())]))
+    failed = sum(player["failed"] for player in result["players"])
+    if failed:
+        why = next(row["error"] for each in rows for row in each.values() if outcome(row) == "failed")
+        _say(f"{failed} episodes failed, they count as not won; the first: {why}")
+    return FAILED if failed else DONE
+
+
+def _players(arguments: argparse.Namespace, registry: Registry) -> tuple[Protocol, list[Player]]:
+    """Who plays, the evaluated one first; who would play exactly the same games as another is the same player."""
+    workflow, brains = read_workflow(arguments)
+    game, rules = choose_game(workflow, registry)
+    protocol = agree(game, rules, arguments.states, arguments.seed, arguments.ticks)
+    players: dict[str, Player] = {}
+
+    def add(role: str, workflow: Workflow, brains: list[Path]) -> None:
+        graph = check_workflow(protocol.pin(workflow, registry, arguments.episodes), registry, brains)
+        recipe = Recipe(graph.workflow, brains, not arguments.no_packs, arguments.pack)
+        player = Player([role], graph, recipe, protocol)
+        known = players.setdefault(player.key, player)
+        if known is not player:
+            known.roles.append(role)
+
+    add("evaluated", workflow, brains)
+    others = [*(("against", name) for name in arguments.against), *rules.baselines.items()]
+    for role, name in others:
+        add(role, load_workflow(find_workflow(name)), [])
+    return protocol, list(players.values())
+
+
+def _play(arguments: argparse.Namespace, players: list[Player], kept: list[Rows], out: Path) -> bool:
+    """Play what is missing; True if that was stopped."""
+    missing = [[index for index in range(arguments.episodes) if index not in rows.episodes] for rows in kept]
+    whole = len(players) * arguments.episodes
+    form = "{desc} {bar} {n_fmt}/{total_fmt} {elapsed}<{remaining}{postfix}"
+    ends: Counter[str] = Counter()
+    with tqdm(total=whole, initial=whole - sum(map(len, missing)), bar_format=form, disable=None, leave=False) as bar:
+
+        def ended(row: dict[str, Any]) -> None:
+            ends[outcome(row)] += 1
+            bar.set_postfix_str(f"won {ends['won']} of {ends.total()}", refresh=False)
+            bar.update()
+
+        games = Games(lambda: _launcher(arguments), _say, ended)
+        with stop_on_interrupt(games):
+            for player, rows, indices in zip(players, kept, missing, strict=True):
+                bar.set_description(player.name)
+                ends.clear()
+                games.play(player, indices, rows, out / "nodes" / player.title)
+    return games.stopping
+
+
+def _launcher(arguments: argparse.Namespace) -> Launcher:
+    """Games are never played in this process: one that crashes is a failed episode, not a lost evaluation."""
+    return choose_launcher(arguments.workers) or ProcessLauncher(1)
+
+
+def _tag(players: list[Player]) -> str:
+    return hashlib.sha256("".join(player.key for player in players).encode()).hexdigest()[:8]
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

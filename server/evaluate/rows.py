@@ -1,0 +1,60 @@
+"""The episodes of one player, kept as they end: an evaluation that was cut off goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from minibrains.errors import MinibrainsError, RunError
+
+
+class Rows:
+    """An append-only file of JSON lines: first what the games follow from, then an episode a line."""
+
+    def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
+        """Open the file, or begin it with `facts`. Raises MinibrainsError."""
+        self.path = path
+        self.episodes: dict[int, dict[str, Any]] = {}
+        """By number, from 0. An episode that stands there twice, because two evaluations ran at once, counts once."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise MinibrainsError(f"{path}: the episodes played so far cannot be read: {error}") from None
+        for line in text.splitlines():
+            row = _read(line)
+            if row is not None and type(row.get("episode")) is int:
+                self.episodes.setdefault(row["episode"], row)
+        if not text:
+            self._append(dict(facts))
+        elif not text.endswith("\n"):
+            self._write("\n")  # the last line was cut off; it is left as it is
+
+    def append(self, episode: int, row: Mapping[str, Any]) -> None:
+        """Keep an episode. On return it is on its way to the disk, whatever becomes of this process. Raises RunError."""
+        whole = {"episode": episode, **row}
+        self._append(whole)
+        self.episodes[episode] = whole
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        try:
+            self._write(json.dumps(line) + "\n")
+        except (TypeError, ValueError) as error:
+            raise RunError(f"{self.path} cannot be written: {error}") from error
+
+    def _write(self, text: str) -> None:
+        try:
+            with self.path.open("ab", buffering=0) as file:
+                file.write(text.encode())
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be written: {error.strerror or error}") from None
+
+
+def _read(line: str) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None  # cut off
+    return row if isinstance(row, dict) else None

@@ -1,0 +1,313 @@
+"""`evaluate`: its two numbers, what counts, the conditions that are the same for all, and going on where it was."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from minibrains.files import shipped
+from server import cli
+from server.evaluate.report import compare, figures
+from server.evaluate.statistics import sign_test, wilson
+
+ROOT = Path(__file__).resolve().parent.parent
+PACK = Path(__file__).parent / "data" / "worker_pack.py"
+SF2 = "StreetFighterIISpecialChampionEdition-Genesis-v0"
+LEVEL4 = ("--states", "validation/Level4.*", "--ticks", "120", "--episodes")
+
+
+# -- the two numbers
+
+
+@given(st.integers(1, 400).flatmap(lambda played: st.tuples(st.integers(0, played), st.just(played))))
+def test_wilsons_interval_is_every_share_that_the_score_test_allows(counts: tuple[int, int]) -> None:
+    won, played = counts
+
+    def allowed(p: float) -> bool:
+        return abs(won / played - p) <= 1.959963984540054 * sqrt(p * (1 - p) / played) + 1e-12
+
+    low, high = wilson(won, played)
+    assert 0 <= low <= won / played <= high <= 1
+    for bound, way in ((low, -1), (high, 1)):
+        assert allowed(min(max(bound - way * 1e-9, 0), 1))
+        assert bound in (0, 1) or not allowed(bound + way * 1e-6)
+
+
+@given(st.integers(0, 12).flatmap(lambda pairs: st.tuples(st.integers(0, pairs), st.just(pairs))))
+def test_the_sign_test_counts_every_way_in_which_pairs_may_fall(counts: tuple[int, int]) -> None:
+    better, pairs = counts
+    uneven = abs(2 * better - pairs)
+    ways = [abs(2 * sum(way) - pairs) >= uneven for way in itertools.product((0, 1), repeat=pairs)]
+    assert sign_test(better, pairs - better) == pytest.approx(sum(ways) / len(ways), rel=1e-12)
+
+
+def test_both_numbers_as_they_stand_in_books() -> None:
+    assert wilson(48, 76) == pytest.approx((0.5193, 0.7312), abs=1e-4)
+    assert wilson(0, 0) == (0, 1)
+    assert sign_test(9, 1) == 0.021484375
+    assert 0 < sign_test(1000, 0) < 1e-300
+
+
+# -- what counts
+
+
+def _row(ended: str = "done", won: bool = False, drawn: bool = False, trajectory: str = "", state: str = "A") -> dict[str, Any]:
+    start = {"state": state, "noops": 0}
+    return {"ended": ended, "won": won, "drawn": drawn, "ticks": 10, "start": start, "trajectory_sha256": trajectory}
+
+
+def test_everything_that_is_no_win_counts_and_what_went_alike_counts_once() -> None:
+    rows = [
+        _row(won=True, trajectory="a"),
+        _row(won=True, trajectory="a", state="B"),
+        _row(trajectory="b"),
+        _row(drawn=True, trajectory="c"),
+        _row("limit", trajectory="d"),
+        _row("failed", trajectory="e"),
+        _row("failed", trajectory="e"),
+        {"ended": "failed", "won": None, "drawn": None, "ticks": 0, "start": None, "error": "a worker died"},
+    ]
+    result = figures(rows)
+    assert (result["n"], result["distinct"]) == (8, 7)
+    assert [result[name] for name in ("won", "lost", "drawn", "timed_out", "failed")] == [1, 1, 1, 1, 3]
+    assert result["share"] == round(1 / 7, 6)
+    assert (result["low"], result["high"]) == tuple(round(bound, 6) for bound in wilson(1, 7))
+    assert result["by_state"] == {"A": {"n": 6, "won": 1}, "unknown": {"n": 1, "won": 0}}
+
+
+def test_pairs_that_differ_are_counted_by_side_and_repeated_ones_once() -> None:
+    mine = [_row(won=won, trajectory=str(n)) for n, won in enumerate((True, True, True, False, False))]
+    theirs = [_row(won=won, trajectory=str(n)) for n, won in enumerate((True, False, False, True, False))]
+    repeated = compare(dict(enumerate([*mine, mine[1]])), dict(enumerate([*theirs, theirs[1]])))
+    assert repeated == {"pairs": 5, "better": 2, "worse": 1, "p": 1.0}
+
+
+# -- the command
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], str]:
+    """Four episodes of 120 ticks of five players: the folder, the result, and what was said."""
+    folder = tmp_path_factory.mktemp("four")
+    other = json.loads((shipped("workflows") / "duel_expert.json").read_text().replace("console", "box"))
+    other["nodes"]["box"]["set"] = {"game": [SF2, "Duel-Genesis"], "states": ["Level8.TarnVsTarn"], "noops": 3}
+    other["nodes"]["fighter"]["set"]["style"] = "aggressive"
+    (folder / "other.json").write_text(json.dumps(other))
+    done = _evaluate(folder, "duel_expert", *LEVEL4, "4", "--against", "other.json", "--json")
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads(done.stdout), done.stderr
+
+
+@pytest.fixture
+def with_baselines(four: tuple[Path, dict[str, Any], str], tmp_path: Path) -> Path:
+    """A folder in which the baselines of LEVEL4 are played already."""
+    (tmp_path / "evaluations/episodes").mkdir(parents=True)
+    for name in ("duel_nothing", "duel_random", "sf2_scripted"):
+        (file,) = four[0].glob(f"evaluations/episodes/{name}-*.jsonl")
+        shutil.copy(file, tmp_path / "evaluations/episodes")
+    return tmp_path
+
+
+def _evaluate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "server", "evaluate", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def _episodes(folder: Path, name: str) -> list[dict[str, Any]]:
+    (file,) = folder.glob(f"evaluations/episodes/{name}-*.jsonl")
+    return [json.loads(line) for line in file.read_text().splitlines()[1:]]
+
+
+def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[str, Any], str]) -> None:
+    folder, result, _ = four
+    protocol = result["protocol"]
+    splits = json.loads((shipped("games") / "Duel-Genesis/splits.json").read_text())
+    assert protocol["states"] == {name: splits["validation"][name] for name in ("Level4.KazeVsTarn", "Level4.MiraVsBron")}
+    assert (protocol["split"], protocol["rom_sha1"]) == ("validation", splits["rom_sha1"])
+    assert (protocol["seed"], protocol["noops"], protocol["ticks"], protocol["clock"]) == (0, 30, 120, "fast")
+    assert [(player["name"], player["roles"]) for player in result["players"]] == [
+        ("duel_expert", ["evaluated"]),
+        ("other", ["against"]),
+        ("duel_nothing", ["nothing"]),
+        ("duel_random", ["random"]),
+        ("sf2_scripted", ["ceiling"]),
+    ]
+    for player in result["players"]:
+        assert (player["n"], player["distinct"], player["timed_out"]) == (4, 4, 4)
+    assert "paired" not in result["players"][0]
+    assert result["players"][4]["brains"].keys() == {"strategist", "gate", "sink"}
+    assert result["software"].keys() >= {"minibrains", "python", "stable-retro", "torch", "code"}
+    assert result["machine"]["cpu"]
+    assert json.loads((folder / result["files"]["json"]).read_text()) == result
+    with Image.open(folder / result["files"]["png"]) as picture:
+        assert picture.width == 1600
+        assert len(picture.convert("RGB").getcolors(1 << 20) or ()) > 50
+
+
+def test_episode_by_episode_everybody_has_the_same_start(four: tuple[Path, dict[str, Any], str]) -> None:
+    """Whatever the console is called, and whatever its workflow had set."""
+    folder, result, _ = four
+    starts = [[row["start"] for row in _episodes(folder, player["name"])] for player in result["players"]]
+    assert starts[1:] == starts[:1] * 4
+    assert len({json.dumps(start) for start in starts[0]}) == 4
+    actions = {row["actions_sha256"] for player in result["players"] for row in _episodes(folder, player["name"])}
+    assert len(actions) > 12, "but not everybody does the same"
+
+
+def test_the_example_of_the_page_plays_real_matches_and_none_twice(tmp_path: Path) -> None:
+    page = (ROOT / "docs/evaluate.md").read_text()
+    arguments = shlex.split(page.partition("    python -m server evaluate ")[2].partition("\n")[0])
+    done, again = _evaluate(tmp_path, *arguments), _evaluate(tmp_path, *arguments, "--json")
+    assert (done.returncode, again.returncode) == (0, 0), done.stderr
+    table, shown = done.stdout.splitlines(), page.splitlines()
+    assert [f"    {line}".rstrip() for line in table[:6]] == shown[shown.index(f"    {table[0]}") :][:6], done.stdout
+    assert [str(path) for path in sorted(tmp_path.glob("evaluations/*.*"))] == [str(tmp_path / line) for line in table[6:]]
+    for player in json.loads(again.stdout)["players"]:
+        assert [row["ended"] for row in _episodes(tmp_path, player["name"])] == ["done", "done"]
+
+
+def test_a_killed_evaluation_goes_on_where_it_was(with_baselines: Path, four: tuple[Path, dict[str, Any], str]) -> None:
+    command = [sys.executable, "-m", "server", "evaluate", "duel_expert", *LEVEL4, "4000"]
+    with subprocess.Popen(command, cwd=with_baselines, stderr=subprocess.DEVNULL) as run:
+        _await(lambda: len(_kept(with_baselines)) > 3, run)
+        run.kill()
+    (file,) = with_baselines.glob("evaluations/episodes/duel_expert-*.jsonl")
+    kept = file.read_bytes()
+    file.write_bytes(kept + b'{"episode": 3999, "won": tr')  # as when the machine went down within a line
+    done = _evaluate(with_baselines, "duel_expert", *LEVEL4, "4", "--json")
+    assert json.loads(done.stdout)["players"][0]["n"] == 4
+    more = len(kept.splitlines()) + 2
+    done = _evaluate(with_baselines, "duel_expert", *LEVEL4, str(more), "--json")
+    assert done.returncode == 0, done.stderr
+    assert file.read_bytes().startswith(kept)
+    rows = [row for line in file.read_text().splitlines()[1:] if (row := _parsed(line))]
+    assert sorted(row["episode"] for row in rows) == list(range(more))
+    assert rows[:4] == _episodes(four[0], "duel_expert")
+    assert json.loads(done.stdout)["players"][0]["n"] == more
+
+
+def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
+    command = [sys.executable, "-m", "server", "evaluate", "duel_expert", *LEVEL4, "4000", "--json"]
+    with subprocess.Popen(
+        command, cwd=with_baselines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as run:
+        _await(lambda: len(_kept(with_baselines)) > 1, run)
+        os.killpg(run.pid, signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == 130, err
+    assert "Traceback" not in err
+    message = json.loads(out)["error"]["message"]
+    assert message.startswith("stopped; ")
+    assert "are kept in evaluations, the same command goes on from there" in message
+    assert not list(with_baselines.glob("evaluations/*.json"))
+    assert all(row["ended"] == "limit" for row in _kept(with_baselines))
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ({"type": "worker_pack.Raises@1", "set": {"episode": 1}}, "extra (worker_pack.Raises) failed on tick 50: ValueError"),
+        ({"type": "worker_pack.Dies@1", "set": {"episode": 1, "times": 2}}, "the worker died twice (signal SIGKILL)"),
+    ],
+)
+def test_an_episode_that_fails_counts_and_the_others_are_played(with_baselines: Path, extra: dict[str, Any], words: str) -> None:
+    workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
+    widgets = {**extra["set"], **({"marks": str(with_baselines)} if "Dies" in extra["type"] else {})}
+    workflow["nodes"]["extra"] = {**extra, "set": widgets, "in": {"reward": "console.reward"}}
+    (with_baselines / "mine.json").write_text(json.dumps(workflow))
+    done = _evaluate(with_baselines, "mine.json", "--pack", str(PACK), *LEVEL4, "3", "--json")
+    assert done.returncode == 1, done.stderr
+    assert "1 episodes failed, they count as not won" in done.stderr
+    assert "Traceback" not in done.stderr
+    mine = json.loads(done.stdout)["players"][0]
+    assert (mine["n"], mine["distinct"], mine["failed"], mine["timed_out"]) == (3, 3, 1, 2)
+    rows = {row["episode"]: row for row in _episodes(with_baselines, "mine")}
+    assert words in rows[1]["error"]
+    assert [rows[index]["ended"] for index in range(3)] == ["limit", "failed", "limit"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("duel_expert", "--states", "validatoin", "--episodes", "1"),
+            "no split 'validatoin'; expected training, validation, held",
+        ),
+        (
+            ("duel_expert", "--states", "training/Level9*", "--episodes", "1"),
+            "no state of the split 'training' matches 'Level9*'",
+        ),
+        (("duel_expert", "--episodes", "1"), "--states"),
+        (("duel_expert", "--states", "validation", "--episodes", "0"), "expected a whole number from 1, found '0'"),
+        (("duel_expert", "--states", "validation", "--episodes", "1", "--workers", "0"), "--workers: expected"),
+        (("airstriker", "--states", "validation", "--episodes", "1"), "evaluation.json there says how to evaluate; Duel-Genesis"),
+        (("hello", "--states", "validation", "--episodes", "1"), "an evaluation needs one console"),
+        (("duel_expert", "--states", "validation", "--episodes", "1", "--against", "airstriker"), "it plays another game"),
+        (("duel_expert", "--states", "validation", "--episodes", "1", "--against", "duel_expret"), "Did you mean 'duel_expert'?"),
+    ],
+)
+def test_a_wrong_request_is_a_sentence(
+    arguments: tuple[str, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["evaluate", *arguments]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "Traceback" not in said.err
+    assert not said.out
+
+
+def test_a_state_that_was_changed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = shutil.copytree(shipped("games") / "Duel-Genesis", tmp_path / "games/Duel-Genesis").parent
+    monkeypatch.setattr("nodes.retro.games.shipped", lambda folder: games if folder == "games" else shipped(folder))
+    monkeypatch.chdir(tmp_path)
+    (games / "Duel-Genesis/Level4.KazeVsTarn.state").write_bytes(b"another")
+    assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2
+    assert "Level4.KazeVsTarn.state is not the state that" in capsys.readouterr().err
+    (games / "Duel-Genesis/rom.md").write_bytes(b"another")
+    assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2
+    assert "splits.json is for the ROM" in capsys.readouterr().err
+    (games / "Duel-Genesis/evaluation.json").write_text('{"noops": "many", "write": {}, "ticks": 9, "baselines": {}}')
+    assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2
+    assert "evaluation.json: expected int, found 'many'" in capsys.readouterr().err
+    assert not (tmp_path / "evaluations").exists()
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    try:
+        row: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return None
+    return row
+
+
+def _kept(folder: Path) -> list[dict[str, Any]]:
+    """The whole rows of the evaluated player, while it plays."""
+    lines = [line for file in folder.glob("evaluations/episodes/duel_expert-*") for line in file.read_text().splitlines()[1:]]
+    return [row for line in lines if (row := _parsed(line))]
+
+
+def _await(condition: Callable[[], object], process: subprocess.Popen[Any] | None = None) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to that"
+        assert process is None or process.poll() is None, f"it ended with {process.returncode}"
+        time.sleep(0.02)

@@ -1,0 +1,427 @@
+"""VLMStrategist and LoRALoader: the same numbers as transformers and PEFT, and nothing but sentences for what is no model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from engine_fixtures import FakeHost, make_plan
+from thinking_nodes import Clock
+
+from minibrains import ABSENT, BrainError, MinibrainsError, Node, Number, Text
+from minibrains.brain_file import read_header
+from minibrains.files import shipped
+from minibrains.loading import BrainRef
+from minibrains.tensors import as_tensor
+from minibrains.testing import opened
+from nodes.lora import Adapter, LoraAdapter, LoRALoader, applied, merged
+from nodes.pretrained import Pretrained, VisionLanguageModel, load_pretrained
+from nodes.prompt import PromptTemplate
+from nodes.vlm import Answer, ColorFrame, Probabilities, VLMStrategist
+from server.engine.engine import Engine
+
+MODELS = shipped("models")
+FILE, LORA = MODELS / "vlm/sf2-untrained.safetensors", MODELS / "lora/sf2-untrained.safetensors"
+BRAIN, ADAPTER = VisionLanguageModel.load(FILE), LoraAdapter.load(LORA)
+IMAGE = np.random.default_rng(1).integers(0, 256, (96, 128, 3), np.uint8)
+PROMPT = PromptTemplate.load(MODELS / "prompt/sf2.safetensors").template
+
+
+@pytest.fixture(scope="module")
+def pretrained() -> Pretrained:
+    assert BRAIN.ref is not None
+    return load_pretrained(BRAIN.ref)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, dict[str, torch.Tensor]]:
+    """Model, tokenizer and inputs as one makes them with transformers alone, from a folder."""
+    from transformers import PreTrainedTokenizerFast, Qwen3VLForConditionalGeneration
+    from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("model")
+    for name, text in BRAIN.files.items():
+        (folder / name).write_text(text)
+    tensors = {name: as_tensor(array) for name, array in BRAIN.tensors.items()}
+    safetensors.torch.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    model = Qwen3VLForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    picture = Qwen2VLImageProcessorPil.from_pretrained(folder)(IMAGE, return_tensors="pt")
+    pads = "<|image_pad|>" * (96 // 32 * 128 // 32)
+    text = f"<|im_start|>user\n<|vision_start|>{pads}<|vision_end|>{PROMPT}<|im_end|>\n<|im_start|>assistant\n"
+    inputs = dict(tokenizer(text, return_tensors="pt"))
+    kinds = (inputs["input_ids"] == model.config.image_token_id).int()
+    return model, tokenizer, {**inputs, **picture, "mm_token_type_ids": kinds}
+
+
+def _ask(*adapters: Adapter, answer: str = "choose", **widgets: Any) -> Answer:
+    node = VLMStrategist(brain=BRAIN, answer=answer, **widgets)
+    with opened(node):
+        return node.tick(IMAGE, PROMPT, list(adapters))
+
+
+def _linked(brain: LoraAdapter = ADAPTER, weight: float = 1.0) -> Adapter:
+    return LoRALoader(brain=brain, weight=weight).tick()
+
+
+def _shares(answer: Answer) -> list[float]:
+    assert answer.probabilities is not ABSENT
+    return list(answer.probabilities.values())
+
+
+# -- answers ------------------------------------------------------------------------------------------
+
+
+def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> None:
+    inputs = pretrained.read(IMAGE, PROMPT)
+    assert {name: tensor.tolist() for name, tensor in inputs.items()} == {name: t.tolist() for name, t in plain[2].items()}
+    assert pretrained.processor.decode(inputs["input_ids"][0]).count(PROMPT) == 1, "the tokenizer loses nothing"
+
+
+def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain: Any) -> None:
+    model, tokenizer, inputs = plain
+    with torch.inference_mode():
+        logits = model(**inputs).logits
+        ours = pretrained.model(**pretrained.read(IMAGE, PROMPT)).logits
+    assert torch.allclose(ours, logits, atol=1e-6), "but for the order in which a patch is summed up"
+    tokens = [tokenizer.convert_tokens_to_ids(answer) for answer in BRAIN.answers]
+    expected = torch.softmax(logits[0, -1, tokens], 0)
+    answer = _ask()
+    assert np.allclose(_shares(answer), expected, atol=1e-6)
+    assert (answer.text, answer.tokens) == (BRAIN.answers[int(expected.argmax())], inputs["input_ids"].shape[1])
+    assert answer.confidence == max(_shares(answer))
+    assert answer.probabilities.keys() == set(BRAIN.answers) == {"0", "1", "2", "3", "6", "9", "21"}
+
+
+def test_generating_is_greedy_and_stops_at_the_limit(plain: Any) -> None:
+    model, tokenizer, inputs = plain
+    asked = inputs["input_ids"].shape[1]
+    for most in (1, 12):
+        with torch.inference_mode():
+            tokens = model.generate(**inputs, do_sample=False, max_new_tokens=most)[0, asked:]
+        expected = tokenizer.decode(tokens, skip_special_tokens=True)
+        assert _ask(answer="generate", most=most) == Answer(expected, asked, ABSENT, ABSENT)
+    assert VLMStrategist(brain=BRAIN).most == 50
+
+
+def test_an_answer_of_several_tokens_cannot_be_chosen(tmp_path: Path) -> None:
+    brain = VisionLanguageModel(BRAIN.tensors, files=BRAIN.files, answers=("9", "wait 9"))
+    brain.save(tmp_path / "vlm.safetensors", title="t", made_by="test")
+    brain = VisionLanguageModel.load(tmp_path / "vlm.safetensors")
+    with pytest.raises(BrainError, match=r"'wait 9' is \d tokens"), opened(VLMStrategist(brain=brain, answer="choose")):
+        pass
+    with opened(VLMStrategist(brain=brain)):
+        pass
+    silent = VisionLanguageModel(BRAIN.tensors, files=BRAIN.files)
+    with pytest.raises(MinibrainsError, match="names no answers"):
+        VLMStrategist(brain=silent, answer="choose").check()
+
+
+# -- adapters -----------------------------------------------------------------------------------------
+
+
+def test_an_adapter_changes_the_answer_and_leaves_the_model_as_it_is() -> None:
+    before = _shares(_ask())
+    changed = _shares(_ask(_linked()))
+    assert max(abs(np.subtract(changed, before))) > 0.01
+    assert _shares(_ask(_linked(weight=0.0))) == pytest.approx(before, abs=1e-6)
+    assert _shares(_ask(_linked(weight=0.25), _linked(weight=0.75))) == pytest.approx(changed, abs=1e-5)
+    assert _shares(_ask(_linked(weight=0.5))) != pytest.approx(changed, abs=1e-3)
+    assert _shares(_ask()) == before
+
+
+def test_an_adapter_is_applied_as_peft_does_and_merging_changes_nothing(pretrained: Pretrained, tmp_path: Path) -> None:
+    from peft import PeftModel
+
+    assert ADAPTER.ref is not None
+    inputs, adapters = pretrained.read(IMAGE, PROMPT), [(ADAPTER.ref, 1.0)]
+    (tmp_path / "adapter_config.json").write_text(json.dumps(read_header(LORA).config["adapter"]))
+    (tmp_path / "adapter_model.safetensors").write_bytes(LORA.read_bytes())
+    state = torch.get_rng_state()
+    with torch.inference_mode():
+        ours, added = (make(pretrained.model, adapters)(**inputs).logits for make in (applied, merged))
+        assert torch.equal(torch.get_rng_state(), state), "nothing random is drawn"
+    model = load_pretrained(BRAIN.ref).model  # type: ignore[arg-type]
+    with torch.inference_mode():
+        theirs = PeftModel.from_pretrained(model, tmp_path)(**inputs).logits
+    assert torch.equal(ours, theirs)
+    assert torch.allclose(added, ours, atol=1e-3)
+
+
+def test_an_adapter_for_another_model_is_refused_with_both_names(tmp_path: Path) -> None:
+    other = LoraAdapter(ADAPTER.tensors, adapter=ADAPTER.adapter, base="A larger one", base_sha256="0" * 64)
+    other.save(tmp_path / "lora.safetensors", title="t", made_by="test")
+    link = _linked(LoraAdapter.load(tmp_path / "lora.safetensors"))
+    with pytest.raises(BrainError, match=r"lora\.safetensors .* 'A larger one' .* 'Qwen3-VL of 1.6 million numbers, untrained'"):
+        _ask(link)
+
+
+def _without(name: str) -> dict[str, np.ndarray]:
+    return {key: array for key, array in ADAPTER.tensors.items() if not key.startswith(name)}
+
+
+FIRST = next(iter(sorted(ADAPTER.tensors))).removesuffix(".lora_A.weight")
+
+
+@pytest.mark.parametrize(
+    ("tensors", "adapter", "sentence"),
+    [
+        ({**ADAPTER.tensors, "weight": np.zeros((2, 2), np.float32)}, {}, "tensor 'weight'"),
+        (_without(f"{FIRST}.lora_B"), {}, "not two matrices of one rank"),
+        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": np.zeros((3, 320), np.float32)}, {}, "not two matrices of one rank"),
+        (ADAPTER.tensors, {"peft_type": "IA3"}, "expected peft_type LORA"),
+        (ADAPTER.tensors, {"megatron_config": {"a": 1}}, "'megatron_config'"),
+    ],
+)
+def test_what_is_no_plain_lora_is_a_sentence(tensors: Any, adapter: Any, sentence: str) -> None:
+    with pytest.raises(BrainError, match=sentence):
+        LoraAdapter(tensors, adapter={**ADAPTER.adapter, **adapter}, base="b", base_sha256="0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "adapter", "sentence"),
+    [
+        (_without(FIRST), {}, "not those its configuration asks for: .*layers.0"),
+        (ADAPTER.tensors, {"target_modules": r".*\.q_proj"}, "not those its configuration asks for"),
+        (ADAPTER.tensors, {"target_modules": r"nothing"}, "PEFT cannot apply it: .*nothing"),
+        (ADAPTER.tensors, {"r": 8}, "PEFT cannot apply it: .*size mismatch"),
+    ],
+)
+def test_an_adapter_that_does_not_fit_its_model_is_a_sentence(tensors: Any, adapter: Any, sentence: str, tmp_path: Path) -> None:
+    brain = LoraAdapter(
+        tensors, adapter={**ADAPTER.adapter, **adapter}, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256
+    )  # fmt: skip
+    brain.save(tmp_path / "lora.safetensors", title="t", made_by="test")
+    with pytest.raises(BrainError, match=sentence):
+        _ask(_linked(LoraAdapter.load(tmp_path / "lora.safetensors")))
+
+
+class Shows(Node):
+    """The same picture and question on every tick."""
+
+    def tick(self, number: Number) -> ColorFrame:
+        return IMAGE
+
+
+class Asks(Node):
+    def tick(self, number: Number) -> Text:
+        return PROMPT
+
+
+class Hears(Node):
+    """Keeps what it was told."""
+
+    def open(self, host: Any) -> None:
+        self.all: list[list[float]] = []
+
+    def tick(self, probabilities: Probabilities) -> None:
+        self.all.append(list(probabilities.values()))
+
+
+def test_weight_and_brain_of_an_adapter_change_between_two_ticks(tmp_path: Path) -> None:
+    stronger = {name: array * np.float16(2) for name, array in ADAPTER.tensors.items()}
+    other = LoraAdapter(stronger, adapter=ADAPTER.adapter, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256)
+    for name, brain in (("lora", ADAPTER), ("other", other)):
+        brain.save(tmp_path / name, title=name, made_by="test")
+    (tmp_path / "vlm").write_bytes(FILE.read_bytes())
+
+    def plan(brain: str, weight: float) -> Any:
+        entries = {
+            "clock": {"type": "Clock@1"},
+            "shows": {"type": "Shows@1", "in": {"number": "clock.number"}},
+            "asks": {"type": "Asks@1", "in": {"number": "clock.number"}},
+            "lora": {"type": "LoRALoader@1", "set": {"weight": weight}, "brain": brain},
+            "strategist": {
+                "type": "VLMStrategist@1", "set": {"answer": "choose"}, "brain": "vlm",
+                "in": {"image": "shows.frame", "prompt": "asks.text", "adapters": ["lora.adapter"]},
+            },
+            "hears": {"type": "Hears@1", "in": {"probabilities": "strategist.probabilities"}},
+        }  # fmt: skip
+        return make_plan(entries, [Clock, Shows, Asks, Hears, LoRALoader, VLMStrategist], tmp_path)
+
+    def host(node: str, engine: Any) -> Any:
+        return FakeHost(node, engine)
+
+    engine = Engine(plan("lora", 1.0))
+    try:
+        engine.open(host)
+        engine.reset(0, 0)
+        engine.advance(2)
+        strategist = engine.nodes["strategist"]
+        for brain, weight in (("lora", 0.5), ("other", 0.5), ("lora", 1.0)):
+            edit = engine.prepare(plan(brain, weight), None, host)
+            engine.edits.append(edit)
+            engine.advance(1)
+            assert engine.finish_edit(edit) == []
+            engine.advance(1)
+        assert engine.nodes["strategist"] is strategist
+        heard = engine.nodes["hears"].all
+    finally:
+        assert engine.close() == []
+    first, second, half, _, double, _, again, last = [*heard[:2], *heard[3:], heard[-1]][:8]
+    assert first == second
+    assert half != pytest.approx(first, abs=1e-3)
+    assert double != pytest.approx(half, abs=1e-3)
+    assert again == last == first
+
+
+# -- files --------------------------------------------------------------------------------------------
+
+
+def _files(**changed: str | None) -> dict[str, str]:
+    return {name: text for name, text in {**BRAIN.files, **changed}.items() if text is not None}
+
+
+CONFIG = json.loads(BRAIN.files["config.json"])
+WRONG: dict[str, tuple[dict[str, str], str]] = {
+    "no tokenizer": (_files(**{"tokenizer.json": None}), r"tokenizer\.json is missing"),
+    "another family": (_files(**{"config.json": '{"model_type": "llama"}'}), r"'llama' cannot be loaded yet; expected qwen3_vl"),
+    "code": (_files(**{"config.json": json.dumps({**CONFIG, "auto_map": {"AutoModel": "m.M"}})}), "never done"),
+    "a file of code": (_files(**{"modeling.py": "1"}), r"'modeling\.py' is no file"),
+    "a path": (_files(**{"../config.json": "{}"}), "is no file"),
+    "no JSON": (_files(**{"config.json": "{"}), r"config\.json is not JSON"),
+    "too deep": (_files(**{"config.json": "[" * 10**5}), r"config\.json is not JSON"),
+    "no object": (_files(**{"generation_config.json": "[]"}), "not a JSON object"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_no_model_is_a_sentence(case: str) -> None:
+    files, sentence = WRONG[case]
+    with pytest.raises(BrainError, match=sentence):
+        VisionLanguageModel(BRAIN.tensors, files=files)
+
+
+def test_tensors_that_are_no_weights_are_a_sentence() -> None:
+    with pytest.raises(BrainError, match=r"'odd' is u8\[2\]; expected one of f32, f16, bf16"):
+        VisionLanguageModel({"odd": np.zeros(2, np.uint8)}, files=BRAIN.files)
+
+
+NORM = "model.language_model.norm.weight"
+
+
+@pytest.mark.parametrize(
+    ("changed", "files", "sentence"),
+    [
+        ({NORM: None}, {}, f"'{NORM}' is one of 1 missing keys"),
+        ({"odd": np.zeros(2, np.float32)}, {}, "'odd' is one of 1 unexpected keys"),
+        ({NORM: np.zeros(64, np.float16)}, {}, f"'{NORM}'.* is one of 1 mismatched keys"),
+        ({}, {"tokenizer.json": "{}"}, "transformers cannot load it"),
+    ],
+)
+def test_a_model_that_is_not_whole_is_a_sentence(changed: Any, files: Any, sentence: str, tmp_path: Path) -> None:
+    tensors = {name: array for name, array in {**BRAIN.tensors, **changed}.items() if array is not None}
+    VisionLanguageModel(tensors, files=_files(**files)).save(tmp_path / "vlm", title="t", made_by="test")
+    with pytest.raises(BrainError, match=sentence):
+        load_pretrained(BrainRef(str(tmp_path / "vlm"), ""))
+
+
+def test_a_hugging_face_folder_becomes_one_file(pretrained: Pretrained, tmp_path: Path) -> None:
+    """In bf16 and in several files, as large models come."""
+    folder = tmp_path / "folder"
+    halves = {name: as_tensor(array).bfloat16() for name, array in BRAIN.tensors.items()}
+    folder.mkdir()
+    for name, text in BRAIN.files.items():
+        (folder / name).write_text(text)
+    for place, half in enumerate((list(halves)[::2], list(halves)[1::2])):
+        safetensors.torch.save_file({name: halves[name] for name in half}, folder / f"model-{place}.safetensors")
+    VisionLanguageModel.of_folder(folder).save(tmp_path / "vlm", title="t", made_by="test")
+    assert {info.dtype for info in read_header(tmp_path / "vlm").tensors.values()} == {"bf16"}
+    weights = load_pretrained(BrainRef(str(tmp_path / "vlm"), "")).model.state_dict()
+    assert torch.equal(weights[NORM], halves[NORM].float())
+    assert weights[NORM].dtype == torch.float32
+
+
+def test_a_header_has_room_for_a_large_tokenizer(tmp_path: Path) -> None:
+    """That of Gemma 3 has 33 MB; a quotation mark in it is four characters in the header."""
+    tokenizer = '  "word": 12345,\n' * 2_000_000
+    VisionLanguageModel({}, files=_files(**{"tokenizer.json": tokenizer})).save(tmp_path / "vlm", title="t", made_by="test")
+    assert VisionLanguageModel.load(tmp_path / "vlm").files["tokenizer.json"] == tokenizer
+
+
+def test_the_script_makes_the_shipped_files(tmp_path: Path) -> None:
+    code = "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import make_vlm; make_vlm.main(pathlib.Path(sys.argv[2]))"
+    command = [sys.executable, "-c", code, MODELS, tmp_path]
+    subprocess.run([*map(str, command)], check=True, capture_output=True, timeout=120, cwd=MODELS.parent)
+    for name in ("vlm/sf2-untrained.safetensors", "lora/sf2-untrained.safetensors"):
+        assert (tmp_path / name).read_bytes() == (MODELS / name).read_bytes()
+    assert FILE.stat().st_size < 8e6
+    assert 1.5e6 < sum(array.size for array in BRAIN.tensors.values()) < 1.7e6
+    assert "untrained" in read_header(FILE).metadata["title"]
+
+
+# -- the graph ----------------------------------------------------------------------------------------
+
+
+HANGS = '''
+import threading
+
+from minibrains import Absent, Host, Text
+from nodes.lora import AdapterLink
+from nodes.vlm import Answer, ColorFrame, VLMStrategist
+from minibrains import ABSENT
+
+
+class Hangs(VLMStrategist):
+    """Answers twice, and never again."""
+
+    def open(self, host: Host) -> None:
+        self.left = [2]
+
+    def tick(self, image: ColorFrame, prompt: Text, adapters: list[AdapterLink]) -> Answer:
+        if not self.left[0]:
+            threading.Event().wait()
+        self.left[0] -= 1
+        return Answer("9", 1, ABSENT, ABSENT)
+'''
+
+
+def _logged(folder: Path) -> Iterator[tuple[int, int, Any]]:
+    for line in folder.read_text().splitlines():
+        entry = json.loads(line)
+        yield entry["episode"], entry["tick"], entry["value"]
+
+
+def test_a_strategist_that_hangs_costs_its_time_limit_once_and_the_fight_goes_on(
+    summary: Callable[..., dict[str, Any]], minibrains: Callable[..., Any], tmp_path: Path
+) -> None:
+    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    workflow["nodes"]["strategist"] |= {"type": "hangs.Hangs@1", "timeout": 0.3}
+    workflow["nodes"]["text"] = {"type": "Log@1", "in": {"value": "strategist.text"}}
+    (tmp_path / "sf2.json").write_text(json.dumps(workflow))
+    (tmp_path / "hangs.py").write_text(HANGS)
+    result = summary("./sf2.json", "--pack", "hangs.py", "--ticks", 150, "--episodes", 2, "--record")
+    assert [episode["ticks"] for episode in result["episodes"]] == [150, 150]
+    node = result["nodes"]["strategist"]
+    assert (node["runs"], node["errors"]) == (10, 8)
+    assert node["first_error"] == "it took longer than its time limit of 0.3 s"
+    assert [episode["rungs"]["fallback"] for episode in result["episodes"]] == [3, 5]
+    (log,) = tmp_path.rglob("text.jsonl")
+    assert [value for _, _, value in _logged(log)] == ["9", "9", *[""] * 8]
+    replayed = minibrains("replay", result["run_dir"], "--pack", "hangs.py")
+    assert replayed.returncode == 0, replayed.stderr
+
+
+def test_sf2_plays_decides_by_the_clock_and_is_the_same_again(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    first = summary("sf2", "--ticks", 300)
+    assert first["game"] == "Duel-Genesis"
+    assert first["nodes"]["strategist"]["runs"] == first["nodes"]["overlay"]["runs"] == 10
+    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    links = {"answer": "strategist.probabilities", "sent": "gate.action"}
+    for name, link in links.items():
+        workflow["nodes"][name] = {"type": "Log@1", "in": {"value": link}}
+    (tmp_path / "logged.json").write_text(json.dumps(workflow))
+    again = summary("./logged.json", "--ticks", 300)
+    assert again["actions_sha256"] == first["actions_sha256"]
+    (folder,) = tmp_path.glob("runs/*-logged")
+    asked = [tick for _, tick, _ in _logged(folder / "answer.jsonl")]
+    assert asked == list(range(0, 300, 30)) == [tick for _, tick, _ in _logged(folder / "sent.jsonl")]
