@@ -2,19 +2,18 @@
 
 The loop is what one would write without Minibrains: set the buttons when they change, emulate a frame,
 read the variables, work out reward and end, read the screen on the ticks on which the agent does, and make of
-it what the agent makes. The buttons are known to it beforehand; so what the workflow takes longer is its other
-nodes and the engine. Nodes that think while the clock stands still are measured by themselves, and their time is
-no part of the workflow's.
+it what the agent makes, and let think what thinks. The buttons are known to it beforehand; so what the workflow
+takes longer is its other nodes and the engine. Thinking itself is measured apart, and is no part of either side's time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
-from time import thread_time
+from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +49,7 @@ def run(plan: Plan) -> dict[str, Any]:
             engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
             script = _record(engine, console)
 
-            held, cpu = list[float](), list[float]()
+            held, cpu, thought = list[float](), list[float](), list[float]()
 
             def workflow() -> None:
                 before, began = engine.held, thread_time()
@@ -59,12 +58,14 @@ def run(plan: Plan) -> dict[str, Any]:
                 cpu.append(thread_time() - began)
                 held.append(engine.held - before)
 
-            works = {"workflow": workflow, "by_hand": _by_hand(console, Episode(0, 0, name), script)}
-            with _thoughts(engine.nodes) as thoughts:
+            by_hand = _by_hand(console, Episode(0, 0, name), script)
+            works = {"workflow": workflow, "by_hand": lambda: thought.append(by_hand())}
+            with _thoughts(engine) as thoughts:
                 taken = take_turns(works, REPEATS)
         finally:
             engine.close()
-    taken["workflow"] = [seconds - thinking for seconds, thinking in zip(taken["workflow"], held, strict=True)]
+    for side, thinking in (("workflow", held), ("by_hand", thought)):
+        taken[side] = [seconds - spent for seconds, spent in zip(taken[side], thinking, strict=True)]
     times = {name: median(seconds) for name, seconds in taken.items()}
     ratios = [hand / flow for hand, flow in zip(taken["by_hand"], taken["workflow"], strict=True)]
     low, middle, high = quantiles(ratios, n=4)
@@ -82,10 +83,11 @@ def run(plan: Plan) -> dict[str, Any]:
 
 
 @contextmanager
-def _thoughts(nodes: Mapping[str, Any]) -> Iterator[list[float]]:
-    """Collects the CPU seconds of every thought of those nodes that think on a thread of this process."""
+def _thoughts(engine: Engine) -> Iterator[list[float]]:
+    """Collects the CPU seconds of every thought."""
     seconds: list[float] = []
-    originals = {type(node): type(node).tick for node in nodes.values() if getattr(node, "background", None) == "thread"}
+    nodes, thinkers = engine.nodes, _thinkers(engine)
+    originals = {type(nodes[name]): type(nodes[name]).tick for name in thinkers}
 
     def timed(tick: Callable[..., Any]) -> Callable[..., Any]:
         def measured(*arguments: Any) -> Any:
@@ -124,6 +126,8 @@ class Turn(NamedTuple):
     """The screen is read."""
     made: list[tuple[Callable[..., Any], dict[str, Any]]]
     """Functions that work on pictures, and what they are given."""
+    thought: list[tuple[Callable[..., Any], dict[str, Any]]]
+    """Functions that think, and what about."""
     masks: list[tuple[np.ndarray, int]]
     """Buttons that are set, with the player."""
 
@@ -156,7 +160,7 @@ def _record(engine: Engine, console: RetroEmulator) -> Script:
     emulator, script = console.emulator, Script()
     engine.reset(0, 0)
     console.emulator = watched = _Watched(emulator)
-    painters = _painters(engine)
+    painters, thinkers = _painters(engine), _thinkers(engine)
     try:
         while len(script) < MOST_TICKS:
             watched.masks, watched.looked = [], False
@@ -164,8 +168,10 @@ def _record(engine: Engine, console: RetroEmulator) -> Script:
             if engine.advance(1):
                 break
             after, looked = engine.node_times(), watched.looked
-            ran = [name for name in painters if after[name].runs > before[name].runs]
-            script.append(Turn(looked, [(engine.nodes[name].tick, _given(engine, name)) for name in ran], watched.masks))
+            ran = {name: (node.tick, _given(engine, name)) for name, node in engine.nodes.items()
+                   if name in (*painters, *thinkers) and after[name].runs > before[name].runs}  # fmt: skip
+            made, thought = ([ran[name] for name in names if name in ran] for names in (painters, thinkers))
+            script.append(Turn(looked, made, thought, watched.masks))
     finally:
         console.emulator = emulator
     return script
@@ -183,6 +189,11 @@ def _painters(engine: Engine) -> list[str]:
     ]
 
 
+def _thinkers(engine: Engine) -> list[str]:
+    """Nodes that think on a thread of this process."""
+    return [name for name, node in engine.nodes.items() if getattr(node, "background", None) == "thread"]
+
+
 def _given(engine: Engine, node: str) -> dict[str, Any]:
     """What lies on a node's inputs."""
     given: dict[str, Any] = {}
@@ -196,19 +207,27 @@ def _given(engine: Engine, node: str) -> dict[str, Any]:
     return given
 
 
-def _by_hand(console: RetroEmulator, episode: Episode, script: Script) -> Callable[[], None]:
+def _by_hand(console: RetroEmulator, episode: Episode, script: Script) -> Callable[[], float]:
+    """The loop; it returns the seconds in which it thought."""
     emulator, data, scenario = console.emulator, console.data, console.scenario
 
-    def loop() -> None:
+    def loop() -> float:
+        thinking = 0.0
         console.reset(episode)
-        for looks, made, masks in script:
+        for looks, made, thought, masks in script:
             if looks:
                 emulator.get_screen()
             for make, given in made:
                 make(**given)
+            if thought:
+                began = perf_counter()
+                for think, given in thought:
+                    think(**given)
+                thinking += perf_counter() - began
             for mask, player in masks:
                 emulator.set_button_mask(mask, player)
             emulator.step()
             scenario.frame(data.lookup_all())
+        return thinking
 
     return loop
