@@ -395,6 +395,45 @@ def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(page: Edi
     assert again.troubles == []
 
 
+def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, address: str) -> None:
+    page.start_with("duel_expert")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.frames("console", at_least=5)
+    run = f"{address}runs/{page.ask('session.run.id')}"
+    (worker,) = page.page.workers
+    worker.evaluate("""() => {
+        const send = WebSocket.prototype.send;
+        globalThis.said = [];
+        WebSocket.prototype.send = function (text) { said.push(JSON.parse(text)); send.call(this, text); };
+    }""")
+    page.page.locator('[data-tab="files"]').click()
+    page.page.get_by_role("button", name="New workflow").click()
+
+    def play_on(ticks: int) -> int:
+        """The pictures that were taken until so many ticks later."""
+        end = page.page.request.get(run).json()["ticks"] + ticks
+        while page.page.request.get(run).json()["ticks"] < end:
+            page.page.wait_for_timeout(30)
+        return int(worker.evaluate("() => said.filter(({ type }) => type === 'ack').length"))
+
+    taken = play_on(30)
+    assert play_on(60) == taken
+    page.page.request.post(f"{run}/stop")
+
+
+def test_a_run_that_was_thrown_away_is_not_waited_for(page: EditorPage, address: str) -> None:
+    page.start_with("hello")
+    page.page.locator('[data-clock="fast"]').click()
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.until("session.run?.result")
+    page.page.request.post(f"{address}history", data={"delete": [page.ask("session.run.id")]})
+    page.page.reload()
+    page.ready()
+    expect(page.message).to_have_text("The run that was shown here is no longer there.")
+    expect(page.page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    page.troubles[:] = [line for line in page.troubles if "404" not in line]  # Chromium itself reports the refusal
+
+
 def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(browser: Browser, tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(data) as server:

@@ -56,7 +56,9 @@ def test_a_host_that_is_not_this_machine_is_refused(server: Server, host: str) -
     server.talk(talk)
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost", "file://"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost", "file://", "http://["]
+)
 def test_a_page_from_elsewhere_is_refused(server: Server, origin: str) -> None:
     async def talk(client: Talk) -> None:
         for method, path in (("POST", "/interrupt"), ("GET", "/queue"), ("GET", "/ws"), ("POST", "/upload/brain")):

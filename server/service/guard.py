@@ -48,7 +48,7 @@ def guard(loopback: bool, token: str | None) -> Middleware:
         host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
         if loopback and not is_loopback(_name(host)):
             return refusal(403, "forbidden", f"the host {host!r} is not this machine; open http://127.0.0.1 instead")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _netloc(origin) != host:
             return refusal(403, "forbidden", f"the request comes from a page of {origin!r}, not from this server's own")
         if token is None:
             return await handler(request)
@@ -81,6 +81,13 @@ def _name(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
+
+
+def _netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:

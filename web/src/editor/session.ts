@@ -99,8 +99,12 @@ export class Session {
 
   /** What was missed: the whole present state of the run. */
   async #catchUp(id: string): Promise<void> {
-    const info = await server.runInfo(id).catch(() => null);
-    if (!info || this.run?.id !== id) return;
+    const info = await server.runInfo(id).catch((error: Error) => error);
+    if (this.run?.id !== id) return;
+    if (info instanceof Error) {
+      if (info instanceof Refused && info.status === 404) this.#lost();
+      return;
+    }
     const data = info as unknown as JsonObject;
     for (const type of ["run", "nodes", "values"]) this.run = advance(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
     if (isObject(data.error)) this.run = advance(this.run, "failed", { ...data.error, prompt_id: id });
@@ -120,6 +124,13 @@ export class Session {
     this.#edited = null;
     this.#screens.clear();
     this.#show();
+  }
+
+  /** The server knows nothing of the run: it was thrown away, or still waited in the queue when the server ended. */
+  #lost(): void {
+    this.editor.document.run = null;
+    this.forget();
+    say("The run that was shown here is no longer there.");
   }
 
   async steer(what: "stop" | "pause" | "resume", id = this.run?.id): Promise<void> {

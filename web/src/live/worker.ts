@@ -46,7 +46,7 @@ function send(type: string, data: object): void {
 }
 
 function tellWatch(): void {
-  if (watch) send("watch", watch);
+  send("watch", watch ?? { prompt_id: null });
 }
 
 async function show(frame: Frame): Promise<void> {
