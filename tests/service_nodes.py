@@ -76,6 +76,16 @@ class Adder(Node):
         return value + self.add
 
 
+class Slow(Node):
+    """Thinks for a while."""
+
+    background = "thread"
+
+    def tick(self, value: Number) -> Number:
+        threading.Event().wait(0.02)
+        return value
+
+
 class Keep(Node):
     """Takes anything, so that outputs are linked."""
 

@@ -239,6 +239,8 @@ def test_a_stale_save_is_refused_and_shows_what_changed(page: EditorPage, addres
     dialog = page.page.locator("dialog")
     expect(dialog).to_contain_text("shared.json was changed elsewhere")
     expect(dialog).to_contain_text("ticks: 30 → 90")
+    left = "(element) => element.getBoundingClientRect().left"
+    assert dialog.get_by_role("button", name="Cancel").evaluate(left) > dialog.evaluate(left), "it is not cut"
     page.page.get_by_role("button", name="Close").click()
     assert json.loads((data / "workflows/shared.json").read_text())["nodes"]["clock"]["set"] == {"ticks": 30}
     page.press("Control+s")
@@ -566,6 +568,7 @@ def test_screenshots(browser: Browser, address: str, tmp_path: Path, size: str, 
             small = taken.quantize(256, kmeans=2, dither=Image.Dither.NONE)
             small.save(folder / f"editor-{name}-{theme}-{size}.png", optimize=True)
 
+        expect(page.page.locator(".gallery")).to_be_visible()
         picture("gallery")
         page.start_with("duel_expert")
         page.page.get_by_role("button", name="Run", exact=True).click()
@@ -598,16 +601,22 @@ def test_screenshots(browser: Browser, address: str, tmp_path: Path, size: str, 
         assert page.troubles == []
 
 
+@pytest.mark.parametrize("template", sorted(file.stem for file in (ROOT / "workflows").glob("*.json")))
+def test_in_a_shipped_workflow_no_node_lies_on_another(page: EditorPage, template: str) -> None:
+    page.start_with(template)
+    boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
+    for one, other in itertools.combinations(boxes, 2):
+        apart = [one[axis] + one[axis + 2] <= other[axis] or other[axis] + other[axis + 2] <= one[axis] for axis in (0, 1)]
+        assert any(apart), (one, other)
+
+
 def test_the_graph_of_the_fighter_can_be_read(browser: Browser, address: str, tmp_path: Path) -> None:
-    """No node lies on another; with MINIBRAINS_SCREENSHOTS=1 the picture of docs/sf2.md is made anew."""
+    """With MINIBRAINS_SCREENSHOTS=1 the picture of docs/sf2.md is made anew."""
     folder = DOCS if os.environ.get("MINIBRAINS_SCREENSHOTS") else tmp_path
     with editor(browser, address, viewport={"width": 2048, "height": 1100}, color_scheme="dark") as page:
         page.start_with("sf2")
         page.press("f")
         boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
-        for one, other in itertools.combinations(boxes, 2):
-            apart = [one[axis] + one[axis + 2] <= other[axis] or other[axis] + other[axis + 2] <= one[axis] for axis in (0, 1)]
-            assert any(apart), (one, other)
         left, top = page.ask(f"editor.board.toClient({[min(box[axis] for box in boxes) - 40 for axis in (0, 1)]})")
         right, bottom = page.ask(
             f"editor.board.toClient({[max(box[axis] + box[axis + 2] for box in boxes) + 40 for axis in (0, 1)]})"

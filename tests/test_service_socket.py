@@ -98,6 +98,21 @@ def test_events_are_deltas_and_values_only_of_watched_nodes(server: Server) -> N
     server.talk(talk)
 
 
+def test_the_time_of_a_node_that_thinks_is_that_of_its_thoughts(server: Server) -> None:
+    workflow = film()
+    workflow["nodes"]["slow"] = {"type": "service_nodes.Slow@1", "in": {"value": "film.count"}, "every": 6}
+
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run(workflow)
+            await page.watch(prompt_id)
+            await page.until("nodes", lambda data: (data["nodes"].get("slow", {}).get("us") or 0) >= 20_000)
+            await client.post(f"/runs/{prompt_id}/stop")
+            await client.outcome(page, prompt_id)
+
+    server.talk(talk)
+
+
 def test_a_page_that_comes_back_sees_the_whole_state(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:

@@ -133,4 +133,6 @@ class Teller:
         seconds = now.seconds - (before.seconds if before else 0.0)
         state = "thinking" if busy else "running" if runs > 0 else "cached" if now.cached else "skipped" if now.skips else "idle"
         us = round(seconds / runs * 1e6, 1) if runs > 0 else (told or {}).get("us")
+        if now.thinking and now.runs:  # a thought may end in another report than it began
+            us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
         return {"state": state, "runs": now.runs, "us": us, **({"errors": now.errors} if now.errors else {})}

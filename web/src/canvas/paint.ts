@@ -28,6 +28,8 @@ const RADIUS = 10;
 const SCREEN_GROUND = "#0b0c10";
 /** Below this scale nothing but the name could be read. */
 const WHOLE = 0.42;
+/** There the sign of the state is so much larger, and fills the header. */
+const SIGN = 2;
 
 export function paintNode(ctx: Context, shape: Shape, look: Look, theme: Theme, scale: number): void {
   ctx.save();
@@ -88,7 +90,7 @@ function paintSeamGround(ctx: Context, width: number, seam: { y: number; height:
   ctx.setLineDash([]);
 }
 
-/** From afar: the name alone, in letters that can still be read. */
+/** From afar: name and state alone, large enough to be read. */
 function paintName(ctx: Context, { width, height, screen }: Shape, look: Look, theme: Theme, scale: number): void {
   const size = Math.min(10.5 / scale, height * 0.7);
   ctx.font = `600 ${size}px ${FONT}`;
@@ -97,9 +99,14 @@ function paintName(ctx: Context, { width, height, screen }: Shape, look: Look, t
   ctx.fillStyle = look.fault !== null ? theme.bad : theme.text;
   const y = screen ? (height + screen[1] + screen[3]) / 2 : height / 2;
   ctx.fillText(fitted(ctx, look.title, width - 12), width / 2, y);
-  if (!screen) return;
-  ctx.fillStyle = SCREEN_GROUND;
-  ctx.fillRect(...screen);
+  if (screen) {
+    ctx.fillStyle = SCREEN_GROUND;
+    ctx.fillRect(...screen);
+  }
+  if (look.state === null && look.fault === null) return;
+  ctx.translate(HEADER / 2, HEADER / 2);
+  ctx.scale(SIGN, SIGN);
+  paintState(ctx, 0, 0, look, theme);
 }
 
 function paintParts(ctx: Context, shape: Shape, look: Look, theme: Theme): void {

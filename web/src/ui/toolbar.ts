@@ -73,7 +73,7 @@ function statusWords(run: Run | null, connected: boolean): HTMLElement[] {
   if (!run) return [];
   const parts = [h("i", { class: `state ${run.state}` }), h("span", {}, WORDS[run.state])];
   const fact = (value: string, unit: string) => parts.push(h("span", { class: "fact" }, h("b", {}, value), unit));
-  if (run.tick !== null) fact(run.tick.toLocaleString("en"), "ticks");
+  if (run.tick !== null) fact(run.tick.toLocaleString("en"), run.tick === 1 ? "tick" : "ticks");
   if (run.rate !== null && isLive(run)) fact(String(Math.round(run.rate)), "/s");
   if (run.score !== null) fact(String(Math.round(run.score * 100) / 100), "score");
   if (run.episodes !== null && run.episodes > 1 && run.episode !== null) fact(`${run.episode + 1}/${run.episodes}`, "games");
