@@ -216,7 +216,7 @@ _EMPTY = {"score": None, "won": None, "drawn": None, "start": None}
 def _borne(before: Mapping[str, NodeTimes], now: Mapping[str, NodeTimes]) -> dict[str, Any]:
     """Which nodes failed meanwhile, how often, and what the run first bore of each; nothing if none did."""
     times = {name: node.errors - (before[name].errors if name in before else 0) for name, node in now.items()}
-    errors = {name: {"errors": count, "first_error": now[name].reason} for name, count in times.items() if count}
+    errors = {name: {"errors": count, "first_error": now[name].reason} for name, count in times.items() if count > 0}
     return {"nodes": errors} if errors else {}
 
 
