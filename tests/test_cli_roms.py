@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import stable_retro.data
 
+from minibrains.files import shipped
 from nodes.retro import games
 from server.cli import main
 from server.commands import roms
@@ -70,6 +71,21 @@ def test_an_imported_rom_is_found_by_the_console(capsys, home, search, monkeypat
     (search / "rom").write_bytes(ROM)
     imported(capsys, search)
     assert games.find_game([GAME]).rom == home / "roms" / GAME / "rom.md"
+
+
+def test_an_own_cartridge_plays_under_the_shared_map(home):
+    game = "StreetFighterIISpecialChampionEdition-Genesis-v0"
+    ours = shipped("games") / game
+    assert dict(games.known_games())[game] == ours
+    assert games.known_hashes()[(ours / "rom.sha").read_text().strip()] == game
+    rom = home / "roms" / game / "rom.md"
+    rom.parent.mkdir(parents=True)
+    rom.write_bytes(b"a cartridge")
+    found = games.find_game([game])
+    assert (found.rom, found.data) == (rom, ours)
+    state = found.state_file(found.default_state(1))
+    assert state.parent.name == game, "stable-retro's own, to begin from"
+    assert state.parent != ours
 
 
 def test_a_zipped_rom_never_says_where_it_goes(capsys, home, search, tmp_path):

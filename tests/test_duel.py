@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from minibrains.files import shipped
+from nodes.fighters import RULES, Scripted
 
 DUEL = Path(shipped("games")) / "Duel-Genesis"
 REACTIONS = {1: 30, 2: 27, 3: 25, 4: 22, 5: 18, 6: 15, 7: 10, 8: 8}
@@ -145,7 +146,9 @@ def test_the_pads_are_published_as_the_rules_saw_them(game: Game) -> None:
         assert (now["agent_pad"], now["enemy_pad"]) == (0, PAD_BITS[name])
 
 
-def test_the_shared_map_is_part_of_the_whole_one() -> None:
+def test_the_shared_map_is_part_of_the_whole_one_and_a_cartridge_s() -> None:
+    cartridge = DUEL.parent / "StreetFighterIISpecialChampionEdition-Genesis-v0/data.json"
+    assert cartridge.read_bytes() == (DUEL / "data_sf2.json").read_bytes()
     shared = json.loads((DUEL / "data_sf2.json").read_text())["info"]
     whole = json.loads((DUEL / "data.json").read_text())["info"]
     assert set(shared) == set(SHARED)
@@ -342,65 +345,97 @@ def test_time_out_goes_to_who_has_more_left(game: Game) -> None:
 # ---- the opponent ----
 
 
-@pytest.mark.parametrize("level", [1, 4, 8])
+@pytest.mark.parametrize("level", REACTIONS)
 def test_the_opponent_reacts_no_sooner_than_its_level_allows(game: Game, level: int) -> None:
     game.begin(mode=0, enemy_level=level, seed=11)
-    soonest = []
+    soonest: list[int] = []
     for moment in range(6):
         game.step(("RIGHT",) if moment % 2 else (), (), 47)
         start = game.emulator.get_state()
 
         def future(pad: Pad, start: bytes = start) -> list[int]:
             game.emulator.set_state(start)
-            return [game.step(pad)["enemy_pad"] for _ in range(70)]
+            return [game.step(pad)["enemy_pad"] for _ in range(REACTIONS[level] + 8)]
 
         quiet = future(())
-        for pad in (("UP",), ("C",), ("DOWN", "Z"), ("LEFT",), ("RIGHT",)):
-            other = future(pad)
-            differs = [frame for frame, (a, b) in enumerate(zip(quiet, other, strict=True)) if a != b]
-            soonest += differs[:1]
+        pads = (("UP",), ("C",), ("DOWN", "Z"), ("LEFT",), ("RIGHT",))
+        soonest += (first_difference(quiet, future(pad)) for pad in pads)
         game.emulator.set_state(start)
-    assert soonest, "it never cares"
-    assert min(soonest) >= REACTIONS[level]
+    assert REACTIONS[level] <= min(soonest) < REACTIONS[level] + 8
 
 
-def play_match(game: Game, frames: int, **settings: int) -> tuple[list[int], list[tuple[int, ...]]]:
+def first_difference(one: list[Any], other: list[Any]) -> int:
+    """The first place at which they differ; their length if there is none."""
+    return next((place for place, (a, b) in enumerate(zip(one, other, strict=True)) if a != b), len(one))
+
+
+@pytest.mark.parametrize("level", REACTIONS)
+def test_the_opponent_on_the_left_is_as_late(game: Game, level: int) -> None:
+    """The one on the right becomes another in mid-fight; pad 1 follows after the reaction time at the soonest."""
+    game.begin(mode=2, agent_level=level, enemy_level=1, seed=11)
+    after = []
+    for _ in range(6):
+        game.step(frames=47)
+        start = game.emulator.get_state()
+
+        def future(other: int, start: bytes = start) -> tuple[list[int], list[int]]:
+            game.emulator.set_state(start)
+            game.write(enemy_level=other)
+            seen = [game.step() for _ in range(REACTIONS[level] + 40)]
+            return [now["agent_pad"] for now in seen], [now["enemy_pad"] for now in seen]
+
+        mine, theirs = future(1)
+        for other in (4, 8):
+            pads = future(other)
+            if (differs := first_difference(mine, pads[0])) < len(mine):
+                after.append(differs - first_difference(theirs, pads[1]))
+        game.emulator.set_state(start)
+    assert after
+    assert min(after) >= REACTIONS[level]
+
+
+def play_match(game: Game, frames: int, **settings: int) -> list[tuple[int, ...]]:
     game.begin(**settings)
     rng = np.random.default_rng(3)
-    names = list(PAD_BITS)
-    pads, seen = [], []
+    seen = []
     held: Pad = ()
     for frame in range(frames):
         if frame % 8 == 0:
-            held = tuple(name for name in names if name not in ("START", "MODE") and rng.random() < 0.2)
-        now = game.step(held)
-        pads.append(now["enemy_pad"])
-        seen.append(game.shared())
-    return pads, seen
+            held = tuple(name for name in PAD_BITS if name not in ("START", "MODE") and rng.random() < 0.2)
+        seen.append((game.step(held)["enemy_pad"], *game.shared()))
+    return seen
 
 
-def test_the_published_pad_replayed_as_pad_2_reproduces_the_match(game: Game) -> None:
-    pads, seen = play_match(game, 2500, mode=0, enemy_level=6, seed=99)
-    assert any(pads)
-    game.begin(mode=1, enemy_level=6, seed=99)
-    rng = np.random.default_rng(3)
-    names = list(PAD_BITS)
-    held: Pad = ()
-    for frame, pad in enumerate(pads):
-        if frame % 8 == 0:
-            held = tuple(name for name in names if name not in ("START", "MODE") and rng.random() < 0.2)
-        game.step(held, tuple(name for name in names if PAD_BITS[name] & pad))
-        assert game.shared() == seen[frame], frame
+@pytest.mark.parametrize(("style", "level", "won"), [("aggressive", 1, True), ("zoner", 2, True), (None, 8, False)])
+def test_the_published_pad_replayed_as_pad_2_reproduces_the_match(game: Game, style: str | None, level: int, won: bool) -> None:
+    """A whole match that is drawn, frame by frame; again, as two pads, it is not drawn."""
+    settings = {"enemy_level": level, "seed": 1000 + level, "agent_character": level % 4, "enemy_character": 3, "stage": 2}
+    player = Scripted(RULES[style] if style else ())
+    player.reset(level)
+    game.begin(mode=0, blank=0, **settings)
+    first = now = game.now()
+    played = []
+    while not now["reset_countdown"]:
+        pad = player.pad(now)
+        now = game.step(pad)
+        played.append((pad, names_of(now["enemy_pad"]), game.shared()))
+        assert now["frame"] == first["frame"] + len(played), "no frame takes longer than a frame"
+    assert (now["agent_victories"] > now["enemy_victories"]) is won
+    game.begin(mode=1, blank=1, **settings)
+    first = game.now()
+    for frame, (pad1, pad2, seen) in enumerate(played, 1):
+        assert game.step(pad1, pad2)["frame"] == first["frame"] + frame
+        assert game.shared() == seen, frame
+
+
+def names_of(pad: int) -> Pad:
+    return tuple(name for name, bit in PAD_BITS.items() if bit & pad)
 
 
 def test_the_same_seed_is_the_same_match_and_another_is_not(game: Game) -> None:
     first = play_match(game, 600, mode=0, enemy_level=5, seed=1)
     assert play_match(game, 600, mode=0, enemy_level=5, seed=1) == first
     assert play_match(game, 600, mode=0, enemy_level=5, seed=2) != first
-
-
-def test_drawing_changes_nothing(game: Game) -> None:
-    assert play_match(game, 400, mode=0, seed=1, blank=0) == play_match(game, 400, mode=0, seed=1, blank=1)
 
 
 def test_what_the_host_writes_is_clamped(game: Game) -> None:
@@ -415,6 +450,42 @@ def test_what_the_host_writes_is_clamped(game: Game) -> None:
         3,
         3,
     ]
+
+
+def odd_value(rng: np.random.Generator, name: str) -> int:
+    """Anything that fits into a variable, small numbers often."""
+    kind = json.loads((DUEL / "data.json").read_text())["info"][name]["type"]
+    bits = 8 * int(kind[-1]) - (kind[1] == "i")
+    most = 10**8 if kind[1] == "d" else 1 << bits
+    return int(rng.integers(min(most, 10) if rng.random() < 0.5 else most))
+
+
+def test_nothing_that_the_host_writes_stops_it(game: Game) -> None:
+    """Drawing or not, whatever is written into whatever it publishes, every frame of it takes one frame."""
+    rng = np.random.default_rng(5)
+    game.begin(mode=0, blank=0)
+    names = sorted(set(game.now()) - {"frame"})
+    settings = ("stage", "blank", "start", "mode", "seed", "agent_character", "enemy_character", "enemy_level", "demo")
+    frame = game.now()["frame"]
+    drawn = 0
+    for turn in range(4000):
+        if turn % 5 == 0:
+            name = str(rng.choice(names if turn % 10 else settings))
+            game.write(**{name: odd_value(rng, name)})
+        if turn % 40 == 0:
+            game.write(blank=0)
+        now = game.step(names_of(int(rng.integers(4096))) if rng.random() < 0.3 else ())
+        frame += 1
+        drawn += not now["blank"]
+        assert now["frame"] == frame
+        assert now["phase"] <= MATCH_OVER
+        assert now["stage"] < 4
+    assert drawn > 1000
+    game.begin(mode=0, blank=0)
+    for stage in range(256):
+        frame = game.now()["frame"]
+        game.write(stage=stage)
+        assert game.step(frames=2)["frame"] == frame + 2
 
 
 def test_cpu_against_cpu_needs_no_pad(game: Game) -> None:
@@ -526,11 +597,12 @@ def calibrate() -> Iterator[ModuleType]:
 def test_a_limit_holds_for_the_whole_interval(calibrate: ModuleType) -> None:
     low, high = calibrate.wilson(60, 100)
     assert (round(low, 3), round(high, 3)) == (0.502, 0.691)
-    row = {"won": 60, "low": low, "high": high}
+    row = {"n": 100, "wanted": 100, "won": 60, "low": low, "high": high}
     assert calibrate.Limit(least=0.5).met(row)
     assert not calibrate.Limit(least=0.6).met(row)
     assert not calibrate.Limit(most=0.65).met(row)
     assert not calibrate.Limit(most=0).met(row)
+    assert not calibrate.Limit(least=0.5).met({**row, "wanted": 101}), "too few matches that differ"
 
 
 def test_a_screening_goes_on_only_while_one_half_is_possible(calibrate: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -552,20 +624,52 @@ def test_a_screening_goes_on_only_while_one_half_is_possible(calibrate: ModuleTy
     assert 20 < calibrate.screen("macro:1,2", 4)["n"] < 300
 
 
-def test_matches_that_went_alike_count_once(calibrate: ModuleType) -> None:
-    results = [calibrate.Result(True, False, 3000, 2, 0, (3, 3), trajectory) for trajectory in ("a", "b", "a")]
-    row = calibrate.row_of("some", results)
+def test_matches_that_went_alike_count_once_and_are_made_up_for(calibrate: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = [calibrate.Result(True, False, 3000, 2, 0, (3, 3), trajectory) for trajectory in "abacd"]
+    row = calibrate.row_of("some", results[:3])
     assert (row["n"], row["won"], row["repeated"]) == (2, 2, 1)
+    coming = iter(results)
+    monkeypatch.setattr(calibrate, "play_one", lambda _: next(coming))
+    row = calibrate.Run(1, None).tally("some", iter(range(100)), 3)
+    assert (row["n"], row["wanted"], row["repeated"]) == (3, 3, 1)
+    monkeypatch.setattr(calibrate, "play_one", lambda _: results[0])
+    assert calibrate.Run(1, None).tally("some", iter(range(100)), 3)["n"] == 1
+
+
+def test_a_suite_is_alive_by_the_bounds_of_its_matches(calibrate: ModuleType) -> None:
+    def rows(timed_out: int, kinds: int = 3, frames: int = 3600) -> list[dict[str, Any]]:
+        each = [(kinds, i < timed_out, frames) for i in range(100)]
+        results = [calibrate.Result(True, False, f, 2, late, (3, k), str(i)) for i, (k, late, f) in enumerate(each)]
+        return [calibrate.row_of("one", results[:50]), calibrate.row_of("other", results[50:])]
+
+    assert calibrate.lifeless(rows(4)) == []
+    assert calibrate.lifeless(rows(5)) == ["time-outs in up to 11.2%"], "5 of 100 may be more than one in ten"
+    assert calibrate.lifeless(rows(0, kinds=2)) == ["not most have 3 kinds of move from both sides"]
+    assert calibrate.lifeless(rows(0, frames=2000)) == ["not most last 40 s"]
 
 
 def test_rows_are_kept_and_used_again(calibrate: ModuleType, tmp_path: Path) -> None:
     row = calibrate.row_of("some", [calibrate.Result(True, False, 3000, 2, 0, (3, 3), "a")])
     calibrate.Run(1, tmp_path / "rows").keep("some, 1", row)
+    assert row["seconds"] >= 0
+    with (tmp_path / "rows").open("a") as file:
+        file.write('{"subject": "cut o')
     again = calibrate.Run(1, tmp_path / "rows")
     assert again.rows == {"some, 1": row}
+    again.keep("more, 1", row)
     again.subject = "another ROM"
     again.keep("other, 1", row)
-    assert set(calibrate.Run(1, tmp_path / "rows").rows) == {"some, 1"}
+    assert set(calibrate.Run(1, tmp_path / "rows").rows) == {"some, 1", "more, 1"}
+
+
+def test_a_suite_that_does_not_exist_is_named(
+    calibrate: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["calibrate.py", "--only", "noop,foo"])
+    with pytest.raises(SystemExit) as stopped:
+        calibrate.main()
+    assert stopped.value.code == 2
+    assert "there is no suite 'foo'; expected some of noop,random44" in capsys.readouterr().err
 
 
 @pytest.mark.soak
@@ -573,13 +677,18 @@ def test_a_million_frames_of_random_input(game: Game) -> None:
     rng = np.random.default_rng(0)
     names = list(PAD_BITS)
     game.emulator.set_state(game.title)
-    phases, stuck = set(), 0
+    phases, stuck, frame = set(), 0, game.now()["frame"]
+    written = sorted(set(game.now()) - {"frame", "blank"})
     last: tuple[int, ...] = ()
     for turn in range(1_000_000 // 8):
         pads = [tuple(name for name in names if rng.random() < (0.02 if name == "START" else 0.2)) for _ in range(2)]
-        if turn % 4096 == 0:
-            game.write(mode=int(rng.integers(3)), enemy_level=int(rng.integers(1, 9)), blank=1)
+        if turn % 512 == 0:  # a quarter of the time it draws
+            game.write(mode=int(rng.integers(3)), enemy_level=int(rng.integers(1, 9)), blank=int(turn % 2048 > 0))
+            odd = str(rng.choice(written))
+            game.write(**{odd: odd_value(rng, odd)})
         now = game.step(pads[0], pads[1], 8)
+        frame += 8
+        assert now["frame"] == frame
         phases.add(now["phase"])
         assert -1 <= now["agent_hp"] <= 176
         assert -1 <= now["enemy_hp"] <= 176

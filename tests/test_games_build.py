@@ -50,6 +50,13 @@ def test_rom_sha_is_of_this_rom(rom: Path) -> None:
     assert (rom.parent / "rom.sha").read_text().split() == [hashlib.sha1(rom.read_bytes()).hexdigest()]
 
 
+@pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
+def test_no_console_maker_is_named_in_a_rom(rom: Path) -> None:
+    words = rom.read_bytes().upper()
+    assert b"SEGA" not in words
+    assert b"NINTENDO" not in words
+
+
 @pytest.mark.parametrize("rom", [rom for rom in ROMS if rom.suffix == ".gba"], ids=lambda rom: rom.parent.name)
 def test_a_gba_header_has_zeros_where_the_logo_was(rom: Path) -> None:
     assert not any(rom.read_bytes()[0x04:0xA0])

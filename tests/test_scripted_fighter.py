@@ -14,14 +14,22 @@ from typing import Any
 
 import pytest
 
+from minibrains import MinibrainsError
 from minibrains.files import shipped
-from nodes.fighters import ATTACK, CROUCH, HIT, JUMP, READ, RULES, SPECIAL, STAND, Scripted
+from minibrains.testing import opened, play
+from nodes.fighters import ATTACK, CROUCH, HIT, JUMP, READ, RULES, SPECIAL, STAND, Scripted, ScriptedFighter
 
 
 def test_it_reads_only_variables_of_the_shared_map() -> None:
     shared = json.loads((shipped("games") / "Duel-Genesis/data_sf2.json").read_text())["info"]
     assert set(READ) <= set(shared)
     assert len(shared) == 14
+
+
+def test_a_game_without_these_variables_is_told_which_is_missing() -> None:
+    node = ScriptedFighter()
+    with opened(node), pytest.raises(MinibrainsError, match=r"data\.json, has no variable 'agent_x'; a fighter"):
+        play(node, {"variables": {"health": 176, "enemy_health": 176}})
 
 
 def moments(count: int) -> list[dict[str, int]]:

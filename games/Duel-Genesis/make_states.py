@@ -1,7 +1,8 @@
 """Make the save states and splits.json for the ROM beside this file: `python make_states.py`.
 
-Every level and match-up from the start of a fight, random starts (reached by both sides playing), the
-title, and a start for two pads. The same ROM and emulator give the same files.
+Every level and match-up from the start of a fight, random starts (reached by both sides playing), and
+starts for two pads. Made again, states are of the same moments, but not the same bytes: Genesis Plus GX
+saves pointers of its own with them. The hashes in splits.json are of the committed files.
 """
 
 from __future__ import annotations

@@ -19,15 +19,21 @@ _NO_ROM = (".sha", ".delta")
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game whose ROM is there. `data` holds data.json, scenario.json and the states."""
+    """A game whose ROM is there. `data` holds data.json, scenario.json and states; there may be more in `others`."""
 
     name: str
     rom: Path
     data: Path
+    others: tuple[Path, ...] = ()
+    """The folders of the same name that come after it: where our map of a game is used, stable-retro's states are too."""
 
     def states(self) -> list[str]:
         """The names of its save states, sorted."""
-        return sorted(path.name.removesuffix(STATE_SUFFIX) for path in self.data.glob(f"*{STATE_SUFFIX}"))
+        return sorted(self._states())
+
+    def _states(self) -> dict[str, Path]:
+        files = [path for folder in (self.data, *self.others) for path in folder.glob(f"*{STATE_SUFFIX}")]
+        return {path.name.removesuffix(STATE_SUFFIX): path for path in reversed(files)}
 
     def default_state(self, players: int) -> str | None:
         """The state its maker chose to start from, or None for power-on."""
@@ -38,11 +44,11 @@ class Game:
 
     def state_file(self, state: str) -> Path:
         """The file of a save state. Raises GameError naming the states there are."""
-        states = self.states()
+        states = self._states()
         if state not in states:
-            hint = near(state, states) or f"It has: {', '.join(states[:10]) or 'none'}"
+            hint = near(state, sorted(states)) or f"It has: {', '.join(sorted(states)[:10]) or 'none'}"
             raise GameError(f"the game {self.name!r} has no state {state!r}. {hint}")
-        return self.data / f"{state}{STATE_SUFFIX}"
+        return states[state]
 
 
 def folders() -> list[Path]:
@@ -84,11 +90,11 @@ def find_game(names: Sequence[str]) -> Game:
     places = folders()
     unknown = []
     for name in names:
-        data = next((folder / name for folder in places if _plain(name) and (folder / name / "data.json").is_file()), None)
-        if data is None:
+        found = [folder / name for folder in places if _plain(name) and (folder / name / "data.json").is_file()]
+        if not found:
             unknown.append(name)
-        elif (rom := _rom(name, data)) is not None:
-            return Game(name, rom, data)
+        elif (rom := _rom(name, found)) is not None:
+            return Game(name, rom, found[0], tuple(found[1:]))
     if names and len(unknown) == len(names):
         hint = near(names[0], [name for name, _ in known_games()])
         raise GameError(f"there is no game called {' or '.join(map(repr, names))}. {hint or ''}".rstrip(" "))
@@ -103,11 +109,12 @@ def _plain(name: str) -> bool:
     return bool(name) and "/" not in name and "\\" not in name and not name.startswith(".")
 
 
-def _rom(name: str, data: Path) -> Path | None:
-    original = read_json(data / "metadata.json").get("original_rom_name")
-    for folder in (data, rom_folder() / name):
-        if isinstance(original, str) and _plain(original) and (folder / original).is_file():
-            return folder / original
+def _rom(name: str, folders: Sequence[Path]) -> Path | None:
+    originals = [read_json(folder / "metadata.json").get("original_rom_name") for folder in folders]
+    for folder in (*folders, rom_folder() / name):
+        for original in originals:
+            if isinstance(original, str) and _plain(original) and (folder / original).is_file():
+                return folder / original
         for rom in sorted(folder.glob("rom.*")):
             if rom.suffix not in _NO_ROM:
                 return rom

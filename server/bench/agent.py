@@ -1,9 +1,10 @@
 """`bench agent`: a workflow against a hand-written loop around the same emulator.
 
 The loop is what one would write without Minibrains: set the buttons when they change, emulate a frame,
-read the variables, work out reward and end, read the screen on the ticks on which the agent does. The
-buttons are known to it beforehand; so what the workflow takes longer is its nodes and the engine. Nodes that
-think while the clock stands still are measured by themselves, and their time is no part of the workflow's.
+read the variables, work out reward and end, read the screen on the ticks on which the agent does, and make of
+it what the agent makes. The buttons are known to it beforehand; so what the workflow takes longer is its other
+nodes and the engine. Nodes that think while the clock stands still are measured by themselves, and their time is
+no part of the workflow's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 from time import thread_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from minibrains.host import Episode
 from nodes.retro.emulator import RetroEmulator
 from server.bench.measure import take_turns
 from server.engine.engine import Engine
+from server.engine.peek import peek
 from server.engine.plan import Plan
 from server.run.host import RunHost
 
@@ -115,8 +117,18 @@ def _summed_up(thoughts: list[float]) -> dict[str, Any]:
     }
 
 
-Script = list[tuple[bool, list[tuple[np.ndarray, int]]]]
-"""For each tick: whether the screen is read, and the button masks that are set, with the player."""
+class Turn(NamedTuple):
+    """What is done in one tick."""
+
+    looks: bool
+    """The screen is read."""
+    made: list[tuple[Callable[..., Any], dict[str, Any]]]
+    """Functions that work on pictures, and what they are given."""
+    masks: list[tuple[np.ndarray, int]]
+    """Buttons that are set, with the player."""
+
+
+Script = list[Turn]
 
 
 class _Watched:
@@ -144,15 +156,44 @@ def _record(engine: Engine, console: RetroEmulator) -> Script:
     emulator, script = console.emulator, Script()
     engine.reset(0, 0)
     console.emulator = watched = _Watched(emulator)
+    painters = _painters(engine)
     try:
         while len(script) < MOST_TICKS:
             watched.masks, watched.looked = [], False
+            before = engine.node_times()
             if engine.advance(1):
                 break
-            script.append((watched.looked, watched.masks))
+            after, looked = engine.node_times(), watched.looked
+            ran = [name for name in painters if after[name].runs > before[name].runs]
+            script.append(Turn(looked, [(engine.nodes[name].tick, _given(engine, name)) for name in ran], watched.masks))
     finally:
         console.emulator = emulator
     return script
+
+
+def _painters(engine: Engine) -> list[str]:
+    """Nodes that make a picture into something else, in the order in which they run."""
+    nodes = {step.node: engine.plan.graph.nodes[step.node].cls for step in engine.plan.steps if step.role == "tick"}
+    return [
+        name
+        for name, cls in nodes.items()
+        if cls.background is None
+        and cls.schema.outputs
+        and any(option.name == "frame" for socket in cls.schema.inputs.values() for option in socket.kind.options)
+    ]
+
+
+def _given(engine: Engine, node: str) -> dict[str, Any]:
+    """What lies on a node's inputs."""
+    given: dict[str, Any] = {}
+    for name, socket in engine.plan.graph.nodes[node].cls.schema.inputs.items():
+        wires = [wire for wire in engine.plan.graph.wires if wire.target == node and wire.input.name == name]
+        values = [peek(engine, wire.source, wire.output.name) for wire in wires]
+        if socket.many:
+            given[name] = values
+        elif values:
+            given[name] = values[0]
+    return given
 
 
 def _by_hand(console: RetroEmulator, episode: Episode, script: Script) -> Callable[[], None]:
@@ -160,9 +201,11 @@ def _by_hand(console: RetroEmulator, episode: Episode, script: Script) -> Callab
 
     def loop() -> None:
         console.reset(episode)
-        for look, masks in script:
-            if look:
+        for looks, made, masks in script:
+            if looks:
                 emulator.get_screen()
+            for make, given in made:
+                make(**given)
             for mask, player in masks:
                 emulator.set_button_mask(mask, player)
             emulator.step()
