@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from minibrains import Action, Episode, Frame, Host, Node, On, Text, widget
-from minibrains.errors import MinibrainsError, RunError
+from minibrains.errors import MinibrainsError, RunError, in_words
 from nodes.action import ActionTable
 
 _AHEAD: Final = 64
@@ -48,7 +48,7 @@ class DecisionLog(Node):
         self._written: dict[bytes, str] = {}
         self._waiting: SimpleQueue[_Decision | None] = SimpleQueue()
         self._room = threading.Semaphore(_AHEAD)
-        self._failure: OSError | None = None
+        self._failure = ""
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._thread = threading.Thread(target=self._write, name=f"{host.node} writes", daemon=True)
         self._thread.start()
@@ -83,20 +83,21 @@ class DecisionLog(Node):
         self._check_written()
 
     def _check_written(self) -> None:
-        if self._failure is not None:
-            raise RunError(f"{self._path} cannot be written: {self._failure.strerror or self._failure}")
+        if self._failure:
+            raise RunError(f"{self._path} cannot be written: {self._failure}")
 
     def _write(self) -> None:
         """On its own thread, one after the other: encoding a picture takes as long as some ticks do."""
         while (decision := self._waiting.get()) is not None:
             try:
-                if self._failure is None:
+                if not self._failure:
                     line = decision.line
                     if decision.image is not None and (file := self._picture(decision.image)):
                         line = {**line, "image": file}
-                    os.write(self._file, (json.dumps(line, ensure_ascii=False) + "\n").encode())
-            except OSError as error:
-                self._failure = error
+                    # half a surrogate pair is no UTF-8; written as \ud800 it is JSON
+                    os.write(self._file, (json.dumps(line, ensure_ascii=False) + "\n").encode(errors="backslashreplace"))
+            except Exception as error:  # whatever it was: who waits for room would wait for ever
+                self._failure = getattr(error, "strerror", None) or in_words(error)
             finally:
                 self._room.release()
 

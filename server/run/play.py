@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
 from minibrains.workflow import RunSettings
+from server.engine.counts import NodeTimes
 from server.engine.engine import Engine, MakeHost
 from server.run.folder import RunFolder
 from server.run.host import RunHost
@@ -138,6 +139,7 @@ class Session:
     def play_episode(self, index: int, results: Results, progress: Progress) -> None:
         """Play one episode and add it to `results`, also when it fails. Raises what the engine raises."""
         engine, recorder, seed = self.engine, self._recorder, self._settings.seed
+        before = engine.node_times()
         engine.reset(index, seed)
         if recorder is not None:
             recorder.episode(index, seed)
@@ -145,7 +147,8 @@ class Session:
         try:
             ended = self._play(index, results, progress)
         finally:
-            results.episodes.append({**_EMPTY, **engine.report(), "ticks": engine.tick, "ended": ended})
+            row = {**_EMPTY, **engine.report(), "ticks": engine.tick, "ended": ended}
+            results.episodes.append({**row, **_borne(before, engine.node_times())})
             if recorder is not None:
                 recorder.episode(index, seed, ended)
 
@@ -208,6 +211,13 @@ class Session:
 
 
 _EMPTY = {"score": None, "won": None, "drawn": None, "start": None}
+
+
+def _borne(before: Mapping[str, NodeTimes], now: Mapping[str, NodeTimes]) -> dict[str, Any]:
+    """Which nodes failed meanwhile, how often, and what the run first bore of each; nothing if none did."""
+    times = {name: node.errors - (before[name].errors if name in before else 0) for name, node in now.items()}
+    errors = {name: {"errors": count, "first_error": now[name].reason} for name, count in times.items() if count > 0}
+    return {"nodes": errors} if errors else {}
 
 
 def lost_episode(reason: str) -> dict[str, Any]:
