@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import Action, Episode, Frame, Host, Node, On, Text, widget
+from minibrains import Action, Episode, Frame, Host, Node, Number, On, Text, widget
 from minibrains.errors import MinibrainsError, RunError, in_words
 from nodes.action import ActionTable
 
@@ -28,6 +28,7 @@ class DecisionLog(Node):
     """Append every decision to a file of JSON lines in the run folder, named after this node; pictures lie beside it.
 
     prompt:  what was asked
+    tokens:  how many tokens the question was
     image:   the picture that was asked about; the last one at the time of the prompt is kept
     text:    the answer
     rung:    how the action was found in it, from ActionParser
@@ -63,11 +64,12 @@ class DecisionLog(Node):
         text: On[Text] = None,
         rung: On[Text] = None,
         action: On[Action] = None,
+        tokens: On[Number] = None,
     ) -> None:
         if prompt is None and text is None and action is None:
             return
         name = _name(self.brain, action) if self.brain is not None and action is not None else None
-        told = {"prompt": prompt, "text": text, "rung": rung, "action": action, "name": name}
+        told = {"prompt": prompt, "tokens": tokens, "text": text, "rung": rung, "action": action, "name": name}
         line: dict[str, Any] = {"episode": self.episode, "tick": self._host.tick}
         line |= {key: value for key, value in told.items() if value is not None}
         self._room.acquire()

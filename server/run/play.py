@@ -127,6 +127,8 @@ class Session:
         self._attend = attend
         self._clock: Clock = engine
         self._monitor: Monitor | None = None
+        self._failed: set[str] = set()
+        """Nodes of which it was said that they failed."""
 
     def open(self, make_host: MakeHost) -> None:
         """Open the nodes for a number of episodes. Raises what the engine raises."""
@@ -198,6 +200,7 @@ class Session:
                 results.seconds += now - started
             # no more than double: ticks that were quick may have been catching up with a realtime clock
             chunk = max(1, min(2 * left, int(left * leave.seconds / max(now - started, 1e-6))))
+            self._tell_failures()
             if self._monitor is not None:
                 self._monitor.look()
             if self._recorder is not None:
@@ -208,6 +211,16 @@ class Session:
             if ended:
                 return "done"
         return "stopped"
+
+
+    def _tell_failures(self) -> None:
+        """Say it when a node fails for the first time and the run bears it: the summary comes too late."""
+        motion = self.engine.motion
+        if any(motion.reasons):
+            for name, reason in zip(motion.owners, motion.reasons, strict=True):
+                if reason and name not in self._failed:
+                    self._failed.add(name)
+                    self._say(f"{name} failed, and the run goes on: {reason}")
 
 
 _EMPTY = {"score": None, "won": None, "drawn": None, "start": None}
