@@ -15,9 +15,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from minibrains.files import shipped
 from nodes.action import ActionTable, RecoveryTable
+from nodes.fight import FightNumbers
 from nodes.image import FrameStackTaps
 from nodes.overlay import OverlayStyle
-from nodes.pad import PadFace
+from nodes.pad import ButtonColumns, PadFace
 from nodes.policy import PolicyWeights, ReflexTable
 from nodes.prompt import PromptTemplate
 from nodes.reply import ReplyWords
@@ -25,6 +26,8 @@ from nodes.tiles import TileCodebook
 
 MADE_BY = "python models/make.py"
 LICENSE = "MIT"
+GENESIS = ["B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z"]
+"""The twelve buttons of a Genesis pad, in stable-retro's order."""
 
 
 def action_table(actions: dict[str, list[str]], buttons: list[str]) -> ActionTable:
@@ -57,7 +60,16 @@ def airstriker_actions() -> ActionTable:
 def duel_actions() -> ActionTable:
     """The 44 actions that Duel is calibrated with, as they stand beside the game."""
     table = json.loads((shipped("games") / "Duel-Genesis/actions.json").read_text())["actions"]
-    return action_table(table, ["B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z"])
+    return action_table(table, GENESIS)
+
+
+STICK = ("", "UP", "DOWN", "LEFT", "RIGHT", "UP+LEFT", "UP+RIGHT", "DOWN+LEFT", "DOWN+RIGHT")
+
+
+def combos() -> ActionTable:
+    """57 actions of one row: 9 positions of the stick, and each of six buttons with 8 of them, all but straight up."""
+    held = [*STICK, *("+".join(filter(None, [way, button])) for button in "ABCXYZ" for way in STICK if way != "UP")]
+    return action_table({row.lower() or "none": [row] for row in held}, GENESIS)
 
 
 SF2_STICK = ("none", "up", "down", "left", "up+back", "down+back", "right", "up+forward", "down+forward")
@@ -93,6 +105,20 @@ def sf2_recovery() -> RecoveryTable:
         pressed = {button for row in table.pads(action) for button in row}
         frames.append(15 if "UP" in pressed else 11 if pressed & set("XYZ") else 12 if pressed & set("ABC") else 0)
     return RecoveryTable(recovery=np.int32(frames))
+
+
+SF2_NUMBERS = {
+    "own_hp": (0.5, 0.5), "enemy_hp": (0.5, 0.5), "advantage": (0, 1), "own_hp_change": (0, 0.25), "enemy_hp_change": (0, 0.25),
+    "distance": (128, 128), "facing": (0, 1), "own_x": (256, 256), "enemy_x": (256, 256), "own_toward": (0, 8),
+    "enemy_toward": (0, 8), "own_height": (0, 128), "enemy_height": (0, 128),
+    **{f"{who}_{status}": (0, 1) for who in ("own", "enemy") for status in ("crouching", "blocking", "attacking", "hit")},
+}  # fmt: skip
+"""The middle and the scale of each number, for changes from one frame to the next."""
+
+
+def sf2_numbers() -> FightNumbers:
+    middle, scale = np.float32(list(SF2_NUMBERS.values())).T
+    return FightNumbers(names=tuple(SF2_NUMBERS), middle=middle.copy(), scale=scale.copy())
 
 
 SF2_PROMPT = """\
@@ -267,8 +293,14 @@ def main() -> None:
     brains = {
         "action_table/airstriker.safetensors": (airstriker_actions(), "Airstriker: steer and fire"),
         "action_table/duel.safetensors": (duel_actions(), "Duel: the 44 actions of the first seed"),
+        "action_table/combos57.safetensors": (combos(), "Genesis: 57 combinations of the stick and one of six buttons"),
         "action_table/sf2.safetensors": (sf2_actions(), "Street Fighter II and Duel: 44 actions, forward and back by facing"),
         "recovery/sf2.safetensors": (sf2_recovery(), "Street Fighter II and Duel: punch 11, kick 12, jump 15 frames"),
+        "button_history/genesis8.safetensors": (
+            ButtonColumns(buttons=tuple(GENESIS), steps=8),
+            "Genesis: the last 8 pads of twelve buttons",
+        ),
+        "fight_vector/sf2.safetensors": (sf2_numbers(), "Street Fighter II and Duel: a fight in 21 numbers"),
         "prompt/sf2.safetensors": (sf2_prompt(), "Street Fighter II and Duel: the prompt of the first seed"),
         "reply_words/sf2.safetensors": (sf2_words(), "Street Fighter II and Duel: seven basic actions and their words"),
         "tile_codebook/flat.safetensors": (flat_tiles(), "Tiles of one colour: dark and light"),
@@ -283,6 +315,10 @@ def main() -> None:
         "frame_stack/grey4.safetensors": (
             FrameStackTaps(taps=np.int32([12, 8, 4, 0]), mean=np.float32([0]), std=np.float32([1])),
             "4 grey frames, 4 ticks apart",
+        ),
+        "frame_stack/rgb8.safetensors": (
+            FrameStackTaps(taps=np.int32(range(7, -1, -1)), mean=np.float32([0, 0, 0]), std=np.float32([1, 1, 1])),
+            "8 colour frames, one after the other",
         ),
         "policy_head/airstriker-untrained.safetensors": (untrained_policy(6, 0), "Airstriker: untrained, random weights"),
     }

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from minibrains import ABSENT, Absent, Action, Brain, Episode, Flag, Host, Node, On, Pad, Socket, setting, tensor, widget
+from minibrains import ABSENT, Absent, Action, Brain, Episode, Flag, Host, Node, Number, On, Pad, Socket, setting, tensor, widget
 from minibrains.errors import BrainError, MinibrainsError
 
 TableAction = Annotated[int, Socket("action", "index[{actions}]")]
@@ -58,9 +58,8 @@ class Gated(NamedTuple):
 
     action: TableAction | Absent
     ready: Flag
-
-
-_WAITING, _OPEN = Gated(ABSENT, False), Gated(ABSENT, True)
+    left: Number
+    since: Number
 
 
 class CooldownGate(Node):
@@ -69,7 +68,9 @@ class CooldownGate(Node):
     action:  the action wanted now; one that is not let through is dropped
     action (out):  the action let through
     ready:   True when an action would be let through on the next tick
-    Source: first seed, action cooldowns: punch 11, kick 12, jump 15 frames.
+    left:    ticks, from the next one on, on which no action will be let through
+    since:   ticks since the last action was let through, 0 on its own; before the first: since the episode began
+    Source: first seed, action cooldowns: punch 11, kick 12, jump 15 frames; action_cooldown and frames_since_last_action.
     """
 
     clocked = True
@@ -85,20 +86,20 @@ class CooldownGate(Node):
 
     def reset(self, episode: Episode) -> None:
         self.left = 0
+        self.since = -1
         self.release = False
 
     def tick(self, action: On[TableAction]) -> Gated:
+        self.since += 1
+        sent: int | Absent = ABSENT
         if self.left:
             self.left -= 1
             if self.release:
-                self.release = False
-                return Gated(0, not self.left)
-            return _WAITING if self.left else _OPEN
-        if action is None:
-            return _OPEN
-        self.left = self._recovery[action]
-        self.release = self.idle == "release" and self.left > 0
-        return Gated(action, not self.left)
+                self.release, sent = False, 0
+        elif action is not None:
+            self.left, self.since, sent = self._recovery[action], 0, action
+            self.release = self.idle == "release" and self.left > 0
+        return Gated(sent, not self.left, self.left, self.since)
 
 
 FACING = {True: {"FORWARD": "RIGHT", "BACK": "LEFT"}, False: {"FORWARD": "LEFT", "BACK": "RIGHT"}}

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import Action, Episode, Frame, Host, Node, On, Text, widget
-from minibrains.errors import MinibrainsError, RunError
+from minibrains import Action, Episode, Frame, Host, Node, Number, On, Text, widget
+from minibrains.errors import MinibrainsError, RunError, in_words
 from nodes.action import ActionTable
 
 _AHEAD: Final = 64
@@ -28,6 +28,7 @@ class DecisionLog(Node):
     """Append every decision to a file of JSON lines in the run folder, named after this node; pictures lie beside it.
 
     prompt:  what was asked
+    tokens:  how many tokens the question was
     image:   the picture that was asked about; the last one at the time of the prompt is kept
     text:    the answer
     rung:    how the action was found in it, from ActionParser
@@ -48,7 +49,7 @@ class DecisionLog(Node):
         self._written: dict[bytes, str] = {}
         self._waiting: SimpleQueue[_Decision | None] = SimpleQueue()
         self._room = threading.Semaphore(_AHEAD)
-        self._failure: OSError | None = None
+        self._failure = ""
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._thread = threading.Thread(target=self._write, name=f"{host.node} writes", daemon=True)
         self._thread.start()
@@ -63,11 +64,12 @@ class DecisionLog(Node):
         text: On[Text] = None,
         rung: On[Text] = None,
         action: On[Action] = None,
+        tokens: On[Number] = None,
     ) -> None:
         if prompt is None and text is None and action is None:
             return
         name = _name(self.brain, action) if self.brain is not None and action is not None else None
-        told = {"prompt": prompt, "text": text, "rung": rung, "action": action, "name": name}
+        told = {"prompt": prompt, "tokens": tokens, "text": text, "rung": rung, "action": action, "name": name}
         line: dict[str, Any] = {"episode": self.episode, "tick": self._host.tick}
         line |= {key: value for key, value in told.items() if value is not None}
         self._room.acquire()
@@ -83,20 +85,21 @@ class DecisionLog(Node):
         self._check_written()
 
     def _check_written(self) -> None:
-        if self._failure is not None:
-            raise RunError(f"{self._path} cannot be written: {self._failure.strerror or self._failure}")
+        if self._failure:
+            raise RunError(f"{self._path} cannot be written: {self._failure}")
 
     def _write(self) -> None:
         """On its own thread, one after the other: encoding a picture takes as long as some ticks do."""
         while (decision := self._waiting.get()) is not None:
             try:
-                if self._failure is None:
+                if not self._failure:
                     line = decision.line
                     if decision.image is not None and (file := self._picture(decision.image)):
                         line = {**line, "image": file}
-                    os.write(self._file, (json.dumps(line, ensure_ascii=False) + "\n").encode())
-            except OSError as error:
-                self._failure = error
+                    # half a surrogate pair is no UTF-8; written as \ud800 it is JSON
+                    os.write(self._file, (json.dumps(line, ensure_ascii=False) + "\n").encode(errors="backslashreplace"))
+            except Exception as error:  # whatever it was: who waits for room would wait for ever
+                self._failure = getattr(error, "strerror", None) or in_words(error)
             finally:
                 self._room.release()
 

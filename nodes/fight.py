@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Final, Literal, NamedTuple
 
-from minibrains import Episode, Flag, MinibrainsError, Node, Number, Socket, Text, Variables, widget
+import numpy as np
+
+from minibrains import (
+    Brain,
+    BrainError,
+    Episode,
+    Flag,
+    Host,
+    MinibrainsError,
+    Node,
+    Number,
+    Socket,
+    Text,
+    Variables,
+    setting,
+    tensor,
+    widget,
+)  # fmt: skip
 
 FULL = 176
 """Health at the beginning of a round; who is knocked out has -1."""
@@ -119,15 +138,101 @@ class FrameHistory(Node):
         return History("\n".join(lines) or "nothing yet", fight.own_hp - first.own_hp, fight.enemy_hp - first.enemy_hp)
 
     def _line(self, before: Fight, now: Fight) -> str:
-        own = _points(now.own_hp - before.own_hp), self._way(now.own_x - before.own_x, before.right)
-        enemy = _points(now.enemy_hp - before.enemy_hp), self._way(now.enemy_x - before.enemy_x, not before.right)
+        own = _points(now.own_hp - before.own_hp), self._way(_own_toward(before, now))
+        enemy = _points(now.enemy_hp - before.enemy_hp), self._way(_enemy_toward(before, now))
         return f"you {own[0]} hp, {own[1]}; other {enemy[0]} hp, {enemy[1]}"
 
-    def _way(self, moved: int, right: bool) -> str:
-        """Where somebody went who had the other to the right, or to the left."""
-        if abs(moved) <= self.still:
-            return "still"
-        return "toward" if (moved > 0) is right else "away"
+    def _way(self, toward: int) -> str:
+        return "still" if abs(toward) <= self.still else "toward" if toward > 0 else "away"
+
+
+def _own_toward(before: Fight, now: Fight) -> int:
+    """Pixels that the first player has gone towards where the other was."""
+    return (now.own_x - before.own_x) * (1 if before.right else -1)
+
+
+def _enemy_toward(before: Fight, now: Fight) -> int:
+    return (now.enemy_x - before.enemy_x) * (-1 if before.right else 1)
+
+
+_ATTACKING: Final = "attacking", "using a special"
+NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType({
+    "own_hp": lambda before, now: now.own_hp,
+    "enemy_hp": lambda before, now: now.enemy_hp,
+    "advantage": lambda before, now: now.own_hp - now.enemy_hp,
+    "own_hp_change": lambda before, now: now.own_hp - before.own_hp,
+    "enemy_hp_change": lambda before, now: now.enemy_hp - before.enemy_hp,
+    "distance": lambda before, now: now.distance,
+    "facing": lambda before, now: 1 if now.right else -1,
+    "own_x": lambda before, now: now.own_x,
+    "enemy_x": lambda before, now: now.enemy_x,
+    "own_toward": _own_toward,
+    "enemy_toward": _enemy_toward,
+    "own_height": lambda before, now: now.own_height,
+    "enemy_height": lambda before, now: now.enemy_height,
+    "own_crouching": lambda before, now: now.own_status == "crouching",
+    "own_blocking": lambda before, now: now.own_status == "blocking",
+    "own_attacking": lambda before, now: now.own_status in _ATTACKING,
+    "own_hit": lambda before, now: now.own_status == "hit",
+    "enemy_crouching": lambda before, now: now.enemy_status == "crouching",
+    "enemy_blocking": lambda before, now: now.enemy_status == "blocking",
+    "enemy_attacking": lambda before, now: now.enemy_status in _ATTACKING,
+    "enemy_hit": lambda before, now: now.enemy_status == "hit",
+})  # fmt: skip
+"""What a network can be told of a fight, from a moment and the one before it, in the units of Fight."""
+
+
+class FightNumbers(Brain):
+    """Which numbers of a fight a network is told, and what brings them to -1 to 1: (number - middle) / scale."""
+
+    kind = "fight_vector"
+    names: tuple[str, ...] = setting(doc=f"in this order, any of {', '.join(NUMBERS)}")
+    middle: np.ndarray = tensor("f32[numbers]", "what becomes 0, in the number's own unit")
+    scale: np.ndarray = tensor("f32[numbers]", "how far from the middle is 1")
+
+    def check(self, where: str) -> None:
+        if not self.names or len(self.names) != len(self.scale):
+            raise BrainError(f"{where}: {len(self.scale)} numbers and {len(self.names)} names; expected as many, at least one")
+        if unknown := sorted(set(self.names) - NUMBERS.keys()):
+            raise BrainError(f"{where}: there is no number {unknown[0]!r}; expected names out of {', '.join(NUMBERS)}")
+        if not (np.isfinite(self.middle).all() and np.isfinite(self.scale).all() and (self.scale > 0).all()):
+            raise BrainError(f"{where}: middle and scale must be finite, scale greater than 0")
+
+
+FightArray = Annotated[np.ndarray, Socket("vector", "f32[{numbers}]")]
+
+
+class FightVector(Node):
+    """A fight as a row of numbers for a network; its brain says which, and where they become -1 and 1.
+
+    fight:  from GameFeatures
+    Out:    float32 [numbers], each from -1 to 1: what lies beyond is cut off. A change is one since the last tick on which it
+            ran, 0 on the first. There are, in their own units:
+            own_hp, enemy_hp               share of the full health, 0 to 1
+            advantage                      own_hp - enemy_hp, -1 to 1
+            own_hp_change, enemy_hp_change health won or lost, -1 to 1
+            distance                       pixels, 0 to 511
+            facing                         1: the other is to the right; -1: to the left
+            own_x, enemy_x                 pixels from the left edge of the stage, 0 to 511
+            own_toward, enemy_toward       pixels gone towards where the other was; away is negative
+            own_height, enemy_height       pixels above the floor, 0 to 192
+            own_… and enemy_…              crouching, blocking, attacking (specials too), hit: 1 or 0 each
+    Source: first seed, 21 strategic numbers; it does not say which, these are ours.
+    """
+
+    brain: FightNumbers
+
+    def open(self, host: Host) -> None:
+        self._numbers = [NUMBERS[name] for name in self.brain.names]
+
+    def reset(self, episode: Episode) -> None:
+        self.before: Fight | None = None
+
+    def tick(self, fight: FightSocket) -> FightArray:
+        before, self.before = self.before or fight, fight
+        numbers = np.array([number(before, fight) for number in self._numbers], np.float32)
+        vector: np.ndarray = np.clip((numbers - self.brain.middle) / self.brain.scale, -1, 1)
+        return vector
 
 
 def band(distance: float) -> Band:

@@ -1,20 +1,68 @@
-"""Pictures: grey, smaller, stacked over time."""
+"""Pictures: of one kind, grey, smaller, stacked over time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Union
 
 import numpy as np
 
 from minibrains import Brain, Episode, Frame, Node, Socket, tensor, widget
-from minibrains.errors import BrainError
+from minibrains.errors import BrainError, MinibrainsError
 
 GreyFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 1]")]
 ColorFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
 SizedFrame = Annotated[np.ndarray, Socket("frame", "u8[{height} {width} c]")]
 BrainFrame = Annotated[np.ndarray, Socket("frame", "u8[h w {colors}]")]
 BrainFrames = Annotated[np.ndarray, Socket("frames", "f32[{channels} h w]")]
+AnyPicture = Union[
+    Annotated[np.ndarray, Socket("frame", "u8[a b c]")],
+    Annotated[np.ndarray, Socket("frame", "u8[a b]")],
+    Annotated[np.ndarray, Socket("frame", "f32[a b c]")],
+    Annotated[np.ndarray, Socket("frame", "f32[a b]")],
+    Annotated[np.ndarray, Socket("frames", "f32[a b c]")],
+]
+
+
+class ToPicture(Node):
+    """Make any picture one of uint8 RGB, whatever made it.
+
+    frame:  grey [h, w] or, with the colours first or last, grey, RGB or RGBA: [h, w, 1 | 3 | 4] or [1 | 3 | 4, h, w];
+            uint8, or float from 0 to 1. What is transparent is shown over black
+    Out:    uint8 [h, w, 3]; grey is all three colours. A picture that is that already is given out as it is
+    Raises MinibrainsError if it cannot be told where the colours are, as in 3 by 200 by 4.
+    Source: first seed, an observation in any layout becomes an image.
+    """
+
+    def tick(self, frame: AnyPicture) -> ColorFrame:
+        picture = _bytes(_colors_last(frame))
+        if picture.shape[2] == 4:
+            color, alpha = picture[:, :, :3].astype(np.uint16), picture[:, :, 3:]
+            picture = ((color * alpha + 127) // 255).astype(np.uint8)
+        return picture if picture.shape[2] == 3 else np.repeat(picture, 3, axis=2)
+
+
+def _colors_last(frame: np.ndarray) -> np.ndarray:
+    if frame.ndim == 2:
+        return frame[:, :, None]
+    first, last = frame.ndim == 3 and frame.shape[0] in (1, 3, 4), frame.ndim == 3 and frame.shape[2] in (1, 3, 4)
+    if first is last:
+        found = "x".join(map(str, frame.shape))
+        raise MinibrainsError(
+            f"a picture of {found} came in; expected h x w, or 1, 3 or 4 colours either first or last: h x w x 3, 3 x h x w"
+        )
+    return frame if last else frame.transpose(1, 2, 0)
+
+
+def _bytes(picture: np.ndarray) -> np.ndarray:
+    if picture.dtype == np.uint8:
+        return picture
+    if picture.dtype.kind != "f":
+        raise MinibrainsError(f"a picture of {picture.dtype} came in; expected uint8, or float from 0 to 1")
+    if picture.size and not (picture.min() >= 0 and picture.max() <= 1):
+        raise MinibrainsError(f"a picture of values from {picture.min():g} to {picture.max():g} came in; floats go from 0 to 1")
+    levels: np.ndarray = np.rint(picture * 255).astype(np.uint8)
+    return levels
 
 
 class Grayscale(Node):

@@ -1,4 +1,4 @@
-"""A pad in a person's hands, and a pad to be seen: which buttons are held, drawn under the picture."""
+"""A pad in a person's hands, a pad to be seen, drawn under the picture, and what was held on the last ticks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from minibrains import Brain, BrainError, Host, Node, Pad, Register, Socket, setting, tensor, widget
+from minibrains import Brain, BrainError, Episode, Host, MinibrainsError, Node, Pad, Register, Socket, setting, tensor, widget
 
 ColorFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
 FrameAndPad = Annotated[np.ndarray, Socket("frame", "u8[rows columns 3]")]
+ButtonRows = Annotated[np.ndarray, Socket("buttons", "u8[{steps} {columns}]")]
 
 KEYS: Final = {
     "ArrowUp": "UP", "ArrowDown": "DOWN", "ArrowLeft": "LEFT", "ArrowRight": "RIGHT",
@@ -107,3 +108,56 @@ class PadView(Node):
     def _lit(self, held: Pad) -> np.ndarray:
         lights = np.array([False, *(button in held for button in self.brain.buttons)])
         return np.where(lights[self.brain.button][..., None], self.brain.lit, self.brain.dark)
+
+
+class ButtonColumns(Brain):
+    """Which buttons a network is told of, and how far back."""
+
+    kind = "button_history"
+    buttons: tuple[str, ...] = setting(doc="the names of the buttons, a column each")
+    steps: int = setting(doc="how many pads, 1 to 4096, a row each")
+
+    @classmethod
+    def derived_sizes(cls, sizes: Mapping[str, int], config: Mapping[str, Any]) -> Mapping[str, int]:
+        return {"columns": len(config["buttons"])}
+
+    def check(self, where: str) -> None:
+        if not self.buttons or len(set(self.buttons)) < len(self.buttons):
+            raise BrainError(f"{where}: buttons are {list(self.buttons)}; expected at least one, all different")
+        if not 1 <= self.steps <= 4096:
+            raise BrainError(f"{where}: steps is {self.steps}; expected 1 to 4096")
+
+
+class ButtonHistory(Register):
+    """The pads of the last ticks as a table: what an agent has pressed, for a network that decides what to press next.
+
+    A register, so that a policy that reads it may be what presses the pad.
+
+    pad:  the names of the buttons held now; unlinked, and before the first: none
+    Out:  uint8 [steps, columns], 1: held. A row a tick, oldest first, the last is the tick before this one, as the console
+          has it in its picture; rows from before the episode are 0. The columns are the brain's buttons
+    Raises MinibrainsError for a button that is none of them.
+    Source: first seed, the last 8 rows of 12 buttons.
+    """
+
+    brain: ButtonColumns
+
+    def open(self, host: Host) -> None:
+        self._columns = {button: column for column, button in enumerate(self.brain.buttons)}
+
+    def reset(self, episode: Episode) -> None:
+        self.rows = np.zeros((self.brain.steps, len(self.brain.buttons)), np.uint8)
+
+    def emit(self) -> ButtonRows:
+        return self.rows
+
+    def latch(self, pad: Pad | None = None) -> None:
+        rows = np.empty_like(self.rows)
+        rows[:-1], rows[-1] = self.rows[1:], 0
+        try:
+            for button in pad or ():
+                rows[-1, self._columns[button]] = 1
+        except KeyError as missing:
+            known = ", ".join(self.brain.buttons)
+            raise MinibrainsError(f"the pad holds {missing}, which is no column of the history; its brain has {known}") from None
+        self.rows = rows

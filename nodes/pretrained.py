@@ -182,7 +182,7 @@ def _without_videos(processor: Any) -> Any:
 
 def _link(file: Path, name: Path) -> None:
     try:
-        name.symlink_to(file)
+        name.symlink_to(file.absolute())
     except OSError:  # where a person may not link
         shutil.copyfile(file, name)
 

@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from minibrains import MinibrainsError
+from minibrains.errors import RunError
 from minibrains.files import shipped
 from minibrains.testing import ScratchHost, opened, play
 from nodes.action import ActionTable
@@ -69,6 +70,15 @@ def test_equal_pictures_are_one_file_and_there_are_only_so_many(tmp_path: Path) 
         None,
         lines[1]["image"],
     ]
+
+
+def test_half_a_surrogate_pair_is_written_as_json_has_it(tmp_path: Path) -> None:
+    assert logged(tmp_path, asked(BLACK, "\ud83d ?"))[0]["prompt"] == "\ud83d ?"
+
+
+def test_a_picture_that_is_no_picture_is_a_sentence_and_nobody_waits_for_ever(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"decisions\.jsonl cannot be written: TypeError"):
+        logged(tmp_path, *[asked(np.zeros((8, 8, 5), np.uint8))] * 200)
 
 
 def test_an_action_that_the_table_does_not_have_is_named(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from minibrains.files import shipped
+from nodes.lora import LoraAdapter
 from server import cli
 from server.evaluate.report import compare, figures
 from server.evaluate.statistics import sign_test, wilson
@@ -217,6 +218,20 @@ def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
     assert "are kept in evaluations, the same command goes on from there" in message
     assert not list(with_baselines.glob("evaluations/*.json"))
     assert all(row["ended"] == "limit" for row in _kept(with_baselines))
+
+
+def test_a_node_whose_fallback_played_is_named(with_baselines: Path) -> None:
+    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    adapter = LoraAdapter.load(shipped("models") / "lora/sf2-untrained.safetensors")
+    other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
+    other.save(with_baselines / "other.safetensors", title="other", made_by="test")
+    workflow["nodes"]["lora"]["brain"] = "other.safetensors"
+    (with_baselines / "mine.json").write_text(json.dumps(workflow))
+    done = _evaluate(with_baselines, "mine.json", *LEVEL4, "2")
+    assert done.returncode == 0, done.stderr
+    assert "mine (evaluated): strategist failed 8 times, and the game went on: " in done.stdout
+    assert "is an adapter for the model 'another model' (000000000000), and this one is 'Qwen3-VL" in done.stdout
+    assert [row["nodes"]["strategist"]["errors"] for row in _episodes(with_baselines, "mine")] == [4, 4]
 
 
 @pytest.mark.parametrize(

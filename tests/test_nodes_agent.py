@@ -38,6 +38,8 @@ def test_the_gate_is_closed_for_as_long_as_the_action_takes(action: int, closed:
     passed = [tick for tick, out in enumerate(given_out) if out.action is not ABSENT]
     assert passed == [0, closed + 1]
     assert [out.ready for out in given_out[: closed + 1]] == [False] * closed + [True]
+    assert [out.left for out in given_out] == [*range(closed, -1, -1)] * 2
+    assert [out.since for out in given_out] == [*range(closed + 1)] * 2
 
 
 def test_releasing_sends_nothing_once() -> None:

@@ -79,6 +79,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "All": (control.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
     "AntiRepeat": (action.AntiRepeat, _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None])),
     "Any": (control.Any, _ticks(flags=[[], [False], [True, False]])),
+    "ButtonHistory": (
+        lambda: pad.ButtonHistory(brain=_brain(pad.ButtonColumns, "button_history/genesis8.safetensors")),
+        _ticks(pad=[("UP", "B"), None, (), ("LEFT",)] * 3),
+    ),
     "Changed": (control.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
     "CooldownGate": (
         lambda: action.CooldownGate(idle="release", brain=_brain(action.RecoveryTable, "recovery/airstriker.safetensors")),
@@ -93,6 +97,10 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(action=ACTIONS * 3),
     ),
     "Every": (lambda: control.Every(ticks=3, offset=1), [{}] * 8),
+    "FightVector": (
+        lambda: fight.FightVector(brain=_brain(fight.FightNumbers, "fight_vector/sf2.safetensors")),
+        _ticks(fight=FIGHTS),
+    ),
     "FrameHistory": (lambda: fight.FrameHistory(steps=2), _ticks(fight=FIGHTS)),
     "FrameStack": (
         lambda: image.FrameStack(brain=_brain(image.FrameStackTaps, "frame_stack/grey4.safetensors")),
@@ -144,6 +152,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
     "Switch": (control.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
+    "ToPicture": (image.ToPicture, _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)])),
     "Variable": (lambda: control.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
     "VLMStrategist": (
         lambda: vlm.VLMStrategist(answer="choose", brain=_brain(pretrained.VisionLanguageModel, "vlm/sf2-untrained.safetensors")),

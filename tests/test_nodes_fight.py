@@ -15,12 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_scripted_fighter import moments
+from tokenizers import Tokenizer
 
 from minibrains import ABSENT, BrainError, MinibrainsError, Node
 from minibrains.files import shipped
 from minibrains.testing import opened, play
 from nodes.action import ActionTable, AntiRepeat, CooldownGate, EmulatorSink, RecoveryTable
 from nodes.fight import FrameHistory, GameFeatures
+from nodes.pretrained import VisionLanguageModel
 from nodes.prompt import PromptBuilder, PromptTemplate
 from nodes.reply import RUNGS, ActionParser, ReplyWords
 from nodes.strategist import ScriptedStrategist
@@ -96,6 +98,25 @@ def test_the_prompt_advises_by_distance(distance: int, advice: str) -> None:
     assert "you 50 hp, standing; other 100 hp, standing; you are behind by 50." in out.prompt
     assert "\nyou {own_hp} hp\n" in out.prompt, "what is filled in is not read as a template"
     assert (out.characters, out.words) == (len(out.prompt), len(out.prompt.split()))
+
+
+GOLDEN = json.loads((Path(__file__).parent / "data/prompts.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    model = VisionLanguageModel.load(MODELS / "vlm/sf2-untrained.safetensors")
+    return Tokenizer.from_str(model.files["tokenizer.json"])
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden["state"])
+def test_ten_golden_prompts(golden: dict[str, Any], tokenizer: Tokenizer) -> None:
+    """Ten fights of Duel, each at three moments half a second apart, and how many tokens the question has for the model."""
+    fights = _fights(*golden["moments"])
+    history = _outputs(FrameHistory(steps=2), *fights)[-1].text
+    (out,) = _outputs(PromptBuilder(brain=PROMPT), {**fights[-1], "history": history})
+    assert out.prompt.splitlines() == golden["prompt"]
+    assert len(tokenizer.encode(out.prompt).ids) == golden["tokens"]
 
 
 @pytest.mark.parametrize("template", ["{nobody}", "{own_hp.real}", "{own_hp!r}", "{own_hp:>9}", "{", "{0}", "{}"])

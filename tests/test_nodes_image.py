@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine_fixtures import make_plan
+from hypothesis import given
+from hypothesis import strategies as st
 
-from minibrains import BrainError
+from minibrains import BrainError, MinibrainsError
+from minibrains.files import shipped
 from minibrains.testing import opened, play
-from nodes.image import FrameStack, FrameStackTaps, Grayscale, Resize
+from nodes.image import FrameStack, FrameStackTaps, Grayscale, Resize, ToPicture
+from nodes.retro.emulator import RetroEmulator
 
 
 def _stack(taps: list[int], colors: int = 1, mean: float = 0.0, std: float = 1.0) -> FrameStack:
@@ -80,3 +85,58 @@ def test_resize_averages(colors: int) -> None:
         (small,) = play(node, {"frame": checked})
     assert small.shape == (2, 2, colors)
     assert set(small.ravel()) == {100}
+
+
+def _picture(frame: np.ndarray) -> np.ndarray:
+    with opened(node := ToPicture()):
+        (picture,) = play(node, {"frame": frame})
+    assert picture.dtype == np.uint8
+    return picture
+
+
+@given(st.integers(5, 12), st.integers(5, 12), st.randoms(use_true_random=False))
+def test_every_layout_of_a_picture_is_the_same_picture(height: int, width: int, random: Any) -> None:
+    picture = np.frombuffer(random.randbytes(height * width * 3), np.uint8).reshape(height, width, 3)
+    opaque = np.concatenate([picture, np.full((height, width, 1), 255, np.uint8)], axis=2)
+    grey = picture[:, :, :1]
+    expected = {id(picture): picture, id(opaque): picture, id(grey): grey.repeat(3, axis=2)}
+    for layout in (picture, opaque, grey):
+        for turned in (layout, layout.transpose(2, 0, 1), *([layout[:, :, 0]] if layout is grey else [])):
+            for frame in (turned, *((turned / 255).astype(kind) for kind in (np.float16, np.float32, np.float64))):
+                assert np.array_equal(_picture(frame), expected[id(layout)])
+
+
+def test_what_is_transparent_is_shown_over_black() -> None:
+    frame = np.full((5, 6, 4), 200, np.uint8)
+    frame[:, :, 3] = [0, 1, 64, 128, 254, 255]
+    assert _picture(frame)[0, :, 0].tolist() == [0, 1, 50, 100, 199, 200]
+    assert _picture(np.float32([[[0.5]], [[1]], [[0]], [[0.5]]]).repeat(6, 1).repeat(6, 2))[0, 0].tolist() == [64, 128, 0]
+
+
+@pytest.mark.parametrize(
+    ("frame", "sentence"),
+    [
+        (np.zeros(9, np.uint8), "a picture of 9 came in; expected h x w"),
+        (np.zeros((3, 9, 3), np.uint8), "a picture of 3x9x3 came in"),
+        (np.zeros((9, 9, 2), np.uint8), "9x9x2"),
+        (np.zeros((1, 9, 9, 3), np.uint8), "1x9x9x3"),
+        (np.zeros((9, 9), np.int32), "a picture of int32 came in; expected uint8, or float"),
+        (np.full((9, 9), 200.0), "values from 200 to 200 came in; floats go from 0 to 1"),
+        (np.full((9, 9), np.nan), "values from nan to nan"),
+    ],
+)
+def test_what_is_no_picture_is_told_so(frame: np.ndarray, sentence: str) -> None:
+    with pytest.raises(MinibrainsError, match=sentence):
+        _picture(frame)
+
+
+def test_pictures_of_all_kinds_may_be_linked() -> None:
+    nodes = {
+        "console": {"type": "RetroEmulator@1"},
+        "grey": {"type": "Grayscale@1", "in": {"frame": "again.frame"}},
+        "again": {"type": "ToPicture@1", "in": {"frame": "console.frame"}},
+        "stack": {"type": "FrameStack@1", "in": {"frame": "grey.frame"}, "brain": "frame_stack/grey4.safetensors"},
+        "one": {"type": "ToPicture@1", "in": {"frame": "stack.frames"}},
+        "small": {"type": "Resize@1", "in": {"frame": "one.frame"}},
+    }
+    make_plan(nodes, (RetroEmulator, Grayscale, ToPicture, FrameStack, Resize), shipped("models"))

@@ -22,8 +22,10 @@ import pytest
 from test_nodes_conform import CASES
 
 from minibrains import ABSENT, Episode, MinibrainsError
+from minibrains.loading import BrainRef
 from minibrains.testing import ScratchHost, check_node
 from nodes import fighters
+from nodes.lora import Adapter
 from server.run import snapshot
 from server.run.snapshot import dump, load
 
@@ -81,6 +83,11 @@ def test_the_state_of_every_node_comes_back(name: str, tmp_path: Path, monkeypat
     monkeypatch.setattr("minibrains.testing.pickle", SimpleNamespace(dumps=dumps, loads=lambda data: load(data, modules)))
     check_node(node, *ticks, host=ScratchHost(tmp_path, "part", frame_rate=59.92))
     assert len(saved) == len(ticks)
+
+
+def test_an_adapter_on_its_link_comes_back() -> None:
+    link = Adapter(BrainRef("a.safetensors", "0" * 64), 0.5, "a model", "1" * 64)
+    assert load(dump(link, {"nodes.lora"}), {"nodes.lora"}) == link
 
 
 def test_a_fighter_may_go_on_in_another_process_with_its_style_changed() -> None:

@@ -28,7 +28,7 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
     """How one player did. Of episodes that went exactly alike only the first counts: the others say nothing new.
 
     `n` were played, `distinct` count; OUTCOMES, `share` and its interval `low` to `high`, `ticks` (the mean) and
-    `by_state` are of those that count.
+    `by_state` are of those that count. `nodes` failed in any of them, and their fallback played.
     """
     played = list(rows)
     counted = list({_trajectory(row): row for row in reversed(played)}.values())[::-1]
@@ -48,7 +48,17 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         "high": round(high, 6),
         "ticks": round(sum(row["ticks"] for row in counted) / len(counted), 1),
         "by_state": dict(sorted(by_state.items())),
+        "nodes": _borne(played),
     }
+
+
+def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+    """Which nodes failed in episodes that went on all the same: how often, and why the first time."""
+    nodes: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        for name, node in row.get("nodes", {}).items():
+            nodes.setdefault(name, {**node, "errors": 0})["errors"] += node["errors"]
+    return nodes
 
 
 def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any]:
@@ -103,6 +113,11 @@ def describe(result: Mapping[str, Any]) -> str:
             f"{interval(player):>15}  {sides:>12}  {p:>7}".rstrip()
         )
     lines.append("better/worse: episodes that only the first, or only this one, won; p: exact two-sided sign test of those")
+    lines.extend(
+        f"{label(player)}: {name} failed {node['errors']} times, and the game went on: {node['first_error']}"
+        for player in players
+        for name, node in player["nodes"].items()
+    )
     return "\n".join(lines)
 
 

@@ -38,7 +38,7 @@ class Monitor:
         if ticks < deadlines.rate:
             return
         misses = deadlines.misses - deadlines.unscheduled
-        spent = sum(self.engine.motion.spent) - world.held
+        spent = sum(self.engine.motion.spent)  # without what nodes took to think while the clock stood still
         missed, load = misses - self._misses, (spent - self._spent) * deadlines.rate / ticks
         self._ticks, self._misses, self._spent = deadlines.ticks, misses, spent
         self._calm = self._calm + 1 if not missed and load < _ROOM else 0

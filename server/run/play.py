@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
 from minibrains.workflow import RunSettings
+from server.engine.counts import NodeTimes
 from server.engine.engine import Engine, MakeHost
 from server.run.folder import RunFolder
 from server.run.host import RunHost
@@ -126,6 +127,8 @@ class Session:
         self._attend = attend
         self._clock: Clock = engine
         self._monitor: Monitor | None = None
+        self._failed: set[str] = set()
+        """Nodes of which it was said that they failed."""
 
     def open(self, make_host: MakeHost) -> None:
         """Open the nodes for a number of episodes. Raises what the engine raises."""
@@ -138,6 +141,7 @@ class Session:
     def play_episode(self, index: int, results: Results, progress: Progress) -> None:
         """Play one episode and add it to `results`, also when it fails. Raises what the engine raises."""
         engine, recorder, seed = self.engine, self._recorder, self._settings.seed
+        before = engine.node_times()
         engine.reset(index, seed)
         if recorder is not None:
             recorder.episode(index, seed)
@@ -145,7 +149,8 @@ class Session:
         try:
             ended = self._play(index, results, progress)
         finally:
-            results.episodes.append({**_EMPTY, **engine.report(), "ticks": engine.tick, "ended": ended})
+            row = {**_EMPTY, **engine.report(), "ticks": engine.tick, "ended": ended}
+            results.episodes.append({**row, **_borne(before, engine.node_times())})
             if recorder is not None:
                 recorder.episode(index, seed, ended)
 
@@ -195,6 +200,7 @@ class Session:
                 results.seconds += now - started
             # no more than double: ticks that were quick may have been catching up with a realtime clock
             chunk = max(1, min(2 * left, int(left * leave.seconds / max(now - started, 1e-6))))
+            self._tell_failures()
             if self._monitor is not None:
                 self._monitor.look()
             if self._recorder is not None:
@@ -207,7 +213,24 @@ class Session:
         return "stopped"
 
 
+    def _tell_failures(self) -> None:
+        """Say it when a node fails for the first time and the run bears it: the summary comes too late."""
+        motion = self.engine.motion
+        if any(motion.reasons):
+            for name, reason in zip(motion.owners, motion.reasons, strict=True):
+                if reason and name not in self._failed:
+                    self._failed.add(name)
+                    self._say(f"{name} failed, and the run goes on: {reason}")
+
+
 _EMPTY = {"score": None, "won": None, "drawn": None, "start": None}
+
+
+def _borne(before: Mapping[str, NodeTimes], now: Mapping[str, NodeTimes]) -> dict[str, Any]:
+    """Which nodes failed meanwhile, how often, and what the run first bore of each; nothing if none did."""
+    times = {name: node.errors - (before[name].errors if name in before else 0) for name, node in now.items()}
+    errors = {name: {"errors": count, "first_error": now[name].reason} for name, count in times.items() if count > 0}
+    return {"nodes": errors} if errors else {}
 
 
 def lost_episode(reason: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from numpy.random import MT19937, PCG64, PCG64DXSM, SFC64, BitGenerator, Generat
 
 from minibrains.codec import pack, unpack
 from minibrains.errors import MinibrainsError
+from minibrains.loading import BrainRef
 from minibrains.node import Absent
 
 LARGEST: Final = 1 << 30
@@ -170,7 +171,7 @@ _KNOWN: Final[Mapping[tuple[str, str], Any]] = {
         *(builtins.bool, builtins.int, builtins.float, builtins.complex, builtins.object, builtins.slice),
         *(builtins.list, builtins.tuple, builtins.dict, builtins.set, builtins.frozenset),  # what a defaultdict may make
         *(collections.deque, collections.OrderedDict, collections.Counter, collections.defaultdict),
-        *(fractions.Fraction, random.Random, Absent, Generator),
+        *(fractions.Fraction, random.Random, Absent, BrainRef, Generator),
         *(_array, _bit_generator, _seed_sequence),
     )
 }
