@@ -212,7 +212,6 @@ class Session:
                 return "done"
         return "stopped"
 
-
     def _tell_failures(self) -> None:
         """Say it when a node fails for the first time and the run bears it: the summary comes too late."""
         motion = self.engine.motion
