@@ -473,6 +473,19 @@ def test_a_worker_killed_in_mid_run_is_a_failed_run_in_words_and_the_next_one_pl
         assert page.troubles == []
 
 
+def test_a_node_that_fails_in_a_run_says_why_on_the_right(browser: Browser, tmp_path: Path) -> None:
+    film = {"type": "service_nodes.Film@1"}
+    troubled = {"type": "service_nodes.Troubled@1", "set": {"does": "raise"}, "in": {"count": "film.count"}}
+    with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
+        layout = {"film": [80, 80], "troubled": [480, 80]}
+        page.start_with("").open_workflow({"minibrains": 1, "nodes": {"film": film, "troubled": troubled}, "layout": layout})
+        page.select("troubled")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        expect(page.page.locator("#inspector .faults")).to_contain_text("as I was told")
+        page.select("film")
+        expect(page.page.locator("#inspector .faults")).to_be_empty()
+
+
 def test_the_benchmark_says_what_it_lacks(minibrains: Command, tmp_path: Path) -> None:
     done = minibrains("bench", "editor", env={"PATH": str(tmp_path)})
     assert done.returncode == 2

@@ -52,7 +52,7 @@ async function start(): Promise<void> {
   const editor: Editor = new Editor(canvas, catalog, doors);
   const files = new Files(editor);
   const session = new Session(editor, element("screens"));
-  const inspector = new Inspector(element("inspector"), editor);
+  const inspector = new Inspector(element("inspector"), editor, session);
   const resize = () => editor.board.resize(stage.clientWidth, stage.clientHeight);
   const gallery = () => void openGallery(editor, files);
   const panel = new Panel(element("rail"), element("panel"), editor, session, files, {

@@ -5,6 +5,7 @@ import { control, range, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
 import { menu } from "./overlay";
 import type { Editor } from "../editor/editor";
+import type { Session } from "../editor/session";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
 import { whyNot } from "../model/fit";
 import { isObject, own, withKey, type Json } from "../model/json";
@@ -15,10 +16,11 @@ export class Inspector {
   brains: readonly BrainInfo[] = [];
   #shown = "";
 
-  constructor(private readonly element: HTMLElement, private readonly editor: Editor) {
+  constructor(private readonly element: HTMLElement, private readonly editor: Editor, private readonly session: Session) {
     editor.on("selection", () => this.render());
     editor.on("document", () => this.render());
     editor.on("faults", () => this.#renderFaults());
+    session.on((what) => what === "run" && this.#renderFaults());
   }
 
   /** Drawn again when what it shows has changed, but never under the hands of somebody who types in it. */
@@ -71,11 +73,16 @@ export class Inspector {
     this.#renderFaults();
   }
 
+  /** What is wrong with the node as it stands, and what it failed of in the run that is shown. */
   #renderFaults(): void {
-    const place = this.element.querySelector(".faults");
+    const place = this.element.querySelector<HTMLElement>(".faults");
     const id = this.editor.selection[0];
     if (!place || this.editor.selection.length !== 1 || !id) return;
-    place.replaceChildren(...this.editor.faultsOf(id).map((fault) => h("p", { class: "notice bad" }, icon("warn"), faultText(fault))));
+    const failed = this.session.run?.nodes.get(id)?.error;
+    const texts = [...this.editor.faultsOf(id).map(faultText), ...(failed ? [failed] : [])];
+    if (place.dataset.texts === JSON.stringify(texts)) return;
+    place.dataset.texts = JSON.stringify(texts);
+    place.replaceChildren(...texts.map((text) => h("p", { class: "notice bad" }, icon("warn"), text)));
   }
 
   #widgets(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
