@@ -479,10 +479,10 @@ def test_a_node_that_fails_in_a_run_says_why_on_the_right(browser: Browser, tmp_
     with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
         layout = {"film": [80, 80], "troubled": [480, 80]}
         page.start_with("").open_workflow({"minibrains": 1, "nodes": {"film": film, "troubled": troubled}, "layout": layout})
-        page.select("troubled")
+        page.ask("editor.board.select(['troubled'])")
         page.page.get_by_role("button", name="Run", exact=True).click()
         expect(page.page.locator("#inspector .faults")).to_contain_text("as I was told")
-        page.select("film")
+        page.ask("editor.board.select(['film'])")
         expect(page.page.locator("#inspector .faults")).to_be_empty()
 
 
