@@ -8,6 +8,7 @@ takes longer is its other nodes and the engine. Thinking itself is measured apar
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,8 @@ def run(plan: Plan) -> dict[str, Any]:
         try:
             engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
             script = _record(engine, console)
+            gc.collect()
+            gc.freeze()  # as a run does
 
             held, cpu, thought = list[float](), list[float](), list[float]()
 
@@ -60,9 +63,13 @@ def run(plan: Plan) -> dict[str, Any]:
 
             by_hand = _by_hand(console, Episode(0, 0, name), script)
             works = {"workflow": workflow, "by_hand": lambda: thought.append(by_hand())}
+            taken = take_turns(works, REPEATS)
             with _thoughts(engine) as thoughts:
-                taken = take_turns(works, REPEATS)
+                for _ in range(REPEATS if _thinkers(engine) else 0):  # by itself: nobody else has just thought with the model
+                    engine.reset(0, 0)
+                    engine.advance(len(script))
         finally:
+            gc.unfreeze()
             engine.close()
     for side, thinking in (("workflow", held), ("by_hand", thought)):
         taken[side] = [seconds - spent for seconds, spent in zip(taken[side], thinking, strict=True)]
