@@ -50,7 +50,7 @@ def run(plan: Plan) -> dict[str, Any]:
             engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
             script = _record(engine, console)
             gc.collect()
-            gc.freeze()  # as a run does
+            gc.freeze()  # a run does so too
 
             held, cpu, thought = list[float](), list[float](), list[float]()
 
@@ -65,7 +65,9 @@ def run(plan: Plan) -> dict[str, Any]:
             works = {"workflow": workflow, "by_hand": lambda: thought.append(by_hand())}
             taken = take_turns(works, REPEATS)
             with _thoughts(engine) as thoughts:
-                for _ in range(REPEATS if _thinkers(engine) else 0):  # by itself: nobody else has just thought with the model
+                for _ in range(
+                    REPEATS if _thinkers(engine) else 0
+                ):  # alone: the loop thinks on another thread, which costs the next thought here
                     engine.reset(0, 0)
                     engine.advance(len(script))
         finally:
@@ -175,9 +177,10 @@ def _record(engine: Engine, console: RetroEmulator) -> Script:
             if engine.advance(1):
                 break
             after, looked = engine.node_times(), watched.looked
-            ran = {name: (node.tick, _given(engine, name)) for name, node in engine.nodes.items()
-                   if name in (*painters, *thinkers) and after[name].runs > before[name].runs}  # fmt: skip
-            made, thought = ([ran[name] for name in names if name in ran] for names in (painters, thinkers))
+            made, thought = (
+                [(engine.nodes[name].tick, _given(engine, name)) for name in names if after[name].runs > before[name].runs]
+                for names in (painters, thinkers)
+            )
             script.append(Turn(looked, made, thought, watched.masks))
     finally:
         console.emulator = emulator
