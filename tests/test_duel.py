@@ -432,6 +432,28 @@ def names_of(pad: int) -> Pad:
     return tuple(name for name, bit in PAD_BITS.items() if bit & pad)
 
 
+@pytest.mark.parametrize(("level", "character"), [(3, 0), (5, 1), (6, 2), (8, 3)])
+def test_the_fight_in_the_mirror_goes_alike(game: Game, level: int, character: int) -> None:
+    """A match of equals, then each with the other's pad, left for right: neither side is better for being left, or first."""
+    settings = {"seed": 50 + level, "agent_character": character, "enemy_character": character}
+    game.begin(mode=2, agent_level=level, enemy_level=level, **settings)
+    played = []
+    while not (now := game.step())["reset_countdown"]:
+        played.append(now)
+    game.begin(mode=1, **settings)
+    for frame, was in enumerate(played):
+        now = game.step(in_the_mirror(was["enemy_pad"]), in_the_mirror(was["agent_pad"]))
+        for part in ("hp", "y", "status", "victories", "move", "move_frame", "stun"):
+            assert (now[f"agent_{part}"], now[f"enemy_{part}"]) == (was[f"enemy_{part}"], was[f"agent_{part}"]), (frame, part)
+        # what is published is rounded down, on either side
+        assert abs(now["agent_x"] + was["enemy_x"] - 512) <= 1 >= abs(now["enemy_x"] + was["agent_x"] - 512), frame
+
+
+def in_the_mirror(pad: int) -> Pad:
+    other = {"LEFT": "RIGHT", "RIGHT": "LEFT"}
+    return tuple(other.get(name, name) for name in names_of(pad))
+
+
 def test_the_same_seed_is_the_same_match_and_another_is_not(game: Game) -> None:
     first = play_match(game, 600, mode=0, enemy_level=5, seed=1)
     assert play_match(game, 600, mode=0, enemy_level=5, seed=1) == first

@@ -248,11 +248,11 @@ def rushers(run: Run, n: int) -> Iterator[Judged]:
 def ladder(run: Run, n: int) -> Iterator[Judged]:
     for level in range(1, LEVELS - 1):
         matches = computers(level + 2, level)
-        yield run.tally(f"level {level + 2} against level {level}", matches, part(n, 200)), Limit(least=0.6)
+        yield run.tally(f"level {level + 2} against level {level}", matches, part(n, 300)), Limit(least=0.6)
 
 
 def mirror(run: Run, n: int) -> Iterator[Judged]:
-    yield run.tally("left side, equal levels and fighters", mirrored(), part(n, 1200)), Limit(0.45, 0.55)
+    yield run.tally("left side, equal levels and fighters", mirrored(), part(n, 1600)), Limit(0.45, 0.55)
 
 
 def styles(run: Run, n: int) -> Iterator[Judged]:

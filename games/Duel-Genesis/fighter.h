@@ -11,6 +11,7 @@
 #define GROUND PIXELS(192)
 #define LEFT_WALL PIXELS(28)
 #define RIGHT_WALL PIXELS(484)
+#define MIDDLE PIXELS(256)
 #define BODY_WIDTH 32        /* pixels two middles keep apart */
 #define BODY_HALF 15         /* pixels from a middle within which it can be hit */
 #define STAND_HEIGHT 70

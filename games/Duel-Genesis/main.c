@@ -216,8 +216,8 @@ int main(void)
     AGENT_LEVEL = ENEMY_LEVEL = FIRST_LEVEL;
     ENEMY_CHARACTER = 1;
     shown_stage = 0xFF;
-    fighter_place(&game.fighters[0], PIXELS(205), 1);
-    fighter_place(&game.fighters[1], PIXELS(307), 0);
+    fighter_place(&game.fighters[0], AGENT_STARTS, 1);
+    fighter_place(&game.fighters[1], ENEMY_STARTS, 0);
     reseed(SEED);
     slow_down_voices();
     video_init();

@@ -74,11 +74,11 @@ static const struct skill skills[LEVELS + 1] = {
     {0},
     /* sees  hesit dawdl  block  punish  air  space  mix */
     {30, 78, 36, 120,  90,  80, 100,  70},
-    {27, 20, 14, 190, 210, 140, 190, 180},
-    {25, 18, 13, 200, 212, 165, 210, 194},
+    {27, 28, 16, 190, 210, 140, 190, 180},
+    {25, 26, 15, 196, 206, 160, 206, 190},
     {22, 16, 12, 212, 213, 194, 217, 198},
-    {18,  6, 10, 230, 226, 220, 236, 226},
-    {15,  2,  7, 240, 240, 234, 246, 244},
+    {18, 18, 12, 224, 218, 212, 230, 220},
+    {15,  4,  8, 240, 240, 234, 246, 244},
     {10,  0,  4, 250, 252, 248, 255, 254},
     { 8,  0,  3, 254, 254, 250, 256, 256},
 };
@@ -122,12 +122,15 @@ void opponent_seed(u32 seed)
 
 /* ---- looking ---- */
 
+/* Whole pixels right of the stage's middle, rounded alike to either side: nobody sees better for standing left. */
+static s16 from_middle(s16 x) { return (s16)((x - MIDDLE) / SUBPIXELS); }
+
 static void look_at(struct seen_fighter *seen, const struct fighter *f)
 {
-    seen->x = pixels(f->x);
+    seen->x = from_middle(f->x);
     seen->y = pixels((s16)(GROUND - f->y));
     seen->vx = f->vx;
-    seen->projectile_x = pixels(f->projectile.x);
+    seen->projectile_x = from_middle(f->projectile.x);
     seen->projectile_speed = f->projectile.flies ? f->projectile.speed : 0;
     seen->state = (u8)f->state;
     seen->move = f->move;
@@ -382,14 +385,11 @@ static void answer_attack(struct mind *m, const struct skill *skill, const struc
 static void answer_jump(struct mind *m, const struct skill *skill, const struct seen_fighter *me, const struct seen_fighter *it, u8 late)
 {
     const struct character *c = &characters[it->character];
-    s16 speed = it->vx;
     s16 flight = (s16)(2 * c->jump_up / 6);
     s16 to_landing = (s16)(flight - skill->reaction - late);
-    s16 lands = (s16)(it->x + pixels((s16)(speed * (flight - late))));
-    s16 gap = (s16)(lands - me->x);
-    if (!it->faces_right)
-        gap = (s16)-gap;
-    /* gap: how far past me it lands, counted in its direction */
+    s16 speed = it->faces_right ? it->vx : (s16)-it->vx, past = (s16)(it->faces_right ? it->x - me->x : me->x - it->x);
+    /* how far past me it lands, counted in its direction */
+    s16 gap = (s16)(past + pixels((s16)(speed * (flight - late))));
     if (gap < -84 || to_landing < 4) {
         if (gap < -84 && happens(m, skill->mixes) && distance(it->x, me->x) > 120)
             plan_projectile(m);

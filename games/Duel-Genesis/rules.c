@@ -5,9 +5,6 @@
 #define MATCH_OVER_FRAMES 240
 #define DECIDED_STEP 16       /* frames for which RESET_COUNTDOWN keeps a value while it runs down */
 
-#define AGENT_STARTS PIXELS(205)
-#define ENEMY_STARTS PIXELS(307)
-
 #define STOP_LIGHT 5          /* frames both stand still after a hit */
 #define STOP_HEAVY 9
 #define STOP_BLOCK 4
@@ -128,6 +125,8 @@ struct blow {
     u8 lands;
     u8 blocked;
     u8 by_projectile;
+    u8 from_ground;
+    s8 away;          /* the way in which it sends who is hit: 1 right, -1 left */
     s16 x, y;
     const struct move *move;
     u8 move_number;
@@ -155,6 +154,17 @@ static u8 meets_body(const struct fighter *f, s16 bottom, s16 top)
     return top >= feet && bottom <= head;
 }
 
+static void find_blow(const struct fighter *f, const struct fighter *other, u8 by_projectile, u8 move, struct blow *blow)
+{
+    blow->lands = 1;
+    blow->by_projectile = by_projectile;
+    blow->from_ground = f->y == GROUND;
+    blow->away = f->x < other->x || (f->x == other->x && f->faces_right) ? 1 : -1;
+    blow->move = &character_of(f)->moves[move];
+    blow->move_number = move;
+    blow->blocked = fighter_guards(other, f, blow->move->flags);
+}
+
 static void look_for_blow(const struct fighter *f, const struct fighter *other, struct blow *blow)
 {
     blow->lands = 0;
@@ -167,11 +177,7 @@ static void look_for_blow(const struct fighter *f, const struct fighter *other, 
     s16 feet = pixels((s16)(GROUND - f->y));
     if (gap < -BODY_HALF || gap > move->reach + BODY_HALF || !meets_body(other, (s16)(feet + move->bottom), (s16)(feet + move->top)))
         return;
-    blow->lands = 1;
-    blow->by_projectile = 0;
-    blow->move = move;
-    blow->move_number = f->move;
-    blow->blocked = fighter_guards(other, f, move->flags);
+    find_blow(f, other, 0, f->move, blow);
     blow->x = (s16)(other->x + (f->faces_right ? -PIXELS(BODY_HALF) : PIXELS(BODY_HALF)));
     blow->y = (s16)(f->y - PIXELS((move->bottom + move->top) / 2));
 }
@@ -185,11 +191,7 @@ static void look_for_projectile(struct fighter *f, const struct fighter *other, 
     if (distance(p->x, other->x) > PIXELS(BODY_HALF + PROJECTILE_HALF) || !meets_body(other, (s16)(up - PROJECTILE_HALF), (s16)(up + PROJECTILE_HALF)))
         return;
     p->flies = 0;
-    blow->lands = 1;
-    blow->by_projectile = 1;
-    blow->move = &character_of(f)->moves[MOVE_PROJECTILE];
-    blow->move_number = MOVE_PROJECTILE;
-    blow->blocked = fighter_guards(other, f, 0);
+    find_blow(f, other, 1, MOVE_PROJECTILE, blow);
     blow->x = p->x;
     blow->y = p->y;
 }
@@ -212,8 +214,7 @@ static void strike(u8 side, const struct blow *blow)
 {
     struct fighter *f = &game.fighters[side], *by = &game.fighters[1 - side];
     const struct move *move = blow->move;
-    s16 away = by->x < f->x || (by->x == f->x && by->faces_right) ? 1 : -1;
-    s16 push = move->push;
+    s16 push = move->push, away = blow->away;
     u8 heavy = move->damage >= HEAVY_FROM;
     u8 was_in_air = f->state == AIR || f->y < GROUND;
 
@@ -248,7 +249,7 @@ static void strike(u8 side, const struct blow *blow)
     if (f->hp == KNOCKED_OUT || (!blow->blocked && ((move->flags & HIT_KNOCKS_DOWN) || was_in_air)))
         fighter_fall(f, (s16)(away * FALL_SPEED));
     /* in a corner it is the striker who slides back */
-    if (!blow->by_projectile && by->y == GROUND && (f->x <= LEFT_WALL || f->x >= RIGHT_WALL))
+    if (!blow->by_projectile && blow->from_ground && (f->x <= LEFT_WALL || f->x >= RIGHT_WALL))
         by->x -= (s16)(away * push * 2);
 }
 
@@ -331,7 +332,8 @@ static void keep_apart(void)
     s16 half = (s16)((overlap + 1) / 2);
     if (half > PIXELS(3))
         half = PIXELS(3);
-    struct fighter *left = a->x < b->x || (a->x == b->x && a->faces_right) ? a : b, *right = left == a ? b : a;
+    /* at the same place it is by where they look, so that the mirrored fight goes alike */
+    struct fighter *left = a->x < b->x || (a->x == b->x && a->faces_right >= b->faces_right) ? a : b, *right = left == a ? b : a;
     left->x -= half;
     right->x += half;
     if (left->x < LEFT_WALL) {
@@ -379,8 +381,10 @@ static void step_fight(void)
         game.hit_stop--;
         return;
     }
+    /* neither is a step ahead of the other: both go by where the other was */
+    struct fighter was = f[0];
     fighter_step(&f[0], &f[1]);
-    fighter_step(&f[1], &f[0]);
+    fighter_step(&f[1], &was);
     for (u8 side = 0; side < SIDES; side++)
         move_projectile(&f[side]);
     meet_projectiles();
