@@ -93,16 +93,18 @@ class GameFeatures(Node):
 
     def tick(self, variables: Variables) -> Features:
         try:
-            own_hp, own_x, own_y, own_status, enemy_hp, enemy_x, enemy_y, enemy_status = [variables[name] for name in READ]
+            own, enemy = _share(variables["agent_hp"]), _share(variables["enemy_hp"])
+            own_x, enemy_x = variables["agent_x"], variables["enemy_x"]
+            distance, right = abs(own_x - enemy_x), own_x <= enemy_x
+            range_band = band(distance)
+            fight = Fight(
+                own, enemy, distance, range_band, right, own_x, enemy_x,
+                _height(variables["agent_y"]), _height(variables["enemy_y"]),
+                STATUS.get(variables["agent_status"], "unknown"), STATUS.get(variables["enemy_status"], "unknown"),
+            )  # fmt: skip
         except KeyError as missing:
             raise MinibrainsError(f"the game has no variable {missing}; a fight needs {', '.join(READ)}") from None
-        distance, right = abs(own_x - enemy_x), own_x <= enemy_x
-        own, enemy = _share(own_hp), _share(enemy_hp)
-        fight = Fight(
-            own, enemy, distance, band(distance), right, own_x, enemy_x, max(FLOOR - own_y, 0), max(FLOOR - enemy_y, 0),
-            STATUS.get(own_status, "unknown"), STATUS.get(enemy_status, "unknown"),
-        )  # fmt: skip
-        return Features(fight, own, enemy, own - enemy, distance, right, fight.band)
+        return Features(fight, own, enemy, own - enemy, distance, right, range_band)
 
 
 class History(NamedTuple):
@@ -241,7 +243,11 @@ def band(distance: float) -> Band:
 
 
 def _share(health: int) -> float:
-    return min(max(health, 0) / FULL, 1.0)
+    return health / FULL if 0 <= health <= FULL else 0.0 if health < 0 else 1.0
+
+
+def _height(y: int) -> int:
+    return FLOOR - y if y < FLOOR else 0
 
 
 def _points(change: float) -> str:

@@ -23,7 +23,7 @@ PATIENCE: Final = 5.0
 class Job:
     """Something a node was asked, and what came of it."""
 
-    __slots__ = ("arguments", "began", "begun", "error", "over", "result", "tick", "what")
+    __slots__ = ("arguments", "began", "error", "over", "result", "tick", "what")
 
     def __init__(self, what: str, arguments: tuple[Any, ...], tick: int) -> None:
         self.what = what
@@ -31,9 +31,8 @@ class Job:
         self.arguments = arguments
         self.tick = tick
         """On which it was asked."""
-        self.began = 0.0
-        """When the node began with it; known once it has `begun`."""
-        self.begun = threading.Event()
+        self.began: float | None = None
+        """When the node began with it."""
         self.over = threading.Event()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -43,13 +42,12 @@ class Job:
         """A thought that is over already."""
         job = cls("tick", (), tick)
         job.result, job.error = result, error
-        job.begun.set()
         job.over.set()
         return job
 
-    def past(self, limit: float | None) -> bool:
-        """Whether the node has been at it for more than `limit` seconds."""
-        return limit is not None and self.begun.is_set() and perf_counter() > self.began + limit
+    def left(self, limit: float | None) -> float | None:
+        """Seconds until the node has been at it for `limit`; all of them while it has not begun. None: there is no limit."""
+        return limit if limit is None or self.began is None else max(0.0, self.began + limit - perf_counter())
 
     def take(self) -> Any:
         if self.error is not None:
@@ -93,11 +91,10 @@ class Thinker:
 
         A process that has to be started anew takes the time that takes: the limit is for thinking.
         """
-        job.begun.wait()
-        left = None if self.timeout is None else max(0.0, job.began + self.timeout - perf_counter())
-        if not job.over.wait(left):
-            self._give_up(job)
-            raise RunError(f"it took longer than its time limit of {self.timeout:g} s")
+        while not job.over.wait(job.left(self.timeout)):
+            if job.left(self.timeout) == 0:
+                self._give_up(job)
+                raise RunError(f"it took longer than its time limit of {self.timeout:g} s")
 
     @property
     def busy(self) -> bool:
@@ -175,13 +172,11 @@ class Thinker:
                 while not self._changes.empty():
                     self._node.set(**self._changes.get())
                 job.began = perf_counter()
-                job.begun.set()
                 job.result = getattr(self._node, job.what)(*job.arguments)
             except BaseException as error:  # it is raised again where the result is taken
                 job.error = error
-            if job.what == "tick" and job.begun.is_set():
+            if job.what == "tick" and job.began is not None:
                 self.seconds += perf_counter() - job.began
-            job.begun.set()
             job.over.set()
 
 
@@ -218,7 +213,7 @@ class Thought:
         job = self.job
         if job is None or tick < self._expected:
             return False
-        return waits or job.over.is_set() or job.past(self.thinker.timeout)
+        return waits or job.over.is_set() or job.left(self.thinker.timeout) == 0
 
     def take(self, tick: int) -> Any:
         """The result; raises what the node raised, or RunError after the time limit."""
