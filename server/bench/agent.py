@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
@@ -23,6 +24,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.host import Episode
 from nodes.retro.emulator import RetroEmulator
 from server.bench.measure import take_turns
+from server.bench.street_fighter import Played, is_the_agent, street_fighter
 from server.engine.engine import Engine
 from server.engine.peek import peek
 from server.engine.plan import Plan
@@ -52,42 +54,64 @@ def run(plan: Plan) -> dict[str, Any]:
             gc.collect()
             gc.freeze()  # a run does so too
 
-            held, cpu, thought = list[float](), list[float](), list[float]()
+            episode, ticks = Episode(0, 0, name), len(script)
+            loops = {"by_hand": _by_hand(console, episode, script)}
+            if is_the_agent(engine.nodes):
+                loops["written_out"] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks), ticks)
+            thinking: dict[str, list[float]] = {side: [] for side in ("workflow", *loops)}
+            cpu = list[float]()
 
             def workflow() -> None:
                 before, began = engine.held, thread_time()
                 engine.reset(0, 0)
-                engine.advance(len(script))
+                engine.advance(ticks)
                 cpu.append(thread_time() - began)
-                held.append(engine.held - before)
+                thinking["workflow"].append(engine.held - before)
 
-            by_hand = _by_hand(console, Episode(0, 0, name), script)
-            works = {"workflow": workflow, "by_hand": lambda: thought.append(by_hand())}
-            taken = take_turns(works, REPEATS)
+            def loop(side: str) -> None:
+                thinking[side].append(loops[side]())
+
+            taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS)
             with _thoughts(engine) as thoughts:
-                for _ in range(
-                    REPEATS if _thinkers(engine) else 0
-                ):  # alone: the loop thinks on another thread, which costs the next thought here
+                # alone: the loops think on another thread, which costs the next thought here
+                for _ in range(REPEATS if _thinkers(engine) else 0):
                     engine.reset(0, 0)
-                    engine.advance(len(script))
+                    engine.advance(ticks)
         finally:
             gc.unfreeze()
             engine.close()
-    for side, thinking in (("workflow", held), ("by_hand", thought)):
-        taken[side] = [seconds - spent for seconds, spent in zip(taken[side], thinking, strict=True)]
-    times = {name: median(seconds) for name, seconds in taken.items()}
-    ratios = [hand / flow for hand, flow in zip(taken["by_hand"], taken["workflow"], strict=True)]
-    low, middle, high = quantiles(ratios, n=4)
+    times = {side: [all_of - thought for all_of, thought in zip(taken[side], thinking[side], strict=True)] for side in taken}
+    compared = {side: _compared(times["workflow"], times[side], ticks) for side in loops}
     return {
         "workflow": str(plan.graph.workflow.path or ""),
-        "ticks": len(script),
-        "workflow_ticks_per_s": round(len(script) / times["workflow"], 1),
-        "by_hand_ticks_per_s": round(len(script) / times["by_hand"], 1),
+        "ticks": ticks,
+        "workflow_ticks_per_s": round(ticks / median(times["workflow"]), 1),
+        **compared.pop("by_hand"),
+        **{f"{side}_{name}": value for side, values in compared.items() for name, value in values.items()},
+        "tick_cpu_ms": round(median(cpu) / ticks * 1e3, 4),
+        **_summed_up(thoughts),
+    }
+
+
+def _written_out(engine: Engine, console: RetroEmulator, play: Callable[[], Played], ticks: int) -> Callable[[], float]:
+    """The agent's own loop. Raises MinibrainsError if it does not play as the workflow does."""
+    engine.reset(0, 0)
+    engine.advance(ticks)
+    variables = console.data.lookup_all()
+    play()
+    if console.data.lookup_all() != variables:
+        raise MinibrainsError("the loop written out by hand plays something else than the workflow")
+    return lambda: play().thought
+
+
+def _compared(workflow: list[float], loop: list[float], ticks: int) -> dict[str, Any]:
+    ratios = [hand / flow for hand, flow in zip(loop, workflow, strict=True)]
+    low, middle, high = quantiles(ratios, n=4)
+    return {
+        "by_hand_ticks_per_s": round(ticks / median(loop), 1),
         "ratio": round(middle, 4),
         "quartiles": [round(low, 4), round(high, 4)],
-        "overhead_us": round((times["workflow"] - times["by_hand"]) / len(script) * 1e6, 3),
-        "tick_cpu_ms": round(median(cpu) / len(script) * 1e3, 4),
-        **_summed_up(thoughts),
+        "overhead_us": round((median(workflow) - median(loop)) / ticks * 1e6, 3),
     }
 
 

@@ -1,0 +1,56 @@
+"""The loops by hand that workflows are measured against do what the workflows do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minibrains import Episode
+from minibrains.workflow import load_workflow
+from server.bench import agent
+from server.bench.street_fighter import is_the_agent, street_fighter
+from server.catalog import brain_finder, find_workflow, node_types
+from server.engine.check import check
+from server.engine.compile import compile_graph
+from server.engine.engine import Engine
+from server.engine.peek import peek
+from server.engine.plan import Plan
+from server.run.host import RunHost
+
+TICKS = 900
+
+
+def _plan(name: str) -> Plan:
+    workflow = load_workflow(find_workflow(name))
+    registry, _ = node_types(False, [])
+    return compile_graph(check(workflow, registry, brain_finder(workflow.path, [])))
+
+
+def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
+    engine = Engine(_plan("sf2"))
+    try:
+        engine.open(lambda node, engine: RunHost(node, tmp_path, engine, lambda text: None, {}))
+        engine.reset(0, 0)
+        pads = []
+        for _ in range(TICKS):
+            assert not engine.advance(1)
+            pads.append(peek(engine, "sink", "pad"))
+        assert is_the_agent(engine.nodes)
+        score = engine.nodes["score"].total
+        played = street_fighter(engine.nodes, Episode(0, 0, "console"), TICKS)()
+    finally:
+        engine.close()
+    assert played.pads == pads
+    assert len(set(pads)) > 5
+    assert played.score == score
+
+
+def test_it_is_measured_against_both_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "REPEATS", 4)
+    result = agent.run(_plan("sf2"))
+    assert result["ticks"] == 300
+    for side in ("", "written_out_"):
+        low, high = result[f"{side}quartiles"]
+        assert low <= result[f"{side}ratio"] <= high
+    assert "written_out_ratio" not in agent.run(_plan("airstriker_random"))
