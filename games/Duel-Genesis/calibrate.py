@@ -242,7 +242,7 @@ def rushers(run: Run, n: int) -> Iterator[Judged]:
     """Of other kinds; to look at."""
     for kind in fighters.RUSHERS:
         for level, _ in MOST_OF_A_RUSHER:
-            yield run.tally(f"rusher:{kind} at {level}", settings(f"rusher:{kind}", level), part(n, 20)), None
+            yield run.tally(f"rusher:{kind} at {level}", settings(f"rusher:{kind}", level), part(n, 12)), None
 
 
 def ladder(run: Run, n: int) -> Iterator[Judged]:
@@ -276,7 +276,7 @@ def ceiling(run: Run, n: int) -> Iterator[Judged]:
     """How much can be won through the action table, with a decision every so many frames."""
     for interval, level in itertools.product(INTERVALS, range(1, LEVELS + 1)):
         policy = f"patient@{interval}"
-        matches = part(n, 300 if (interval, level) == (30, 4) else 60)
+        matches = part(n, 300 if (interval, level) == (30, 4) else 40)
         yield run.tally(f"{policy} at {level}", settings(policy, level), matches), JUDGED_FROM
 
 

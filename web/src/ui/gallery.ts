@@ -18,21 +18,22 @@ export async function openGallery(editor: Editor, files: Files): Promise<void> {
     return say((error as Error).message, "error");
   }
   const loaded = await Promise.all(names.map(async (name) => ({ name, workflow: await server.template(name).catch(() => null) })));
+  const templates = loaded.flatMap(({ name, workflow }) => workflow ? [{ name, workflow, nodes: Object.keys(workflow.nodes).length }] : []);
+  templates.sort((one, other) => other.nodes - one.nodes); // whole agents before what they are measured against
   const element = h("dialog", { class: "dialog gallery", tabindex: "-1", "aria-label": "Start with a workflow" });
   const close = () => element.close();
   const empty = h("button", { type: "button", class: "card blank", data: { template: "" }, onclick: () => { close(); void files.create(); } },
     h("span", { class: "map" }, h("span", { class: "plus" }, "+")), h("b", {}, "Empty canvas"), h("small", {}, "Double click to add the first node."));
-  const cards = loaded.flatMap(({ name, workflow }) => {
-    if (!workflow) return [];
+  const cards = templates.map(({ name, workflow, nodes }) => {
     const map = h("canvas", { class: "map", "aria-hidden": "true" });
     drawMap(map, workflow, editor.catalog, ...MAP);
     const open = () => {
       close();
       void files.openTemplate(name);
     };
-    return [h("button", { type: "button", class: "card", data: { template: name }, onclick: open },
+    return h("button", { type: "button", class: "card", data: { template: name }, onclick: open },
       map, h("b", {}, workflow.title || name), h("small", {}, workflow.description ?? ""),
-      h("small", { class: "muted" }, count(Object.keys(workflow.nodes).length, "node")))];
+      h("small", { class: "muted" }, count(nodes, "node")));
   });
   element.append(
     h("header", {}, h("div", {}, h("h2", {}, "Start with a workflow"), h("p", { class: "muted" }, "Each of them runs as it is. Open one, press Run, then change it.")),
