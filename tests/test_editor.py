@@ -582,6 +582,7 @@ def test_screenshots(browser: Browser, address: str, tmp_path: Path, size: str, 
             small.save(folder / f"editor-{name}-{theme}-{size}.png", optimize=True)
 
         expect(page.page.locator(".gallery")).to_be_visible()
+        expect(page.page.locator(".gallery .card").first).to_have_attribute("data-template", "sf2")
         picture("gallery")
         page.start_with("duel_expert")
         page.page.get_by_role("button", name="Run", exact=True).click()
