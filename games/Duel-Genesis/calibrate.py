@@ -180,6 +180,10 @@ class Run:
             lines = [line for line in map(readable, text.splitlines()) if line]
             self.rows = {line["key"]: line["row"] for line in lines if line["subject"] == self.subject}
 
+    def close(self) -> None:
+        if self.pool:
+            self.pool.shutdown()
+
     def map(self, play: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         return self.pool.map(play, items) if self.pool else map(play, items)
 
@@ -386,6 +390,7 @@ def main() -> None:
     options = parser.parse_args()
     run = Run(options.workers, options.rows)
     rows = list(judged(run, options.n, options.only))
+    run.close()
     rom = hashlib.sha1((HERE / "rom.md").read_bytes()).hexdigest()
     seconds, processor = (round(sum(row[name] for row in rows)) for name in ("seconds", "processor_s"))
     if options.json:
