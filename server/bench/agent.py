@@ -39,7 +39,8 @@ def run(plan: Plan) -> dict[str, Any]:
     """`{"workflow", "ticks", "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "quartiles", "overhead_us", "tick_cpu_ms"}`.
 
     `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's;
-    `tick_cpu_ms` is CPU time of the ticking thread. With nodes that think on a thread also `thoughts`,
+    `tick_cpu_ms` is CPU time of the ticking thread. The same of the Street Fighter agent's own loop, where the workflow
+    is that agent, begins with `written_out_`. With nodes that think on a thread also `thoughts`,
     `thought_cpu_ms_p50` and `_p99`: CPU time of theirs.
     """
     engine = Engine(plan)
