@@ -9,8 +9,12 @@
 #define DEMO_FRAMES 1500
 #define DEMO_LEVEL 6
 #define PSG BYTE_AT(0xC00011)
+#define FM_ADDRESS BYTE_AT(0xA04000)
+#define FM_VALUE BYTE_AT(0xA04001)
 #define FIRST_SEED 0x12345678
 #define FIRST_LEVEL 3
+#define VIEW_HEIGHT 224
+#define LATEST_LINE 115        /* a frame played along with another begins before it */
 
 static u16 before_pad;         /* pad 1 a frame ago, for the menus */
 static u8 shown_stage, shown_character[SIDES], shown_screen;
@@ -55,6 +59,7 @@ static void clamp_settings(void)
     ENEMY_CHARACTER = (u8)clamped(ENEMY_CHARACTER, 0, CHARACTERS - 1);
     STAGE = clamped(STAGE, 0, STAGES - 1);
     BLANK = clamped(BLANK, 0, 1);
+    PACE = clamped(PACE, 1, MOST_PACE);
 }
 
 static void take_settings(void)
@@ -147,6 +152,7 @@ static void draw(void)
 {
     u8 screen = game.phase == PHASE_TITLE ? SCREEN_TITLE : game.phase == PHASE_SELECT ? SCREEN_SELECT : SCREEN_FIGHT;
     u8 stage = DEMO ? (u8)(demos % STAGES) : (u8)STAGE;
+    video_widen(!BLANK);
     if (stage != shown_stage)
         loaded = STAGE_TILES;
     else if (screen != shown_screen && loaded > TEXT)
@@ -199,9 +205,39 @@ static void play(u16 pad1, u16 pad2)
         opponent_new_round();
 }
 
-/* The silent voices of the sound chip as slow as they go: an emulator that counts their every turn has less to do. */
+static void step(u16 pad1, u16 pad2)
+{
+    u16 fresh = (u16)(pad1 & ~before_pad);
+    before_pad = pad1;
+    take_settings();
+    switch (game.phase) {
+    case PHASE_TITLE:
+        step_title(fresh);
+        break;
+    case PHASE_SELECT:
+        step_select(fresh);
+        break;
+    default:
+        if (DEMO && ((fresh & PAD_START) || ++demo_frames > DEMO_FRAMES))
+            to_title();
+        else if (game.phase == PHASE_MATCH_OVER && !DEMO && (fresh & PAD_START))
+            to_title();
+        else
+            play(pad1, pad2);
+        if (game.phase == PHASE_TITLE)
+            DEMO = 0;
+    }
+}
+
+/* Enough of it for the longest step, before the next blank. */
+static u8 time_left(void) { return vdp_line() >= VIEW_HEIGHT || vdp_line() < LATEST_LINE; }
+
+/* The silent voices of the sound chips as slow as they go, and the sixth of the FM chip given a sample instead of computed:
+   an emulator that counts their every turn has less to do. */
 static void slow_down_voices(void)
 {
+    FM_ADDRESS = 0x2B;
+    FM_VALUE = 0x80;
     for (u8 voice = 0; voice < 3; voice++) {
         PSG = (u8)(0x8F | voice << 5);
         PSG = 0x3F;
@@ -226,28 +262,12 @@ int main(void)
         vsync();
         clamp_settings();
         draw();
-        take_settings();
         u16 pad1 = read_pad(PAD_PORT_1), pad2 = read_pad(PAD_PORT_2);
-        u16 fresh = (u16)(pad1 & ~before_pad);
-        before_pad = pad1;
-        switch (game.phase) {
-        case PHASE_TITLE:
-            step_title(fresh);
-            break;
-        case PHASE_SELECT:
-            step_select(fresh);
-            break;
-        default:
-            if (DEMO && ((fresh & PAD_START) || ++demo_frames > DEMO_FRAMES))
-                to_title();
-            else if (game.phase == PHASE_MATCH_OVER && !DEMO && (fresh & PAD_START))
-                to_title();
-            else
-                play(pad1, pad2);
-            if (game.phase == PHASE_TITLE)
-                DEMO = 0;
-        }
-        rules_publish();
-        FRAME++;
+        u16 played = 0;
+        do {
+            step(pad1, pad2);
+            rules_publish();
+            FRAME++;
+        } while (++played < PACE && time_left());
     }
 }

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,11 +18,13 @@ HERE = Path(__file__).resolve().parent
 FRAMES_A_SECOND = 60
 MOST_FRAMES = 60_000
 CHECKED_EVERY = 8
-"""Frames after which the end of the match is looked for; it can be seen for 16 times as long."""
+"""Frames after which the end of the match is looked for."""
 TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
 CHARACTERS = STAGES = 4
 LEVELS = 8
+VICTORIES = 2
+"""With so many a match is decided; one without any winner is seen by the countdown to the next."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,25 @@ class Bench:
         self.press((), 1)
         self.emulator.set_state(self.title)
         self.emulator.step()
+        self.pace = 1
         for name, value in settings.items():
             self.set(name, value)
         self.set("start", 1)
+        self.emulator.step()
+        self.frame = self.get("frame")
+
+    def hold(self, pads: Sequence[fighters.Pad]) -> None:
+        """A pad for each of the next frames; equal ones in a row go as fast as the console can play them."""
+        at = 0
+        while at < len(pads):
+            alike = next((n for n in range(at, len(pads)) if pads[n] != pads[at]), len(pads)) - at
+            if alike != self.pace:
+                self.set("pace", alike)
+                self.pace = alike
+            self.press(pads[at])
+            self.emulator.step()
+            before, self.frame = self.frame, self.get("frame")
+            at += self.frame - before
 
     def play(self, setting: Setting, player: fighters.Player) -> Result:
         begin = time.process_time()
@@ -108,26 +126,21 @@ class Bench:
             enemy_level=setting.level, agent_level=setting.agent_level or 1,
             seed=setting.seed, agent_character=setting.agent, enemy_character=setting.enemy, stage=setting.stage,
         )  # fmt: skip
-        step, lookup, press = self.emulator.step, self.data.lookup_all, self.press
         player.reset(setting.seed)
+        sees = getattr(player, "sees", True)
         trace = hashlib.sha256()
-        frames, held = 0, ()
-        computer = bool(setting.agent_level)
-        sees = not computer and getattr(player, "sees", True)
-        step()
-        variables = lookup()
+        frames = 0
+        variables = self.data.lookup_all()
         while frames < MOST_FRAMES:
-            for _ in range(CHECKED_EVERY):
-                if sees:
-                    variables = lookup()
-                if not computer and (pad := player.pad(variables)) is not held:
-                    press(pad)
-                    held = pad
-                step()
+            if sees:
+                for _ in range(CHECKED_EVERY):
+                    self.hold([player.pad(self.data.lookup_all())])
+            else:
+                self.hold([player.pad(variables) for _ in range(CHECKED_EVERY)])
             frames += CHECKED_EVERY
-            variables = lookup()
+            variables = self.data.lookup_all()
             trace.update(bytes(variables[name] & 255 for name in TRACED))
-            if variables["reset_countdown"]:
+            if VICTORIES in (variables["agent_victories"], variables["enemy_victories"]) or variables["reset_countdown"]:
                 break
         sides = ("agent", "enemy") if setting.side == 0 else ("enemy", "agent")
         mine, theirs = (variables[f"{side}_victories"] for side in sides)

@@ -639,10 +639,9 @@ static u8 down(u8 state) { return state == FALLING || state == LYING || state ==
 static u8 in_the_air(u8 state) { return state == AIR || state == RISING_UP; }
 
 /* Where the other will be, seen from me, if both go on as they do. */
-static s16 expected_gap(const struct mind *m, const struct skill *skill, const struct seen_fighter *me, const struct seen_fighter *it, const struct seen_fighter *before)
+static s16 expected_gap(const struct mind *m, const struct skill *skill, s16 gap, s16 comes)
 {
-    s16 gap = distance(it->x, me->x);
-    s16 mine = 0, its = (s16)((it->x - before->x) * skill->reaction);
+    s16 mine = 0, its = (s16)(comes * skill->reaction);
     for (u8 ago = 0; ago < skill->reaction; ago++)
         mine = (s16)(mine + m->walked[(newest - ago) & (RING - 1)]);
     mine = (s16)(mine / SUBPIXELS);
@@ -650,9 +649,7 @@ static s16 expected_gap(const struct mind *m, const struct skill *skill, const s
         its = 60;
     if (its < -60)
         its = -60;
-    if (it->x < me->x)
-        its = (s16)-its;
-    gap = (s16)(gap + its - mine);
+    gap = (s16)(gap - its - mine);
     return gap < BODY_WIDTH ? BODY_WIDTH : gap;
 }
 
@@ -678,9 +675,14 @@ u16 opponent_pad(u8 side, u8 level)
     const struct seen *now = &ring[(newest - skill->reaction + 1) & (RING - 1)];
     const struct seen *then = &ring[(newest - skill->reaction) & (RING - 1)];
     const struct seen_fighter *me = &now->fighters[side], *it = &now->fighters[1 - side], *before = &then->fighters[1 - side];
-    s16 gap = happens(m, skill->spacing) ? expected_gap(m, skill, me, it, before) : distance(it->x, me->x);
+    /* at the same place it is by where they look, so that the mirrored fight goes alike */
+    u8 ahead_is_right = me->x == it->x ? me->faces_right : me->x < it->x;
+    s16 comes = (s16)(ahead_is_right ? before->x - it->x : it->x - before->x);
+    s16 gap = distance(it->x, me->x);
+    if (happens(m, skill->spacing))
+        gap = expected_gap(m, skill, gap, comes);
 
-    s16 closing = it->state != FREE ? 0 : it->x < me->x ? (s16)(it->x - before->x) : (s16)(before->x - it->x);
+    s16 closing = it->state == FREE ? comes : 0;
 
     u8 attack_begins = it->state == ATTACK && it->move && (before->move != it->move || it->frame < before->frame);
     u8 jump_begins = it->state == AIR && before->state != AIR;
@@ -749,7 +751,6 @@ u16 opponent_pad(u8 side, u8 level)
     }
 
     struct step step = next_step(m);
-    u8 ahead_is_right = me->x == it->x ? me->faces_right : me->x < it->x;
     u16 pad = step.buttons;
     if (step.way & FORWARD)
         pad |= ahead_is_right ? PAD_RIGHT : PAD_LEFT;

@@ -36,7 +36,7 @@ enum {
 #define MAGIC LONG_AT(0xFF9000)
 #define MAGIC_VALUE 0x4455454C /* "DUEL" */
 #define FRAME LONG_AT(0xFF9004)
-/* the host may write these eight */
+/* the host may write these eight, and PACE */
 #define SEED LONG_AT(0xFF9008)
 #define MODE WORD_AT(0xFF900C)
 #define AGENT_LEVEL WORD_AT(0xFF900E)
@@ -65,6 +65,8 @@ enum {
 #define ENEMY_LANDED LONG_AT(0xFF903C)
 #define DEMO WORD_AT(0xFF9040)
 #define TIME_OUTS WORD_AT(0xFF9042) /* rounds of this match that the clock ended */
+#define PACE WORD_AT(0xFF9044) /* frames played in one of the console's, with the same pads: at most so many, and fewer when there is no time for more */
+#define MOST_PACE 8
 
 enum { MODE_PAD_CPU, MODE_PAD_PAD, MODE_CPU_CPU, MODES };
 enum { PHASE_TITLE, PHASE_SELECT, PHASE_INTRO, PHASE_FIGHT, PHASE_ROUND_OVER, PHASE_MATCH_OVER };

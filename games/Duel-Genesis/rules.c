@@ -121,6 +121,13 @@ static void run_clock(void)
 
 /* ---- hits ---- */
 
+/* Of two blows on one frame the longer stop holds. */
+static void stop_for(u16 frames)
+{
+    if (game.hit_stop < frames)
+        game.hit_stop = frames;
+}
+
 struct blow {
     u8 lands;
     u8 blocked;
@@ -226,7 +233,7 @@ static void strike(u8 side, const struct blow *blow)
         f->state = BLOCK;
         f->stun = move->block_stun;
         push /= 2;
-        game.hit_stop = STOP_BLOCK;
+        stop_for(STOP_BLOCK);
         put_spark(side, SPARK_BLOCK, blow->x, blow->y);
     } else {
         s16 damage = damage_to(f, move);
@@ -238,7 +245,7 @@ static void strike(u8 side, const struct blow *blow)
             add_score((u16)(damage * SCORE_A_DAMAGE));
         f->state = HIT;
         f->stun = move->hit_stun;
-        game.hit_stop = heavy ? STOP_HEAVY : STOP_LIGHT;
+        stop_for(heavy ? STOP_HEAVY : STOP_LIGHT);
         if (heavy)
             game.shake = STOP_HEAVY;
         put_spark(side, heavy ? SPARK_HEAVY : SPARK_HIT, blow->x, blow->y);
@@ -312,7 +319,7 @@ static void step_throws(void)
                 if (side == 0)
                     add_score((u16)(damage_to(held, move_of(by)) * SCORE_A_DAMAGE));
                 put_spark((u8)(1 - side), SPARK_HEAVY, held->x, (s16)(held->y - PIXELS(30)));
-                game.hit_stop = STOP_HEAVY;
+                stop_for(STOP_HEAVY);
                 game.shake = STOP_HEAVY;
                 fighter_fall(held, (s16)(ahead * THROW_SPEED));
             }

@@ -136,6 +136,8 @@ void video_logo(u8 column, u8 row)
 
 void video_show(u8 on) { vdp_register(1, on ? DISPLAY_ON : DISPLAY_OFF); }
 
+void video_widen(u8 wide) { vdp_register(12, wide ? 0x81 : 0); }
+
 void video_init(void)
 {
     static const u8 registers[] = {

@@ -18,6 +18,8 @@ void video_draw_fight(void);
 void video_hide_sprites(void);
 /* The picture on or off; off is faster to emulate. */
 void video_show(u8 on);
+/* 320 pixels a line, or 256 while nothing is shown: an emulator has fewer of them to copy. */
+void video_widen(u8 wide);
 
 void video_clear_text(void);
 void video_text(u8 column, u8 row, const char *text);

@@ -44,6 +44,6 @@ void screen_start(void);
 static inline void screen_at(u8 column, u8 row) { vdp_to_video_ram(PLANE_A + 2u * ((u32)row * PLANE_WIDTH + column)); }
 static inline void screen_put(u16 cell) { VDP_DATA = cell; }
 /* The VDP's own line counter: from 224 on it is in the blank, where it jumps back once, from 234 to 229. */
-static inline u16 screen_line(void) { return BYTE_AT(0xC00008); }
+static inline u16 screen_line(void) { return vdp_line(); }
 
 #endif

@@ -31,6 +31,9 @@ static inline void vdp_to_video_ram(u32 address) { VDP_CONTROL_LONG = 0x40000000
 static inline void vdp_to_colours(u16 address) { VDP_CONTROL_LONG = 0xC0000000u | ((u32)address << 16); }
 static inline void vdp_to_scroll(u16 address) { VDP_CONTROL_LONG = 0x40000010u | ((u32)address << 16); }
 
+/* The line that is being shown; from 224 on it is the blank, in which a few numbers come twice. */
+static inline u8 vdp_line(void) { return BYTE_AT(0xC00008); }
+
 /* ---- pads ---- */
 enum {
     PAD_UP = 1, PAD_DOWN = 2, PAD_LEFT = 4, PAD_RIGHT = 8,
