@@ -369,8 +369,13 @@ def test_more_workers_than_the_cluster_has_cpus_is_a_sentence(minibrains: Any, c
 
 
 def _ray_environment() -> dict[str, str]:
-    """A token of the test's own, so that Ray leaves none in the person's home."""
-    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+    """A token of the test's own, so that Ray leaves none in the person's home; and time to begin on a busy machine."""
+    return {
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120",
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
 
 
 def _started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
