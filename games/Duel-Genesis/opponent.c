@@ -638,7 +638,7 @@ static void choose(struct mind *m, const struct skill *skill, const struct seen_
 static u8 down(u8 state) { return state == FALLING || state == LYING || state == STANDING_UP || state == HELD; }
 static u8 in_the_air(u8 state) { return state == AIR || state == RISING_UP; }
 
-/* Where the other will be, seen from me, if both go on as they do. */
+/* The gap by the time that the pad acts, if both go on as they do; the other `comes` nearer by so many pixels a frame. */
 static s16 expected_gap(const struct mind *m, const struct skill *skill, s16 gap, s16 comes)
 {
     s16 mine = 0, its = (s16)(comes * skill->reaction);
