@@ -243,7 +243,7 @@ def rusher(run: Run, n: int) -> Iterator[Judged]:
 
 
 def rushers(run: Run, n: int) -> Iterator[Judged]:
-    """Of other kinds; to look at."""
+    """Of other kinds; to look at, and played only when asked for."""
     for kind in fighters.RUSHERS:
         for level, _ in MOST_OF_A_RUSHER:
             yield run.tally(f"rusher:{kind} at {level}", settings(f"rusher:{kind}", level), part(n, 12)), None
@@ -297,6 +297,7 @@ def macros(run: Run, n: int) -> Iterator[Judged]:
 
 EVERY = (noop, random44, rusher, rushers, ladder, mirror, styles, rules, ceiling, macros)
 SUITES = {suite.__name__: suite for suite in EVERY}
+THE_TABLE = [name for name in SUITES if name != "rushers"]
 PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
 """Suites whose matches, taken together, have to be alive as well: both sides play."""
 
@@ -382,7 +383,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=FULL, help="matches of the longest measurements")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--only", type=suites, default=list(SUITES), metavar="SUITES", help="some of " + ",".join(SUITES))
+    parser.add_argument("--only", type=suites, default=THE_TABLE, metavar="SUITES", help="some of " + ",".join(SUITES))
     parser.add_argument("--rows", type=Path, help="keep rows there as they come, and use those that are there")
     parser.add_argument("--json", type=Path, help="write the whole report there")
     options = parser.parse_args()
