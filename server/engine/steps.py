@@ -38,8 +38,10 @@ def _undeclared(name: str) -> None:
 
 ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
 """Takes many links; is required; for each link, whether it is read as a Sample."""
-OutputShape = tuple[bool, tuple[Use, ...], bool]
-"""May be absent; its slots; whether somebody has to be told."""
+OutputShape = tuple[bool, tuple[Use, ...], int]
+"""May be absent; its slots; how many have to be told."""
+ONE_BY_ONE: Final = 4
+"""So many are told one by one, which is quicker than a loop."""
 
 
 def make_step(
@@ -54,7 +56,7 @@ def make_step(
 ) -> Run:
     """The function of one step, bound to its node and its slots."""
     arguments = tuple((plan.many, plan.required, tuple(source.stamp is not None for source in plan.sources)) for plan in inputs)
-    results = tuple((output.absent, tuple(output.slots), bool(output.marks)) for output in outputs)
+    results = tuple((output.absent, tuple(output.slots), min(len(output.marks), ONE_BY_ONE + 1)) for output in outputs)
     numbers: list[Any] = []
     for plan in inputs:
         for source in plan.sources:
@@ -63,8 +65,8 @@ def make_step(
                 numbers.append(source.stamp)
     for output in outputs:
         numbers.extend(output.slots.values())
-        if output.marks:
-            numbers.append(targets(output))
+        marked = targets(output)
+        numbers.extend(marked if len(marked) <= ONE_BY_ONE else [marked])
     names = tuple(output.name for output in outputs)
     run: Run = _maker(arguments, results, record)(call, values, marks, fired, names, *numbers)
     return run
@@ -110,8 +112,10 @@ def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...
             body.append(f"{indent}values[{slot}] = {f'values[{TICK_SLOT}]' if use == 'stamp' else f'out{place}'}")
             if use == "on":
                 body.append(f"{indent}fired.append({slot})")
-        if told:
+        if told > ONE_BY_ONE:
             body.append(f"{indent}for target in {number('t')}: marks[target] = 1")
+        else:
+            body += [f"{indent}marks[{number('t')}] = 1" for _ in range(told)]
     head = ", ".join(["call", "values", "marks", "fired", "names", *parameters])
     source = f"def make({head}):\n    def run():\n" + "".join(f"        {line}\n" for line in body) + "    return run\n"
     scope: dict[str, Any] = {"ABSENT": ABSENT, "Sample": Sample, "undeclared": _undeclared}
