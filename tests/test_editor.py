@@ -218,8 +218,9 @@ def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
     page.page.keyboard.press("Enter")
     page.page.get_by_label("variables comes from").select_option("retro_emulator.variables")
     assert page.workflow["nodes"]["scripted_fighter"]["in"] == {"variables": "retro_emulator.variables"}
-    name = page.page.locator(".node-list li").last.get_attribute("aria-label")
-    assert name == "scripted_fighter, ScriptedFighter, variables from retro_emulator"
+    # until the server has looked at it anew, it also says what was missing
+    last = page.page.locator(".node-list li").last
+    expect(last).to_have_attribute("aria-label", "scripted_fighter, ScriptedFighter, variables from retro_emulator")
 
 
 def test_a_stale_save_is_refused_and_shows_what_changed(page: EditorPage, address: str, data: Path, browser: Browser) -> None:
