@@ -5,6 +5,7 @@ from __future__ import annotations
 _FINE = 7
 """Bits kept of a duration: buckets are 1/128 of an octave wide."""
 _TOGETHER = 64
+"""Durations that are sorted at once: enough to cost a tick little, too few for one tick to feel it."""
 
 
 class TickTimes:
