@@ -149,13 +149,13 @@ SF2_KEYWORDS = {
     "down": ["crouch", "duck", "down"],
     "left": ["left"],
     "right": ["right"],
-    "X": ["punch", "jab"],
+    "X": ["punch", "jab", "attack"],
     "A": ["kick"],
     "down+C": ["sweep"],
     "forward+Z": ["throw", "grab"],
     "projectile": ["projectile", "fireball", "hadoken"],
     "rising": ["uppercut", "anti-air", "rising attack"],
-    "forward": ["forward", "closer", "approach", "advance", "attack"],
+    "forward": ["forward", "closer", "approach", "advance"],
     "back": ["block", "guard", "defend", "back", "backward", "retreat", "away"],
     "jump kick": ["jump kick"],
 }
@@ -164,11 +164,14 @@ SF2_KEYWORDS = {
 def sf2_words() -> ReplyWords:
     """The seven basic actions of the first seed. What presses a punch is a punch, a kick a kick, the rest by its stick."""
     table = sf2_actions()
-    nearest = []
-    for action in range(table.sizes["actions"]):
-        pressed = {button for row in table.pads(action) for button in row}
-        kinds = ((set("XYZ"), 9), (set("ABC"), 21), ({"UP"}, 1), ({"DOWN"}, 2), ({"LEFT"}, 3), ({"RIGHT"}, 6))
-        nearest.append(next((basic for buttons, basic in kinds if pressed & buttons), 0))
+    kinds = ((set("XYZ"), 9), (set("ABC"), 21), ({"UP"}, 1), ({"DOWN"}, 2), ({"LEFT"}, 3), ({"RIGHT"}, 6))
+    nearest = [
+        [
+            next((basic for buttons, basic in kinds if any(not buttons.isdisjoint(row) for row in table.pads(action, right))), 0)
+            for action in range(table.sizes["actions"])
+        ]
+        for right in (True, False)
+    ]
     words = {word: table.names.index(name) for name, meant in SF2_KEYWORDS.items() for word in meant}
     return ReplyWords(basic=SF2_BASIC, keywords=words, to_basic=np.int32(nearest))
 

@@ -8,13 +8,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import Brain, BrainError, Episode, Host, Node, Text, setting, tensor, widget
+from minibrains import Brain, BrainError, Episode, Flag, Host, Node, Text, setting, tensor, widget
 from nodes.action import TableAction
 
 RUNGS: Final = ("basic", "number", "complex", "keyword", "fallback")
 """How an action was found, from the surest to a guess."""
-NUMBER: Final = re.compile(r"(?<![\w.\-])[0-9]+(?![\w%]|[.,][0-9])", re.ASCII)
-"""A whole number that stands by itself: not -3, 0.5, 40% or the 2 of HP2."""
+NUMBER: Final = re.compile(r"(?<![\w.\-])[0-9]+(?![\w%]|\.[0-9])", re.ASCII)
+"""A whole number that stands by itself: not -3, 0.5, 40% or the 2 of HP2. A comma is between two of them."""
 
 
 class ReplyWords(Brain):
@@ -23,13 +23,17 @@ class ReplyWords(Brain):
     kind = "reply_words"
     basic: tuple[int, ...] = setting(doc="the basic actions, in the order in which the fallback goes through them")
     keywords: Mapping[str, int] = setting(doc="words or phrases, in small letters, and the action each means")
-    to_basic: np.ndarray = tensor("i32[actions]", "for each action the basic one that comes nearest to it")
+    to_basic: np.ndarray = tensor(
+        "i32[facings actions]", "for each action the basic one that comes nearest to it: for who looks right, for who looks left"
+    )
 
     def check(self, where: str) -> None:
-        actions, basic = len(self.to_basic), set(self.basic)
+        (facings, actions), basic = self.to_basic.shape, set(self.basic)
+        if facings != 2:
+            raise BrainError(f"{where}: to_basic has {facings} rows; expected 2, looking right and looking left")
         if not basic or min(basic) < 0 or max(basic) >= actions:
             raise BrainError(f"{where}: basic is {list(self.basic)}; expected at least one action from 0 to {actions - 1}")
-        if not basic.issuperset(self.to_basic.tolist()):
+        if not basic.issuperset(self.to_basic.flat):
             raise BrainError(f"{where}: to_basic names an action that is not basic; expected only {sorted(basic)}")
         for word, action in self.keywords.items():
             if not word or word != word.lower() or not 0 <= action < actions:
@@ -49,6 +53,7 @@ class ActionParser(Node):
     """Find the action in a reply; there always is one.
 
     text:    what the model answered, any text
+    facing:  True, or nothing linked: the player is looking right. Of what an action by facing comes nearest to
     action:  a row of the table
     rung:    how it was found, the first of these that gives one:
              "basic" the first number that is a basic action; "complex" the first number that is an action, as the basic
@@ -66,29 +71,30 @@ class ActionParser(Node):
         words = "|".join(map(re.escape, longest_first))
         self._keyword = re.compile(rf"\b(?:{words})\b" if words else r"(?!)", re.IGNORECASE | re.ASCII)
         self._basic = frozenset(self.brain.basic)
-        self._to_basic = self.brain.to_basic.tolist()
+        self._to_basic = dict(zip((True, False), self.brain.to_basic.tolist(), strict=True))
 
     def reset(self, episode: Episode) -> None:
         self.turn = 0
         self.rungs = dict.fromkeys(RUNGS, 0)
 
-    def tick(self, text: Text) -> Parsed:
-        parsed = self._numbered(text) or self._worded(text) or self._in_turn()
+    def tick(self, text: Text, facing: Flag | None = None) -> Parsed:
+        parsed = self._numbered(text, facing is not False) or self._worded(text) or self._in_turn()
         self.rungs[parsed.rung] += 1
         return parsed
 
     def report(self) -> Mapping[str, Any]:
         return {"rungs": dict(self.rungs)}
 
-    def _numbered(self, text: str) -> Parsed | None:
+    def _numbered(self, text: str, right: bool) -> Parsed | None:
+        to_basic = self._to_basic[right]
         numbers = [int(digits) for digits in NUMBER.findall(text) if len(digits) < 10]
-        actions = [number for number in numbers if number < len(self._to_basic)]
+        actions = [number for number in numbers if number < len(to_basic)]
         if not actions:
             return None
         if not self.basic_first:
             return Parsed(actions[0], "number")
         basic = next((action for action in actions if action in self._basic), None)
-        return Parsed(self._to_basic[actions[0]], "complex") if basic is None else Parsed(basic, "basic")
+        return Parsed(to_basic[actions[0]], "complex") if basic is None else Parsed(basic, "basic")
 
     def _worded(self, text: str) -> Parsed | None:
         found = self._keyword.search(text)

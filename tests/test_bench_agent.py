@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from minibrains import Episode
 from minibrains.workflow import load_workflow
 from server.bench import agent
-from server.bench.street_fighter import is_the_agent, street_fighter
+from server.bench.street_fighter import in_time, is_the_agent, street_fighter
 from server.catalog import brain_finder, find_workflow, node_types
 from server.engine.check import check
 from server.engine.compile import compile_graph
@@ -38,7 +39,9 @@ def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
             pads.append(peek(engine, "sink", "pad"))
         assert is_the_agent(engine.nodes)
         score = engine.nodes["score"].total
-        played = street_fighter(engine.nodes, Episode(0, 0, "console"), TICKS)()
+        with ThreadPoolExecutor(1) as pool:
+            ask = in_time(engine.nodes["strategist"], pool, 60)
+            played = street_fighter(engine.nodes, Episode(0, 0, "console"), TICKS, ask)()
     finally:
         engine.close()
     assert played.pads == pads
@@ -50,7 +53,7 @@ def test_it_is_measured_against_both_loops(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(agent, "REPEATS", 4)
     result = agent.run(_plan("sf2"))
     assert result["ticks"] == 300
-    for side in ("", "written_out_"):
+    for side in ("", "written_out_", "unlimited_"):
         low, high = result[f"{side}quartiles"]
         assert low <= result[f"{side}ratio"] <= high
     assert "written_out_ratio" not in agent.run(_plan("airstriker_random"))

@@ -70,7 +70,7 @@ ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionParser": (
         lambda: reply.ActionParser(brain=_brain(reply.ReplyWords, "reply_words/sf2.safetensors")),
-        _ticks(text=["9", "", "I would kick", "12", "", "no"]),
+        _ticks(text=["9", "", "I would kick", "12", "41", "no"], facing=[True, True, False, False, False, True]),
     ),
     "ActionSampler": (
         lambda: policy.ActionSampler(mode="sample"),

@@ -130,12 +130,25 @@ REPLIES = {
     "33, then 40": (21, "complex"), "0021": (21, "basic"), "44": (0, "fallback"), "-3": (0, "fallback"), "0.5": (0, "fallback"),
     "40% punch": (9, "keyword"), "Jump kick!": (43, "keyword"), "JUMP": (1, "keyword"), "keep blocking": (0, "fallback"),
     "block": (42, "keyword"), "": (0, "fallback"), "\x00\ud800": (0, "fallback"), "९": (0, "fallback"),
+    "9,21": (9, "basic"), "21,9,0": (21, "basic"), "[6, 3]": (6, "basic"), '{"action": 2}': (2, "basic"),
+    "HP2, kick": (21, "keyword"), "I attack!": (9, "keyword"), "step back, then 43": (21, "complex"), "5": (2, "complex"),
+    "Fireball": (39, "keyword"), "move forward": (41, "keyword"), "3.": (3, "basic"), "jumping around": (0, "fallback"),
 }  # fmt: skip
+"""A reply, the action it means to who looks right, and the rung."""
 
 
 @pytest.mark.parametrize("text", REPLIES, ids=repr)
 def test_replies_and_their_rungs(text: str) -> None:
     assert _outputs(ActionParser(brain=WORDS), {"text": text}) == [REPLIES[text]]
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "left"), [("41", 6, 3), ("42", 3, 6), ("9", 9, 9), ("4", 1, 1), ("12", 9, 9), ("22", 21, 21)]
+)
+def test_what_goes_by_facing_becomes_the_direction_it_means(text: str, right: int, left: int) -> None:
+    """41 is forward and 42 back, which is blocking."""
+    looks = [{"text": text, "facing": True}, {"text": text, "facing": False}]
+    assert [parsed.action for parsed in _outputs(ActionParser(brain=WORDS), *looks)] == [right, left]
 
 
 def test_with_basic_first_off_every_action_is_within_reach() -> None:

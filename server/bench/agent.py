@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.host import Episode
 from nodes.retro.emulator import RetroEmulator
 from server.bench.measure import take_turns
-from server.bench.street_fighter import Played, is_the_agent, street_fighter
+from server.bench.street_fighter import Played, in_time, is_the_agent, street_fighter
 from server.engine.engine import Engine
 from server.engine.peek import peek
 from server.engine.plan import Plan
@@ -40,15 +41,16 @@ def run(plan: Plan) -> dict[str, Any]:
 
     `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's;
     `tick_cpu_ms` is CPU time of the ticking thread. The same of the Street Fighter agent's own loop, where the workflow
-    is that agent, begins with `written_out_`. With nodes that think on a thread also `thoughts`,
-    `thought_cpu_ms_p50` and `_p99`: CPU time of theirs.
+    is that agent, begins with `written_out_`, and with `unlimited_` of the loop that lets the model take as long as it
+    likes, on the loop's own thread. With nodes that think on a thread also `thoughts`, `thought_cpu_ms_p50` and `_p99`:
+    CPU time of theirs.
     """
     engine = Engine(plan)
     consoles = {name: node for name, node in engine.nodes.items() if isinstance(node, RetroEmulator)}
     if len(consoles) != 1:
         raise MinibrainsError("bench agent needs a workflow with one console (RetroEmulator)")
     ((name, console),) = consoles.items()
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
         try:
             engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
             script = _record(engine, console)
@@ -58,7 +60,11 @@ def run(plan: Plan) -> dict[str, Any]:
             episode, ticks = Episode(0, 0, name), len(script)
             loops = {"by_hand": _by_hand(console, episode, script)}
             if is_the_agent(engine.nodes):
-                loops["written_out"] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks), ticks)
+                (thinker,) = _thinkers(engine)
+                strategist, limit = engine.nodes[thinker], plan.graph.nodes[thinker].entry.timeout
+                asked = {"written_out": in_time(strategist, pool, limit), "unlimited": strategist.tick}
+                for side, ask in asked.items():
+                    loops[side] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks, ask), ticks)
             thinking: dict[str, list[float]] = {side: [] for side in ("workflow", *loops)}
             cpu = list[float]()
 

@@ -7,6 +7,7 @@ as in the graph; everything between them, from the variables to the buttons, is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from time import perf_counter
 from typing import Any, Final, NamedTuple
@@ -15,6 +16,7 @@ import numpy as np
 
 from minibrains import Episode, Pad
 from nodes.fight import STATUS
+from nodes.vlm import Answer, VLMStrategist
 
 AGENT: Final = (
     "ActionParser", "All", "AntiRepeat", "CooldownGate", "DecisionLog", "EmulatorSink", "Every", "FrameHistory", "GameFeatures",
@@ -40,13 +42,29 @@ def is_the_agent(nodes: Mapping[str, Any]) -> bool:
     return len(nodes) == len(part) and tuple(sorted(part)) == AGENT and part["VLMStrategist"].answer == "choose"
 
 
-def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int) -> Callable[[], Played]:
+Ask = Callable[..., Answer]
+"""What the model is asked by: picture, prompt, adapters."""
+
+
+def in_time(strategist: VLMStrategist, thinks: ThreadPoolExecutor, limit: float | None) -> Ask:
+    """Ask on a thread, as one has to if a model that hangs must not stop the fight: what takes longer is no answer."""
+
+    def ask(*question: Any) -> Answer:
+        try:
+            return thinks.submit(strategist.tick, *question).result(limit)
+        except TimeoutError:
+            return strategist.fallback
+
+    return ask
+
+
+def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: Ask) -> Callable[[], Played]:
     """The loop over the first `ticks` ticks of an episode, with the settings and the brains of these opened nodes."""
     import stable_retro
 
     part = {type(node).__name__: node for node in nodes.values()}
     console, tiles, overlay, view = (part[name] for name in ("RetroEmulator", "TileTokenizer", "GridOverlay", "Resize"))
-    strategist, log, history, repeat = (part[name] for name in ("VLMStrategist", "DecisionLog", "FrameHistory", "AntiRepeat"))
+    log, history, repeat = (part[name] for name in ("DecisionLog", "FrameHistory", "AntiRepeat"))
     every, recovery = part["Every"].ticks, part["CooldownGate"].brain.recovery.tolist()
     template, table = part["PromptBuilder"].brain, part["EmulatorSink"].brain
     advice = {"close": template.close, "mid": template.mid, "far": template.far}
@@ -99,10 +117,10 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int) -> Ca
                 )  # fmt: skip
 
                 began = perf_counter()
-                answer = strategist.tick(picture, prompt, adapters)
+                answer = ask(picture, prompt, adapters)
                 thought += perf_counter() - began
 
-                action = int(answer.text)  # it chooses among numbers
+                action = int(answer.text or 0)  # it chooses among numbers
                 if action == latest and times >= repeat.limit:
                     action = next(other for other in repeat.instead if other != action)
                 times = times + 1 if action == latest else 1
