@@ -37,7 +37,9 @@ _console = partial(tuple.__new__, Console)
 """By a tuple, half of what a call by fields takes: there is one on every tick."""
 _FLUSH: Final = 1024
 """Ticks after which the log goes into the hashes, so that memory stays flat. One list for all ticks, which packs quickly."""
-_KEPT: Final = ("_start", "_waited", "_written", "_held", "_score", "_episode", "_frames", "_log", "_actions", "_trajectory")
+_KEPT: Final = (
+    "_start", "_waited", "_written", "_held", "_score", "_episode", "_frames", "_first", "_log", "_actions", "_trajectory",
+)  # fmt: skip
 _PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
 
 
@@ -136,6 +138,7 @@ class RetroEmulator(Register):
         self._shown = Console(self._screen, variables, 0.0, False)
         self._score = 0.0
         self._episode, self._frames = episode.index, 0
+        self._first = list(variables.values())
         self._log: list[float] = []
         self._actions = self._trajectory = bytes(32)
 
@@ -163,7 +166,11 @@ class RetroEmulator(Register):
             log.clear()
 
     def report(self) -> Mapping[str, Any]:
-        """Start, score, victory or draw of the episode; hashes of what was pressed, and of what came of it (all variables)."""
+        """Start, score, victory or draw of the episode; hashes of what was pressed, and of what came of it.
+
+        The latter are rewards and all variables, each as its change since the start: a number written there, or a counter that
+        began elsewhere, makes no other game.
+        """
         actions, trajectory = self._chain()
         variables = self._shown.variables
         start = {"state": self._start, "noops": self._waited, **({"write": self._written} if self._written else {})}
@@ -275,8 +282,10 @@ class RetroEmulator(Register):
         records["tick"] = np.arange(self._frames, self._frames + len(log))[:, None]
         records["player"] = np.arange(self.players)
         records["mask"] = log[:, : self.players]
-        actions = hashlib.sha256(self._actions + records.tobytes())
-        return actions.digest(), hashlib.sha256(self._trajectory + packed).digest()
+        came = log.copy()
+        came[:, self.players + 1 :] -= self._first
+        actions, trajectory = self._actions + records.tobytes(), self._trajectory + came.tobytes()
+        return hashlib.sha256(actions).digest(), hashlib.sha256(trajectory).digest()
 
 
 def _read_state(path: Path) -> bytes:
