@@ -220,18 +220,24 @@ def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
     assert all(row["ended"] == "limit" for row in _kept(with_baselines))
 
 
-def test_a_node_whose_fallback_played_is_named(with_baselines: Path) -> None:
-    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+def test_a_node_that_failed_while_the_game_went_on_is_named(with_baselines: Path) -> None:
+    workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
+    workflow["nodes"]["extra"] = {"type": "worker_pack.Raises@1", "in": {"reward": "console.reward"}, "on_error": "hold"}
+    (with_baselines / "mine.json").write_text(json.dumps(workflow))
+    done = _evaluate(with_baselines, "mine.json", "--pack", str(PACK), *LEVEL4, "2")
+    assert done.returncode == 0, done.stderr
+    assert "mine (evaluated): extra failed 1 times, and the game went on: ValueError: REAL REASON" in done.stdout
+    assert [row.get("nodes", {}).get("extra", {}).get("errors") for row in _episodes(with_baselines, "mine")] == [1, None]
+
+
+def test_an_adapter_for_another_model_is_no_failure_that_a_fallback_may_play_for(with_baselines: Path) -> None:
     adapter = LoraAdapter.load(shipped("models") / "lora/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(with_baselines / "other.safetensors", title="other", made_by="test")
-    workflow["nodes"]["lora"]["brain"] = "other.safetensors"
-    (with_baselines / "mine.json").write_text(json.dumps(workflow))
-    done = _evaluate(with_baselines, "mine.json", *LEVEL4, "2")
-    assert done.returncode == 0, done.stderr
-    assert "mine (evaluated): strategist failed 8 times, and the game went on: " in done.stdout
-    assert "is an adapter for the model 'another model' (000000000000), and this one is 'Qwen3-VL" in done.stdout
-    assert [row["nodes"]["strategist"]["errors"] for row in _episodes(with_baselines, "mine")] == [4, 4]
+    done = _evaluate(with_baselines, "sf2", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json")
+    assert done.returncode == 1
+    assert "is an adapter for the model 'another model' (000000000000), and this one is 'Qwen3-VL" in done.stderr
+    assert json.loads(done.stdout)["players"][0]["failed"] == 2
 
 
 @pytest.mark.parametrize(

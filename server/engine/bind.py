@@ -8,7 +8,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any, Protocol
 
-from minibrains.errors import Fault, RunError, WorkflowError, in_words
+from minibrains.errors import BrainError, Fault, RunError, WorkflowError, in_words
 from minibrains.node import ABSENT
 from server.engine.background import Thinker, Thought
 from server.engine.kept import Still
@@ -146,7 +146,8 @@ class _Binder:
         return stands
 
     def _or_fallback(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
-        """If the workflow says so, what fails gives out the node's fallback."""
+        """If the workflow says so, what fails gives out the node's fallback. A brain that does not fit is no such failure:
+        the workflow is put together wrongly, and its games would be those of the fallback."""
         node, motion, index = self.graph.nodes[step.node], self.motion, step.index
         if node.entry.on_error != "fallback":
             return call
@@ -155,6 +156,8 @@ class _Binder:
         def guarded(*arguments: Any) -> Any:
             try:
                 return call(*arguments)
+            except BrainError:
+                raise
             except Exception as error:
                 motion.bear(index, error)
                 return fallback

@@ -9,7 +9,7 @@ from itertools import compress
 from time import perf_counter
 from typing import Any
 
-from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
+from minibrains.errors import BrainError, Fault, MinibrainsError, RunError, WorkflowError
 from minibrains.host import Episode, Host
 from minibrains.node import Node, check_names
 from server.engine.background import Thinker, Thought, close_node
@@ -416,7 +416,7 @@ class Engine:
             names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
             raise RunError(f"{names}: whether the episode ends cannot be told on tick {self.tick}: {error}") from error
         name = motion.owners[index]
-        if self.plan.graph.nodes[name].entry.on_error != "hold":
+        if self.plan.graph.nodes[name].entry.on_error != "hold" or isinstance(error, BrainError):
             self.ticks += 1
             raise self._failure(name, self.tick, error) from error
         motion.bear(index, error)
