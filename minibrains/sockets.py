@@ -112,6 +112,8 @@ def read_socket(annotation: Any) -> SocketTypes | None:
 
 Frame = Annotated[np.ndarray, Socket("frame", "u8[h w c]")]
 """A picture: uint8 [height, width, channels], channels 3 (RGB) or 1 (grey)."""
+ColorFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
+"""A picture in colour: uint8 [height, width, 3], red, green, blue."""
 Frames = Annotated[np.ndarray, Socket("frames", "f32[channels h w]")]
 """Stacked, normalised pictures: float32 [channels, height, width], oldest first."""
 Logits = Annotated[np.ndarray, Socket("logits", "f32[actions]")]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import threading
+from collections.abc import Mapping
 from queue import SimpleQueue
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +34,7 @@ class DecisionLog(Node):
     text:    the answer
     rung:    how the action was found in it, from ActionParser
     action:  the action that was taken; the brain, an action table, says what it is called
+    unknown: share of the picture's tiles that are in no codebook, from TileTokenizer; their mean is in the episode's results
     A line has episode, tick and what was delivered on that tick; who asks and is answered on one tick has one line a
     decision. `image` names a file below the folder of the node's name; equal pictures are one file. Lines and pictures
     are written on a thread, a picture before the line that names it, and nothing is lost when the run is killed but
@@ -56,6 +58,7 @@ class DecisionLog(Node):
 
     def reset(self, episode: Episode) -> None:
         self.episode = episode.index
+        self.shown, self.unknown = 0, 0.0
 
     def tick(
         self,
@@ -65,16 +68,25 @@ class DecisionLog(Node):
         rung: On[Text] = None,
         action: On[Action] = None,
         tokens: On[Number] = None,
+        unknown: On[Number] = None,
     ) -> None:
         if prompt is None and text is None and action is None:
             return
         name = _name(self.brain, action) if self.brain is not None and action is not None else None
-        told = {"prompt": prompt, "tokens": tokens, "text": text, "rung": rung, "action": action, "name": name}
+        told = {
+            "prompt": prompt, "tokens": tokens, "unknown": unknown, "text": text, "rung": rung, "action": action, "name": name,
+        }  # fmt: skip
+        if unknown is not None:
+            self.shown += 1
+            self.unknown += unknown
         line: dict[str, Any] = {"episode": self.episode, "tick": self._host.tick}
         line |= {key: value for key, value in told.items() if value is not None}
         self._room.acquire()
         self._check_written()
         self._waiting.put(_Decision(line, None if prompt is None else image))
+
+    def report(self) -> Mapping[str, Any]:
+        return {"unknown_tiles": round(self.unknown / self.shown, 4)} if self.shown else {}
 
     def close(self) -> None:
         if not hasattr(self, "_thread"):

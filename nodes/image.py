@@ -7,11 +7,10 @@ from typing import Annotated, Union
 
 import numpy as np
 
-from minibrains import Brain, Episode, Frame, Node, Socket, tensor, widget
+from minibrains import Brain, ColorFrame, Episode, Frame, Node, Socket, tensor, widget
 from minibrains.errors import BrainError, MinibrainsError
 
 GreyFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 1]")]
-ColorFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
 SizedFrame = Annotated[np.ndarray, Socket("frame", "u8[{height} {width} c]")]
 BrainFrame = Annotated[np.ndarray, Socket("frame", "u8[h w {colors}]")]
 BrainFrames = Annotated[np.ndarray, Socket("frames", "f32[{channels} h w]")]

@@ -40,6 +40,9 @@ class LoraAdapter(Brain):
         """What PEFT's `save_pretrained` wrote of an adapter for this model. Raises BrainError if it is no plain LoRA."""
         from safetensors.torch import load_file
 
+        for name in ("adapter_config.json", "adapter_model.safetensors"):
+            if not (folder / name).is_file():
+                raise BrainError(f"{folder}: {name} is missing; expected what PEFT's save_pretrained writes of an adapter")
         adapter = parse_json((folder / "adapter_config.json").read_bytes())
         adapter = {name: value for name, value in adapter.items() if name not in OF_TRAINING and value not in NOTHING}
         tensors = {name: as_array(tensor) for name, tensor in load_file(folder / "adapter_model.safetensors").items()}

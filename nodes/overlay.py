@@ -6,10 +6,9 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from minibrains import Brain, BrainError, Host, MinibrainsError, Node, Socket, setting, tensor, widget
+from minibrains import Brain, BrainError, ColorFrame, Host, MinibrainsError, Node, Socket, setting, tensor, widget
 from nodes.tiles import SIDE, Legend, TileLabels
 
-ColorFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
 Marker = Annotated[tuple[int, int, str], Socket("marker")]
 """A tile to point out: column, row, and a word to write beside it."""
 COORDINATES: Final = 4
@@ -86,6 +85,10 @@ class GridOverlay(Node):
             raise MinibrainsError(
                 f"the frame is {picture.shape[1]}x{picture.shape[0]}, the labels are {labels.shape[1]}x{labels.shape[0]} tiles; "
                 f"expected one label for {SIDE}x{SIDE} pixels, from a TileTokenizer of the same frame"
+            )
+        if labels.max(initial=-1) >= len(legend):
+            raise MinibrainsError(
+                f"a tile has the label {labels.max()}, and the legend has {len(legend)} names; link labels and legend of one node"
             )
         # the last row is for -1, and lays nothing over
         colors = np.array([self._colors.get(name, np.zeros(4, np.uint8)) for name in legend] + [np.zeros(4)], np.uint8)

@@ -8,9 +8,22 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from minibrains import Brain, BrainError, Episode, Host, MinibrainsError, Node, Pad, Register, Socket, setting, tensor, widget
+from minibrains import (
+    Brain,
+    BrainError,
+    ColorFrame,
+    Episode,
+    Host,
+    MinibrainsError,
+    Node,
+    Pad,
+    Register,
+    Socket,
+    setting,
+    tensor,
+    widget,
+)
 
-ColorFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
 FrameAndPad = Annotated[np.ndarray, Socket("frame", "u8[rows columns 3]")]
 ButtonRows = Annotated[np.ndarray, Socket("buttons", "u8[{steps} {columns}]")]
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-import numpy as np
-
-from minibrains import ABSENT, Absent, BrainError, Host, MinibrainsError, Node, Number, Socket, Text, widget
+from minibrains import ABSENT, Absent, BrainError, ColorFrame, Host, MinibrainsError, Node, Number, Socket, Text, widget
 from minibrains.loading import BrainRef
 from nodes.lora import Adapter, AdapterLink, merged
 from nodes.pretrained import Pretrained, VisionLanguageModel, load_pretrained, title_of
 
-ColorFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
 Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
 """How probable each answer is, 0 to 1; together 1."""
+
+
+GREEDY: Final = {"do_sample": False, "num_beams": 1, "repetition_penalty": 1.0, "no_repeat_ngram_size": 0}
+"""The most probable token each time, whatever a model's own generation_config.json prefers."""
 
 
 class Answer(NamedTuple):
@@ -77,7 +78,7 @@ class VLMStrategist(Node):
                 shares = dict(zip(self.brain.answers, torch.softmax(logits, 0).tolist(), strict=True))
                 best = max(shares, key=shares.__getitem__)
                 return Answer(best, asked, shares[best], shares)
-            tokens = model.generate(**inputs, do_sample=False, max_new_tokens=self.most)[0, asked:]
+            tokens = model.generate(**inputs, **GREEDY, max_new_tokens=self.most)[0, asked:]
             return Answer(self._plain.processor.decode(tokens, skip_special_tokens=True), asked, ABSENT, ABSENT)
 
     def _model(self, adapters: list[Adapter]) -> Any:

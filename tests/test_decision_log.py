@@ -53,6 +53,14 @@ def test_a_line_a_decision_with_its_picture(tmp_path: Path) -> None:
     assert np.array_equal(np.asarray(Image.open(tmp_path / grey["image"])), GREY[:, :, 0])
 
 
+def test_how_much_of_the_pictures_is_unknown_is_told(tmp_path: Path) -> None:
+    node = DecisionLog(brain=TABLE)
+    with opened(node, ScratchHost(tmp_path, "decisions")):
+        play(node, {**asked(BLACK), "unknown": 1.0}, {"unknown": 0.0}, {**asked(WHITE), "unknown": 0.5})
+        assert node.report() == {"unknown_tiles": 0.75}
+    assert [line["unknown"] for line in decisions(tmp_path)] == [1.0, 0.5]
+
+
 def test_an_answer_that_comes_later_has_a_line_of_its_own(tmp_path: Path) -> None:
     question, answer = {"image": BLACK, "prompt": "?"}, {"image": WHITE, "text": "9", "rung": "basic", "action": 9}
     lines = logged(tmp_path, question, {"image": WHITE}, answer)

@@ -133,6 +133,19 @@ def test_a_marker_frames_its_tile_and_what_is_off_the_picture_is_left_out() -> N
     assert drawn.sum() == 56
 
 
+def test_a_marker_has_its_word_to_its_right() -> None:
+    picture = _once(GridOverlay(brain=STYLE, grid=False, coordinates=False), frame=GREY, markers=[(2, 3, "go")])
+    ink = (picture == 255).all(axis=2)
+    for x, letter in ((25, "G"), (29, "O")):
+        assert np.array_equal(ink[25:30, x : x + 3], STYLE.glyphs[STYLE.letters.index(letter)].astype(bool))
+
+
+def test_a_label_without_a_name_is_a_sentence() -> None:
+    node = GridOverlay(brain=STYLE)
+    with pytest.raises(MinibrainsError, match="a tile has the label 2, and the legend has 2 names"):
+        _once(node, frame=GREY, labels=np.full((10, 10), 2, np.int32), legend=("water", "wall"))
+
+
 def test_labels_of_another_picture_are_refused() -> None:
     with pytest.raises(MinibrainsError, match="80x80, the labels are 3x2 tiles"):
         _drawn(labels=np.zeros((2, 3), np.int32))

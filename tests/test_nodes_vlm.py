@@ -16,7 +16,7 @@ import torch
 from engine_fixtures import FakeHost, make_plan
 from thinking_nodes import Clock
 
-from minibrains import ABSENT, BrainError, MinibrainsError, Node, Number, Text
+from minibrains import ABSENT, BrainError, ColorFrame, MinibrainsError, Node, Number, Text
 from minibrains.brain_file import read_header
 from minibrains.files import shipped
 from minibrains.loading import BrainRef
@@ -25,7 +25,7 @@ from minibrains.testing import opened
 from nodes.lora import Adapter, LoraAdapter, LoRALoader, applied, merged
 from nodes.pretrained import Pretrained, VisionLanguageModel, load_pretrained
 from nodes.prompt import PromptTemplate
-from nodes.vlm import Answer, ColorFrame, Probabilities, VLMStrategist
+from nodes.vlm import Answer, Probabilities, VLMStrategist
 from server.engine.engine import Engine
 
 MODELS = shipped("models")
@@ -185,6 +185,11 @@ FIRST = next(iter(sorted(ADAPTER.tensors))).removesuffix(".lora_A.weight")
 def test_what_is_no_plain_lora_is_a_sentence(tensors: Any, adapter: Any, sentence: str) -> None:
     with pytest.raises(BrainError, match=sentence):
         LoraAdapter(tensors, adapter={**ADAPTER.adapter, **adapter}, base="b", base_sha256="0" * 64)
+
+
+def test_a_folder_without_an_adapter_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BrainError, match=r"adapter_config\.json is missing; expected what PEFT's save_pretrained writes"):
+        LoraAdapter.of_folder(tmp_path, BrainRef("model", ""))
 
 
 @pytest.mark.parametrize(
@@ -366,9 +371,9 @@ def test_the_script_makes_the_shipped_files(tmp_path: Path) -> None:
 HANGS = '''
 import threading
 
-from minibrains import Absent, Host, Text
+from minibrains import Absent, ColorFrame, Host, Text
 from nodes.lora import AdapterLink
-from nodes.vlm import Answer, ColorFrame, VLMStrategist
+from nodes.vlm import Answer, VLMStrategist
 from minibrains import ABSENT
 
 

@@ -12,22 +12,20 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import Episode, Flag, Host, Lazy, Number, Pad, Register, Socket, Variables, widget
+from minibrains import ColorFrame, Episode, Flag, Host, Lazy, Number, Pad, Register, Variables, widget
 from minibrains.errors import GameError, near
 from nodes.retro.games import Game, find_game, read_json
 from nodes.retro.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
-
-Screen = Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]
 
 
 class Console(NamedTuple):
     """What a console shows at the start of a tick."""
 
-    frame: Lazy[Screen]
+    frame: Lazy[ColorFrame]
     variables: Variables
     reward: Number
     done: Flag

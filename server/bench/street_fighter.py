@@ -126,7 +126,7 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                 times = times + 1 if action == latest else 1
                 latest = sent = action
                 recovers = recovery[action]
-                log.tick(picture, prompt, answer.text, "basic", action, answer.tokens)
+                log.tick(picture, prompt, answer.text, "basic", action, answer.tokens, tokens.unknown)
             elif recovers:
                 recovers -= 1
 
