@@ -167,6 +167,8 @@ class Node:
     interpreter, like torch's), or in a process of its own (work in Python)."""
     keep: ClassVar[bool] = False
     """In the still part of a graph: its outputs are also kept on disk for the next process."""
+    collects: ClassVar[bool] = False
+    """True: what it is given becomes training data, or trains a brain. No console plays a held-back state for its graph."""
     fallback: ClassVar[Any] = None
     """What it gives out in the place of a result when it fails and the workflow says `"on_error": "fallback"`."""
     schema: ClassVar[NodeSchema]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import pickle
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,7 @@ class ScratchHost:
     node: str = "node"
     tick: int = 0
     frame_rate: float | None = None
+    collectors: Sequence[str] = ()
     sizes: dict[str, int] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)

@@ -23,8 +23,11 @@ from minibrains.files import shipped
 from minibrains.testing import opened
 from nodes.action import ActionTable
 from nodes.retro.emulator import RetroEmulator
+from nodes.retro.games import find_game
+from nodes.retro.splits import Splits, refuse_held_back
 from nodes.tiles import SIDE, TileCodebook, TileTokenizer, keys_of
 
+GAME = "Duel-Genesis"
 LABELS = "background", "floor", "hud", "fighter"
 BACKGROUND, FLOOR, HUD, FIGHTER = range(len(LABELS))
 OTHER = -1
@@ -54,7 +57,7 @@ class Moment(NamedTuple):
 def moments(states: Sequence[str], seed: int) -> Iterator[Moment]:
     """What is to be seen when random actions are played from each state."""
     table = ActionTable.load(shipped("models") / "action_table/duel.safetensors")
-    console = RetroEmulator(game="Duel-Genesis", states=tuple(states), write={"seed": "$seed"})
+    console = RetroEmulator(game=GAME, states=tuple(states), write={"seed": "$seed"})
     with opened(console):
         for index in range(len(states)):
             console.reset(Episode(index, seed, "console"))
@@ -139,8 +142,11 @@ def measure(book: TileCodebook, empty: dict[int, np.ndarray], states: Sequence[s
 
 
 def main() -> None:
-    splits = json.loads((shipped("games") / "Duel-Genesis/splits.json").read_text())
-    training, validation = (tuple(splits[name]) for name in ("training", "validation"))
+    game = find_game((GAME,))
+    splits = Splits.of(game)
+    assert splits is not None
+    training, validation = (tuple(splits.parts[name]) for name in ("training", "validation"))
+    refuse_held_back(game, training, (), ["this script"])
     book, empty = learn(training, 0)
     metrics = {"training": measure(book, empty, training, 1), "validation": measure(book, empty, validation, 1)}
     digest = book.save(

@@ -39,6 +39,7 @@ class FakeHost:
     engine: Any
     calls: list[Call] = field(default_factory=list)
     dir: Path = Path()
+    collectors: tuple[str, ...] = ()
 
     @property
     def tick(self) -> int:

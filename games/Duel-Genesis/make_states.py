@@ -106,6 +106,7 @@ def splits(kinds: dict[str, tuple[int, int, int, str]]) -> dict[str, object]:
         "held_back_match_ups": [f"{NAMES[a]}Vs{NAMES[e]}" for a, e in HELD_BACK_MATCH_UPS],
         "validation_match_ups": [f"{NAMES[a]}Vs{NAMES[e]}" for a, e in VALIDATION_MATCH_UPS],
         "held_back_stage": STAGES[HELD_BACK_STAGE],
+        "decided_by": ["agent_character", "enemy_character", "stage", "start"],
         **parts,
     }
 

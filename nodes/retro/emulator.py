@@ -20,6 +20,7 @@ from minibrains import ColorFrame, Episode, Flag, Host, Lazy, Number, Pad, Regis
 from minibrains.errors import GameError, near
 from nodes.retro.games import Game, find_game, read_json
 from nodes.retro.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
+from nodes.retro.splits import refuse_held_back
 
 
 class Console(NamedTuple):
@@ -100,6 +101,8 @@ class RetroEmulator(Register):
         self.scenario: Scenario = ScriptedScenario(self.data) if needs_script(scenario) else PlainScenario(scenario)
         self._victory = self._read_victory(game)
         names = self.states or tuple(filter(None, [game.default_state(self.players)]))
+        if host.collectors:
+            refuse_held_back(game, names, self.write, host.collectors)
         self._starts = [(name, _read_state(game.state_file(name))) for name in names]
         if not self._starts:
             self._starts = [("power-on", self.emulator.get_state())]

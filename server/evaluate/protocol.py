@@ -21,8 +21,9 @@ from minibrains.values import plain_value, read_value
 from minibrains.workflow import RunSettings, Workflow
 from nodes.retro.emulator import RetroEmulator
 from nodes.retro.games import Game, find_game, known_games, read_json
+from nodes.retro.splits import Splits
 
-_SPLITS, _RULES = "splits.json", "evaluation.json"
+_RULES = "evaluation.json"
 
 
 @dataclass(frozen=True)
@@ -88,23 +89,23 @@ def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
 
 def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -> Protocol:
     """The conditions for `states`, a split or SPLIT/PATTERN. Raises GameError if a state or the ROM is not what was split."""
-    path = game.data / _SPLITS
-    whole = read_json(path)
-    splits = {key: value for key, value in whole.items() if isinstance(value, dict)}
+    splits = Splits.of(game)
+    if splits is None:
+        raise GameError(f"{game.data} has no splits.json, which names the states to evaluate on")
     split, _, only = states.partition("/")
-    if split not in splits:
-        hint = near(split, splits) or ""
-        raise GameError(f"--states: {game.name} has no split {split!r}; expected {', '.join(splits)}. {hint}".rstrip(" "))
-    chosen = {state: digest for state, digest in splits[split].items() if fnmatchcase(state, only or "*")}
+    if split not in splits.parts:
+        hint = near(split, splits.parts) or ""
+        raise GameError(f"--states: {game.name} has no split {split!r}; expected {', '.join(splits.parts)}. {hint}".rstrip(" "))
+    chosen = {state: digest for state, digest in splits.parts[split].items() if fnmatchcase(state, only or "*")}
     if not chosen:
-        some = ", ".join(list(splits[split])[:3])
+        some = ", ".join(list(splits.parts[split])[:3])
         raise GameError(f"--states: no state of the split {split!r} matches {only!r}; it has {some}, …")
     rom = hashlib.sha1(game.rom.read_bytes()).hexdigest()
-    if rom != whole.get("rom_sha1"):
-        raise GameError(f"{path} is for the ROM {whole.get('rom_sha1')}; found {rom} in {game.rom}")
+    if rom != splits.rom_sha1:
+        raise GameError(f"{splits.path} is for the ROM {splits.rom_sha1}; found {rom} in {game.rom}")
     for state, digest in chosen.items():
         if hash_file(game.state_file(state)) != digest:
-            raise GameError(f"{game.state_file(state)} is not the state that {path} names; expected SHA-256 {digest}")
+            raise GameError(f"{game.state_file(state)} is not the state that {splits.path} names; expected SHA-256 {digest}")
     return Protocol(game.name, rom, split, only or "*", chosen, rules.noops, rules.write, ticks or rules.ticks, seed)
 
 
