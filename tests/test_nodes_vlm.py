@@ -92,7 +92,7 @@ def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain:
     with torch.inference_mode():
         logits = model(**inputs).logits
         ours = pretrained.model(**pretrained.read(IMAGE, PROMPT)).logits
-    assert torch.allclose(ours, logits, atol=1e-6), "but for the order in which a patch is summed up"
+    assert torch.allclose(ours, logits, atol=1e-6), "but for the order in which patches and norms are summed up"
     tokens = [tokenizer.convert_tokens_to_ids(answer) for answer in BRAIN.answers]
     expected = torch.softmax(logits[0, -1, tokens], 0)
     answer = _ask()
@@ -177,7 +177,7 @@ FIRST = next(iter(sorted(ADAPTER.tensors))).removesuffix(".lora_A.weight")
     [
         ({**ADAPTER.tensors, "weight": np.zeros((2, 2), np.float32)}, {}, "tensor 'weight'"),
         (_without(f"{FIRST}.lora_B"), {}, "not two matrices of one rank"),
-        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": np.zeros((3, 320), np.float32)}, {}, "not two matrices of one rank"),
+        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": np.zeros((3, 8), np.float32)}, {}, "not two matrices of one rank"),
         (ADAPTER.tensors, {"peft_type": "IA3"}, "expected peft_type LORA"),
         (ADAPTER.tensors, {"megatron_config": {"a": 1}}, "'megatron_config'"),
     ],
