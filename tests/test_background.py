@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 import thinking_nodes
 from engine_fixtures import Call, Entries, make_engine, open_engine
+from hypothesis import given
+from hypothesis import strategies as st
 from thinking_nodes import Clock, Shadows, gates
 
 from minibrains import Node
 from minibrains.errors import MinibrainsError, NodeClassError, RunError, WorkflowError
 from minibrains.testing import check_node
 from server.engine.engine import Engine, NodeFailed
+from server.engine.timing import ThinkTimes, by_duration
 
 TYPES = [
     cls for cls in vars(thinking_nodes).values() if isinstance(cls, type) and issubclass(cls, Node) and hasattr(cls, "schema")
@@ -98,6 +101,28 @@ def test_under_hold_the_result_is_there_on_the_same_tick(kind: str) -> None:
         assert seen(engine) == [(tick, tick) for tick in range(40)]
         assert engine.held > 0
         assert engine.node_times()["slow"].runs == 40
+
+
+@given(st.lists(st.floats(0, 1e5), min_size=1))
+def test_the_histogram_of_thoughts_counts_each_in_its_half_octave(seconds: list[float]) -> None:
+    times = ThinkTimes()
+    for each in seconds:
+        times.add(each)
+    bars = by_duration(times.counts())
+    assert sum(count for _, count in bars) == len(seconds)
+    below = 0
+    for end, count in bars[:-1]:  # the last holds all that took longer than an hour as well
+        below += count
+        certain, possible = (sum(each * 1e3 < end * share for each in seconds) for share in (0.998, 1.002))
+        assert certain <= below <= possible
+    assert by_duration(()) == by_duration(ThinkTimes().counts()) == []
+
+
+def test_a_node_counts_all_its_thoughts() -> None:
+    with running(thinks("InThread", {"fails": 3}, on_error="hold")) as engine:
+        engine.advance(20)
+        assert sum(engine.node_times()["slow"].think_times) == 20
+        assert engine.node_times()["clock"].think_times == ()
 
 
 def test_a_node_that_is_due_while_it_is_busy_begins_when_its_result_arrives() -> None:

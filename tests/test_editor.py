@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -373,6 +374,21 @@ def test_a_fault_stands_on_its_node_in_words_and_nothing_runs(page: EditorPage) 
     page.ask("editor.board.select(['scripted_fighter'])")
     expect(page.page.locator("#inspector .notice.bad")).to_contain_text("variables")
     page.troubles[:] = [line for line in page.troubles if "400" not in line]
+
+
+def test_how_long_the_model_thought_is_a_histogram(page: EditorPage) -> None:
+    page.start_with("sf2")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.select("strategist")
+    bars = page.page.locator("#inspector .bars")
+    told = re.compile(r"^\d+ thoughts?: half took less than [\d.]+ ms, all less than [\d.]+ ms$")
+    expect(bars).to_have_attribute("aria-label", told, timeout=30_000)
+    expect(bars.locator("i").first).to_have_attribute("title", re.compile(r"^[\d.]+ ms to [\d.]+ ms: \d+$"))
+    page.select("console")
+    expect(bars).to_have_count(0)
+    page.page.get_by_role("button", name="Stop").first.click()
+    expect(page.status).to_contain_text("Stopped")
+    assert page.troubles == []
 
 
 def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(page: EditorPage, address: str) -> None:

@@ -106,7 +106,8 @@ def test_the_time_of_a_node_that_thinks_is_that_of_its_thoughts(server: Server) 
         async with client.page() as page:
             prompt_id = await client.run(workflow)
             await page.watch(prompt_id)
-            await page.until("nodes", lambda data: (data["nodes"].get("slow", {}).get("us") or 0) >= 20_000)
+            told = await page.until("nodes", lambda data: (data["nodes"].get("slow", {}).get("us") or 0) >= 20_000)
+            assert all(ms > 20 for ms, _ in told["nodes"]["slow"]["think_times"])
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
 

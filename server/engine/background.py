@@ -15,6 +15,7 @@ from typing import Any, Final
 from minibrains.errors import RunError, in_words
 from minibrains.host import Episode
 from server.engine.node_process import NodeProcess
+from server.engine.timing import ThinkTimes
 
 PATIENCE: Final = 5.0
 """Seconds that a node gets to come to an end when something else is wanted of it."""
@@ -63,6 +64,7 @@ class Thinker:
         """Seconds that a thought may take."""
         self.seconds = 0.0
         """Spent thinking in all finished thoughts."""
+        self.times = ThinkTimes()
         self._node = node
         self._thought: Job | None = None
         self._given_up: Job | None = None
@@ -176,7 +178,9 @@ class Thinker:
             except BaseException as error:  # it is raised again where the result is taken
                 job.error = error
             if job.what == "tick" and job.began is not None:
-                self.seconds += perf_counter() - job.began
+                seconds = perf_counter() - job.began
+                self.seconds += seconds
+                self.times.add(seconds)
             job.over.set()
 
 

@@ -30,6 +30,8 @@ class NodeTimes:
     """Seconds spent thinking, beside the tick or while it stood still."""
     late: int
     """Results that came later than the declared latency."""
+    think_times: tuple[int, ...]
+    """How many thoughts took how long, as ThinkTimes counts them; of a node that does not think, none."""
 
 
 def count(
@@ -57,6 +59,7 @@ def count(
             cached=cached[name],
             thinking=thinkers[name].seconds if name in thinkers else 0.0,
             late=thoughts[name].late if name in thoughts else 0,
+            think_times=thinkers[name].times.counts() if name in thinkers else (),
         )
         for name in names
     }

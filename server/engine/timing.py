@@ -1,6 +1,9 @@
-"""How long ticks took: a histogram of fixed size, exact to one per cent."""
+"""How long ticks took, in a histogram of fixed size exact to one per cent; and thoughts, in half octaves to be looked at."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
 
 _FINE = 7
 """Bits kept of a duration: buckets are 1/128 of an octave wide."""
@@ -53,6 +56,30 @@ class TickTimes:
             self._counts[(shift << _FINE) + (nanoseconds >> shift) if shift > 0 else nanoseconds] += 1
         self._new.clear()
         return self._counts
+
+
+class ThinkTimes:
+    """Durations of thoughts: so many in each half octave from a microsecond on. One thread may add while another one counts."""
+
+    def __init__(self) -> None:
+        self._counts = [0] * 64
+
+    def add(self, seconds: float) -> None:
+        self._counts[min(int(2 * log2(max(seconds * 1e6, 1.0))), 63)] += 1
+
+    def counts(self) -> tuple[int, ...]:
+        return tuple(self._counts)
+
+
+def by_duration(counts: Sequence[int]) -> list[tuple[float, int]]:
+    """Of `ThinkTimes.counts`: pairs of milliseconds and how many took less than that, and no less than the pair before says.
+
+    From the first half octave in which there are any to the last.
+    """
+    filled = [step for step, count in enumerate(counts) if count]
+    if not filled:
+        return []
+    return [(round(2 ** ((step + 1) / 2) / 1e3, 3), counts[step]) for step in range(filled[0], filled[-1] + 1)]
 
 
 def _middle(bucket: int) -> float:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from minibrains.workflow import RunSettings
 from server.engine.check import Graph
 from server.engine.counts import NodeTimes
 from server.engine.engine import Engine
-from server.engine.timing import TickTimes
+from server.engine.timing import TickTimes, by_duration
 from server.run.deadlines import Deadlines
 from server.run.folder import RunFolder
 
@@ -109,6 +110,7 @@ def _node(name: str, results: Results) -> dict[str, Any]:
     thinking = sum(part.thinking for part in parts)
     now_and_then = {
         "think_ms": round(thinking / runs * 1e3, 3) if thinking and runs else 0,
+        "think_times": by_duration([sum(counts) for counts in zip_longest(*(part.think_times for part in parts), fillvalue=0)]),
         "late": sum(part.late for part in parts),
         "cached": sum(part.cached for part in parts),
         "errors": sum(part.errors for part in parts),

@@ -52,7 +52,12 @@ class History:
             "workflow": workflow,
             "settings": workflow.get("run", {}),
             "nodes": {
-                name: {"state": "idle", "runs": node.get("runs", 0), "us": node.get("mean_us")}
+                name: {
+                    "state": "idle",
+                    "runs": node.get("runs", 0),
+                    "us": node.get("mean_us"),
+                    **({"think_times": node["think_times"]} if "think_times" in node else {}),
+                }
                 for name, node in summary.get("nodes", {}).items()
             },
             "values": {},

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from server.engine.counts import NodeTimes
+from server.engine.timing import by_duration
 from server.service.attendant import Attendant, Counts, words
 from server.service.orders import Order, ReportWord
 from server.service.previews import Encoded, Encoder
@@ -135,4 +136,5 @@ class Teller:
         us = round(seconds / runs * 1e6, 1) if runs > 0 else (told or {}).get("us")
         if now.thinking and now.runs:  # a thought may end in another report than it began
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
-        return {"state": state, "runs": now.runs, "us": us, **({"errors": now.errors} if now.errors else {})}
+        now_and_then = {"errors": now.errors, "think_times": by_duration(now.think_times)}
+        return {"state": state, "runs": now.runs, "us": us, **{key: value for key, value in now_and_then.items() if value}}

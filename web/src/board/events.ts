@@ -36,6 +36,8 @@ export interface RunLook {
   readonly state: NodeState | null;
   readonly ms: number | null;
   readonly error: string | null;
+  /** Of a node that thinks: how many thoughts took less than so many ms, and no less than the pair before. */
+  readonly thoughts: readonly (readonly [ms: number, count: number])[];
 }
 
 /** What the board shows of nodes besides the workflow; run and faults by node id, values by "node.socket". */

@@ -73,16 +73,19 @@ function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Ma
       state: typeof data.state === "string" && STATES.has(data.state) ? (data.state as NodeState) : (old?.state ?? null),
       ms: typeof data.us === "number" ? data.us / 1000 : (old?.ms ?? null),
       error: typeof data.error === "string" ? data.error : data.error === null ? null : (old?.error ?? null),
+      thoughts: Array.isArray(data.think_times) ? data.think_times.filter(isPair) : (old?.thoughts ?? []),
     });
   }
   return nodes;
 }
 
+const isPair = (value: Json): value is [number, number] => Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "number");
+
 function failed(run: Run, data: JsonObject): Run {
   const message = typeof data.message === "string" ? data.message : "The run failed without a word.";
   if (typeof data.node !== "string" || !data.node) return { ...run, state: "failed", error: message };
   const old = run.nodes.get(data.node);
-  const nodes = new Map(run.nodes).set(data.node, { state: "failed", ms: old?.ms ?? null, error: message });
+  const nodes = new Map(run.nodes).set(data.node, { state: "failed", ms: old?.ms ?? null, error: message, thoughts: old?.thoughts ?? [] });
   return { ...run, state: "failed", error: message, nodes };
 }
 

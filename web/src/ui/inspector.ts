@@ -5,6 +5,7 @@ import { control, range, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
 import { menu } from "./overlay";
 import type { Editor } from "../editor/editor";
+import type { RunLook } from "../board/events";
 import type { Session } from "../editor/session";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
 import { whyNot } from "../model/fit";
@@ -20,7 +21,11 @@ export class Inspector {
     editor.on("selection", () => this.render());
     editor.on("document", () => this.render());
     editor.on("faults", () => this.#renderFaults());
-    session.on((what) => what === "run" && this.#renderFaults());
+    session.on((what) => {
+      if (what !== "run") return;
+      this.#renderFaults();
+      this.#renderThoughts();
+    });
   }
 
   /** Drawn again when what it shows has changed, but never under the hands of somebody who types in it. */
@@ -62,6 +67,7 @@ export class Inspector {
         h("p", { class: "muted" }, swatch(type ? labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]) : "any"),
           entry.type, type?.register ? h("span", { class: "tag" }, "register") : null)),
       h("div", { class: "faults" }),
+      h("div", { class: "thoughts" }),
       type ? h("p", { class: "summary" }, summary)
         : h("p", { class: "notice" }, icon("warn"), `${typeName(entry.type)} is not installed here. Everything it had is kept; install its pack to run it.`),
       ...this.#widgets(id, entry, type),
@@ -71,6 +77,19 @@ export class Inspector {
       ...this.#about(id, type),
     );
     this.#renderFaults();
+    this.#renderThoughts();
+  }
+
+  /** How long the thoughts of a node took in the run that is shown. */
+  #renderThoughts(): void {
+    const place = this.element.querySelector<HTMLElement>(".thoughts");
+    const id = this.editor.selection[0];
+    if (!place || this.editor.selection.length !== 1 || !id) return;
+    const thoughts = this.session.run?.nodes.get(id)?.thoughts ?? [];
+    const key = JSON.stringify(thoughts);
+    if (place.dataset.thoughts === key) return;
+    place.dataset.thoughts = key;
+    place.replaceChildren(...(thoughts.length ? [section("Thoughts", histogram(thoughts))] : []));
   }
 
   /** What is wrong with the node as it stands, and what it failed of in the run that is shown. */
@@ -259,6 +278,22 @@ export class Inspector {
 }
 
 export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+/** Durations as bars, each half an octave wide. */
+function histogram(thoughts: RunLook["thoughts"]): HTMLElement {
+  const all = thoughts.reduce((sum, [, n]) => sum + n, 0);
+  const most = Math.max(...thoughts.map(([, n]) => n));
+  const ms = (value: number) => `${Number(value.toPrecision(2))} ms`;
+  const from = (i: number) => thoughts[i]![0] / Math.SQRT2;
+  let left = all / 2;
+  const half = thoughts.find(([, n]) => (left -= n) <= 0)!;
+  const last = thoughts[thoughts.length - 1]!;
+  const told = `${count(all, "thought")}: half took less than ${ms(half[0])}, all less than ${ms(last[0])}`;
+  return h("div", {},
+    h("div", { class: "bars", role: "img", "aria-label": told }, ...thoughts.map(([to, n], i) =>
+      h("i", { style: `height: ${(100 * n) / most}%`, title: `${ms(from(i))} to ${ms(to)}: ${n}` }))),
+    h("small", {}, told));
+}
 
 function section(name: string, ...rows: (HTMLElement | null)[]): HTMLElement {
   return h("section", { "aria-label": name }, h("h3", {}, name), ...rows);
