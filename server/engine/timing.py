@@ -79,7 +79,7 @@ def by_duration(counts: Sequence[int]) -> list[tuple[float, int]]:
     filled = [step for step, count in enumerate(counts) if count]
     if not filled:
         return []
-    return [(round(2 ** ((step + 1) / 2) / 1e3, 3), counts[step]) for step in range(filled[0], filled[-1] + 1)]
+    return [(float(f"{2 ** ((step + 1) / 2) / 1e3:.4g}"), counts[step]) for step in range(filled[0], filled[-1] + 1)]
 
 
 def _middle(bucket: int) -> float:
