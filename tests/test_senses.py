@@ -114,6 +114,21 @@ def test_57_combinations_are_57_rows_and_press_what_they_say(console: RetroEmula
     assert [variables["pad1"] for _, variables, _, _ in after] == [_mask(row) for (row,) in pads]
 
 
+@pytest.mark.parametrize("right", [True, False])
+def test_each_of_the_44_actions_presses_its_rows_one_a_frame_and_holds_the_last(console: RetroEmulator, right: bool) -> None:
+    table = ActionTable.load(MODELS / "action_table/sf2.safetensors")
+    assert table.sizes["actions"] == 44
+    longest = max(len(table.pads(action)) for action in range(44))
+    for action in range(44):
+        rows = table.pads(action, right)
+        with opened(sink := EmulatorSink(brain=table)):
+            looks = [{"action": action, "facing": right}, *[{"facing": right}] * longest]
+            pads = [pressed.pad for pressed in play(sink, *looks)]
+        _, *after = play(console, *({"pad1": pad} for pad in pads), {})
+        expected = [*rows, *[rows[-1]] * (len(pads) - len(rows))]
+        assert [variables["pad1"] for _, variables, _, _ in after] == [_mask(row) for row in expected], table.names[action]
+
+
 def test_two_tables_stand_side_by_side() -> None:
     duel = ActionTable.load(MODELS / "action_table/duel.safetensors")
     assert (duel.sizes["actions"], duel.buttons) == (44, COMBOS.buttons)
