@@ -34,7 +34,8 @@ class DecisionLog(Node):
     text:    the answer
     rung:    how the action was found in it, from ActionParser
     action:  the action that was taken; the brain, an action table, says what it is called
-    unknown: share of the picture's tiles that are in no codebook, from TileTokenizer; their mean is in the episode's results
+    unknown: share of the picture's tiles that are in no codebook, from TileTokenizer; the last one at the time of the prompt
+             is kept, and their mean is in the episode's results
     A line has episode, tick and what was delivered on that tick; who asks and is answered on one tick has one line a
     decision. `image` names a file below the folder of the node's name; equal pictures are one file. Lines and pictures
     are written on a thread, a picture before the line that names it, and nothing is lost when the run is killed but
@@ -68,15 +69,14 @@ class DecisionLog(Node):
         rung: On[Text] = None,
         action: On[Action] = None,
         tokens: On[Number] = None,
-        unknown: On[Number] = None,
+        unknown: Number | None = None,
     ) -> None:
         if prompt is None and text is None and action is None:
             return
         name = _name(self.brain, action) if self.brain is not None and action is not None else None
-        told = {
-            "prompt": prompt, "tokens": tokens, "unknown": unknown, "text": text, "rung": rung, "action": action, "name": name,
-        }  # fmt: skip
-        if unknown is not None:
+        told = {"prompt": prompt, "tokens": tokens, "text": text, "rung": rung, "action": action, "name": name}
+        if prompt is not None and unknown is not None:
+            told["unknown"] = unknown
             self.shown += 1
             self.unknown += unknown
         line: dict[str, Any] = {"episode": self.episode, "tick": self._host.tick}

@@ -56,7 +56,7 @@ def test_a_line_a_decision_with_its_picture(tmp_path: Path) -> None:
 def test_how_much_of_the_pictures_is_unknown_is_told(tmp_path: Path) -> None:
     node = DecisionLog(brain=TABLE)
     with opened(node, ScratchHost(tmp_path, "decisions")):
-        play(node, {**asked(BLACK), "unknown": 1.0}, {"unknown": 0.0}, {**asked(WHITE), "unknown": 0.5})
+        play(node, {**asked(BLACK), "unknown": 1.0}, {"image": WHITE, "unknown": 0.0}, {**asked(WHITE), "unknown": 0.5})
         assert node.report() == {"unknown_tiles": 0.75}
     assert [line["unknown"] for line in decisions(tmp_path)] == [1.0, 0.5]
 

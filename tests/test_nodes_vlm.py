@@ -420,7 +420,8 @@ def test_a_strategist_that_hangs_costs_its_time_limit_once_and_the_fight_goes_on
 def test_sf2_plays_decides_by_the_clock_and_is_the_same_again(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     first = summary("sf2", "--ticks", 300)
     assert first["game"] == "Duel-Genesis"
-    assert first["nodes"]["strategist"]["runs"] == first["nodes"]["overlay"]["runs"] == 10
+    assert [first["nodes"][name]["runs"] for name in ("strategist", "tiles", "overlay", "view", "features")] == [10] * 5
+    assert 0 < first["episodes"][0]["unknown_tiles"] < 0.5
     workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
     links = {"answer": "strategist.probabilities", "sent": "gate.action"}
     for name, link in links.items():
