@@ -42,7 +42,8 @@ def run(plan: Plan) -> dict[str, Any]:
     `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's;
     `tick_cpu_ms` is CPU time of the ticking thread. The same of the Street Fighter agent's own loop, where the workflow
     is that agent, begins with `written_out_`, and with `unlimited_` of the loop that lets the model take as long as it
-    likes, on the loop's own thread. With nodes that think on a thread also `thoughts`, `thought_cpu_ms_p50` and `_p99`:
+    likes, on the loop's own thread; `written_out_cpu_ratio` compares CPU time of the ticking threads, which feels less of what
+    else the machine does. With nodes that think on a thread also `thoughts`, `thought_cpu_ms_p50` and `_p99`:
     CPU time of theirs.
     """
     engine = Engine(plan)
@@ -66,7 +67,7 @@ def run(plan: Plan) -> dict[str, Any]:
                 for side, ask in asked.items():
                     loops[side] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks, ask), ticks)
             thinking: dict[str, list[float]] = {side: [] for side in ("workflow", *loops)}
-            cpu = list[float]()
+            cpu, cpu_written_out = list[float](), list[float]()
 
             def workflow() -> None:
                 before, began = engine.held, thread_time()
@@ -76,7 +77,10 @@ def run(plan: Plan) -> dict[str, Any]:
                 thinking["workflow"].append(engine.held - before)
 
             def loop(side: str) -> None:
+                began = thread_time()
                 thinking[side].append(loops[side]())
+                if side == "written_out":  # the model thinks on another thread
+                    cpu_written_out.append(thread_time() - began)
 
             taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS)
             with _thoughts(engine) as thoughts:
@@ -96,6 +100,7 @@ def run(plan: Plan) -> dict[str, Any]:
         **compared.pop("by_hand"),
         **{f"{side}_{name}": value for side, values in compared.items() for name, value in values.items()},
         "tick_cpu_ms": round(median(cpu) / ticks * 1e3, 4),
+        **({"written_out_cpu_ratio": _cpu_ratio(cpu, cpu_written_out)} if cpu_written_out else {}),
         **_summed_up(thoughts),
     }
 
@@ -120,6 +125,10 @@ def _compared(workflow: list[float], loop: list[float], ticks: int) -> dict[str,
         "quartiles": [round(low, 4), round(high, 4)],
         "overhead_us": round((median(workflow) - median(loop)) / ticks * 1e6, 3),
     }
+
+
+def _cpu_ratio(workflow: list[float], loop: list[float]) -> float:
+    return round(median(hand / flow for hand, flow in zip(loop, workflow, strict=True)), 4)
 
 
 @contextmanager
