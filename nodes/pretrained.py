@@ -164,7 +164,7 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
         if isinstance(module, torch.nn.Conv3d):
             module.forward = MethodType(_convolve, module)  # type: ignore[method-assign]
         elif type(module).__name__.endswith("RMSNorm") and hasattr(module, "variance_epsilon"):
-            module.forward = MethodType(_normalize, module)  # type: ignore[method-assign]
+            module.forward = MethodType(_normalize, module)
     return Pretrained(model.requires_grad_(False).eval(), processor)
 
 
