@@ -53,7 +53,7 @@ class ActionParser(Node):
     """Find the action in a reply; there always is one.
 
     text:    what the model answered, any text
-    facing:  True, or nothing linked: the player is looking right. Of what an action by facing comes nearest to
+    facing:  True, or nothing linked: the player is looking right; decides which basic action is nearest to forward or back
     action:  a row of the table
     rung:    how it was found, the first of these that gives one:
              "basic" the first number that is a basic action; "complex" the first number that is an action, as the basic

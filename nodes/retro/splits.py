@@ -42,7 +42,7 @@ def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], 
     if splits is None:
         return
     held_back = splits.parts.get(HELD_BACK, {})
-    who = f"{' and '.join(collectors)} collect{'s' if len(collectors) == 1 else ''} or trains"
+    who = f"{' and '.join(collectors)} {'collects or trains' if len(collectors) == 1 else 'collect or train'}"
     for state in states:
         if state in held_back or hash_file(game.state_file(state)) in held_back.values():
             allowed = " or ".join(repr(name) for name in splits.parts if name != HELD_BACK)
