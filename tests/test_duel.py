@@ -19,7 +19,8 @@ from minibrains.files import shipped
 from nodes.fighters import RULES, Scripted
 
 DUEL = Path(shipped("games")) / "Duel-Genesis"
-REACTIONS = {1: 30, 2: 27, 3: 25, 4: 22, 5: 18, 6: 15, 7: 10, 8: 8}
+REACTIONS = {1: 30, 2: 28, 3: 25, 4: 22, 5: 17, 6: 15, 7: 9, 8: 7}
+MOST_PACE, QUEUED = 12, 0xFF9046
 FIGHT, MATCH_OVER = 3, 5
 PAD_BITS = {
     "UP": 1,
@@ -460,13 +461,33 @@ def test_at_a_pace_the_match_goes_alike(game: Game, blank: int) -> None:
     while not game.step()["reset_countdown"]:
         played.append(game.shared())
     game.begin(**settings)
-    game.write(pace=8)
+    game.write(pace=MOST_PACE)
     last, steps = game.now()["frame"], 0
     while not (now := game.step())["reset_countdown"]:
-        assert last < now["frame"] <= last + 8
+        assert last < now["frame"] <= last + MOST_PACE
         last, steps = now["frame"], steps + 1
         assert game.shared() == played[last - first]
     assert len(played) > 2.5 * steps
+
+
+def test_pads_from_the_queue_are_pads(game: Game) -> None:
+    """Another one on each frame, several frames in one of the console's: the match goes as with pads that are held."""
+    rng = np.random.default_rng(6)
+    pads = [int(pad) & ~PAD_BITS["START"] for pad in rng.integers(4096, size=3000)]
+    settings = {"mode": 0, "enemy_level": 4, "seed": 9}
+    game.begin(**settings)
+    first = game.now()["frame"]
+    played = [game.shared(), *((game.step(names_of(pad)), game.shared())[1] for pad in pads)]
+    game.begin(**settings)
+    game.write(pace=MOST_PACE)
+    game.data.memory.assign(QUEUED, ">u2", 1)
+    steps, at = 0, 0
+    while at < len(pads) - MOST_PACE:
+        for place in range(MOST_PACE):
+            game.data.memory.assign(QUEUED + 2 + 2 * place, ">u2", pads[at + place])
+        steps, at = steps + 1, game.step()["frame"] - first
+        assert game.shared() == played[at]
+    assert at > 5 * steps
 
 
 def in_the_mirror(pad: int) -> Pad:

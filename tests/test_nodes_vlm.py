@@ -14,6 +14,7 @@ import pytest
 import safetensors.torch
 import torch
 from engine_fixtures import FakeHost, make_plan
+from PIL import Image
 from thinking_nodes import Clock
 
 from minibrains import ABSENT, BrainError, ColorFrame, MinibrainsError, Node, Number, Text
@@ -85,6 +86,12 @@ def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> No
     inputs = pretrained.read(IMAGE, PROMPT)
     assert {name: tensor.tolist() for name, tensor in inputs.items()} == {name: t.tolist() for name, t in plain[2].items()}
     assert pretrained.processor.decode(inputs["input_ids"][0]).count(PROMPT) == 1, "the tokenizer loses nothing"
+    message = {"role": "user", "content": [{"type": "image", "image": Image.fromarray(IMAGE)}, {"type": "text", "text": PROMPT}]}
+    whole = pretrained.processor.apply_chat_template(
+        [message], add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+    )
+    assert inputs.keys() == whole.keys()
+    assert all(torch.equal(inputs[name], whole[name]) for name in whole)
 
 
 def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain: Any) -> None:

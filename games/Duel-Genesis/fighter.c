@@ -49,17 +49,14 @@ static void begin_move(struct fighter *f, u8 move)
 static u8 waiting_button(const struct fighter *f)
 {
     u8 button = 0;
+    if (!f->input.pressed)
+        return BUTTONS;
     while (button < BUTTONS && !(f->input.pressed & button_bits[button]))
         button++;
     return button;
 }
 
-static u8 can_be_grabbed(const struct fighter *f)
-{
-    return f->y == GROUND && !f->safe && !fighter_untouchable(f) && (f->state == FREE || f->state == ATTACK || f->state == RISING_UP);
-}
-
-static u8 chosen_move(const struct fighter *f, const struct fighter *other, u16 forward)
+static u8 chosen_move(const struct fighter *f, struct target other, u16 forward)
 {
     u8 button = waiting_button(f);
     if (button == BUTTONS)
@@ -73,17 +70,17 @@ static u8 chosen_move(const struct fighter *f, const struct fighter *other, u16 
     }
     u16 held = f->input.held;
     u8 heavy = button == HEAVY_PUNCH || button == HEAVY_KICK;
-    if (heavy && (held & forward) && !(held & PAD_DOWN) && can_be_grabbed(other)
-        && distance(f->x, other->x) <= PIXELS(character_of(f)->throw_range))
+    if (heavy && (held & forward) && !(held & PAD_DOWN) && other.grabbable
+        && distance(f->x, other.x) <= PIXELS(character_of(f)->throw_range))
         return MOVE_THROW;
     return (u8)((held & PAD_DOWN ? MOVE_CROUCHING : MOVE_STANDING) + button);
 }
 
-static void step_free(struct fighter *f, const struct fighter *other)
+static void step_free(struct fighter *f, struct target other)
 {
     const struct character *c = character_of(f);
     u16 held = f->input.held;
-    f->faces_right = f->x == other->x ? f->faces_right : f->x < other->x;
+    f->faces_right = f->x == other.x ? f->faces_right : f->x < other.x;
     u16 forward = f->faces_right ? PAD_RIGHT : PAD_LEFT, back = PAD_LEFT | PAD_RIGHT;
     back = (u16)(back & ~forward);
     f->vx = 0;
@@ -187,7 +184,7 @@ void fighter_fall(struct fighter *f, s16 speed)
         f->y -= 1;
 }
 
-void fighter_step(struct fighter *f, const struct fighter *other)
+void fighter_step(struct fighter *f, struct target other)
 {
     if (f->safe)
         f->safe--;
@@ -248,6 +245,11 @@ void fighter_step(struct fighter *f, const struct fighter *other)
         f->x = LEFT_WALL;
     if (f->x > RIGHT_WALL)
         f->x = RIGHT_WALL;
+}
+
+u8 fighter_grabbable(const struct fighter *f)
+{
+    return f->y == GROUND && !f->safe && !fighter_untouchable(f) && (f->state == FREE || f->state == ATTACK || f->state == RISING_UP);
 }
 
 u8 fighter_untouchable(const struct fighter *f)

@@ -60,12 +60,19 @@ struct fighter {
     u32 landed;
 };
 
+/* What a fighter goes by of the other. */
+struct target {
+    s16 x;
+    u8 grabbable;
+};
+
 void fighter_place(struct fighter *f, s16 x, u8 faces_right);
 /* One frame of a fighter's own doing. Its input has been taken already. */
-void fighter_step(struct fighter *f, const struct fighter *other);
+void fighter_step(struct fighter *f, struct target other);
 void fighter_fall(struct fighter *f, s16 speed);
 u16 fighter_status(const struct fighter *f);
 u8 fighter_actionable(const struct fighter *f);
+u8 fighter_grabbable(const struct fighter *f);
 /* True on the frames of a rising attack that nothing hits. */
 u8 fighter_untouchable(const struct fighter *f);
 /* True if it would block a hit with these flags that comes now. */

@@ -14,7 +14,7 @@
 #define FIRST_SEED 0x12345678
 #define FIRST_LEVEL 3
 #define VIEW_HEIGHT 224
-#define LATEST_LINE 115        /* a frame played along with another begins before it */
+#define LATEST_LINE 140        /* a frame played along with another begins before it */
 
 static u16 before_pad;         /* pad 1 a frame ago, for the menus */
 static u8 shown_stage, shown_character[SIDES], shown_screen;
@@ -60,6 +60,7 @@ static void clamp_settings(void)
     STAGE = clamped(STAGE, 0, STAGES - 1);
     BLANK = clamped(BLANK, 0, 1);
     PACE = clamped(PACE, 1, MOST_PACE);
+    QUEUED = clamped(QUEUED, 0, 1);
 }
 
 static void take_settings(void)
@@ -265,9 +266,9 @@ int main(void)
         u16 pad1 = read_pad(PAD_PORT_1), pad2 = read_pad(PAD_PORT_2);
         u16 played = 0;
         do {
-            step(pad1, pad2);
-            rules_publish();
+            step(QUEUED ? QUEUE(played) & PAD_ALL : pad1, pad2);
             FRAME++;
         } while (++played < PACE && time_left());
+        rules_publish();
     }
 }

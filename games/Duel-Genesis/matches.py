@@ -6,7 +6,8 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +20,12 @@ FRAMES_A_SECOND = 60
 MOST_FRAMES = 60_000
 CHECKED_EVERY = 8
 """Frames after which the end of the match is looked for."""
+MOST_PACE = 12
+"""Frames of the rules that the console plays in one of its own, if it can."""
+QUEUED, QUEUE = 0xFF9046, 0xFF9048
+"""Where the host says that pad 1 comes from the queue, and the queue: words, a pad for each of those frames."""
+BITS = {"UP": 1, "DOWN": 2, "LEFT": 4, "RIGHT": 8, "B": 16, "C": 32, "A": 64, "START": 128, "Z": 256, "Y": 512, "X": 1024}
+"""Of a pad, there as in the game's variables."""
 TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
 CHARACTERS = STAGES = 4
@@ -99,25 +106,18 @@ class Bench:
         self.press((), 1)
         self.emulator.set_state(self.title)
         self.emulator.step()
-        self.pace = 1
         for name, value in settings.items():
             self.set(name, value)
         self.set("start", 1)
         self.emulator.step()
-        self.frame = self.get("frame")
 
-    def hold(self, pads: Sequence[fighters.Pad]) -> None:
-        """A pad for each of the next frames; equal ones in a row go as fast as the console can play them."""
-        at = 0
-        while at < len(pads):
-            alike = next((n for n in range(at, len(pads)) if pads[n] != pads[at]), len(pads)) - at
-            if alike != self.pace:
-                self.set("pace", alike)
-                self.pace = alike
-            self.press(pads[at])
-            self.emulator.step()
-            before, self.frame = self.frame, self.get("frame")
-            at += self.frame - before
+    def play_queued(self, pads: Iterable[int]) -> int:
+        """One frame of the console with pads for MOST_PACE frames of the game; how many of them it has played."""
+        before = self.get("frame")
+        for place, pad in enumerate(pads):
+            self.data.memory.assign(QUEUE + 2 * place, ">u2", pad)
+        self.emulator.step()
+        return self.get("frame") - before
 
     def play(self, setting: Setting, player: fighters.Player) -> Result:
         begin = time.process_time()
@@ -126,18 +126,27 @@ class Bench:
             enemy_level=setting.level, agent_level=setting.agent_level or 1,
             seed=setting.seed, agent_character=setting.agent, enemy_character=setting.enemy, stage=setting.stage,
         )  # fmt: skip
-        player.reset(setting.seed)
         sees = getattr(player, "sees", True)
+        if not sees:
+            self.set("pace", MOST_PACE)
+            self.data.memory.assign(QUEUED, ">u2", 1)
+        player.reset(setting.seed)
         trace = hashlib.sha256()
         frames = 0
         variables = self.data.lookup_all()
+        coming: deque[int] = deque()
         while frames < MOST_FRAMES:
             if sees:
                 for _ in range(CHECKED_EVERY):
-                    self.hold([player.pad(self.data.lookup_all())])
+                    self.press(player.pad(self.data.lookup_all()))
+                    self.emulator.step()
+                frames += CHECKED_EVERY
             else:
-                self.hold([player.pad(variables) for _ in range(CHECKED_EVERY)])
-            frames += CHECKED_EVERY
+                while len(coming) < MOST_PACE:
+                    coming.append(sum(BITS[button] for button in player.pad(variables)))
+                for _ in range(self.play_queued(coming)):
+                    coming.popleft()
+                    frames += 1
             variables = self.data.lookup_all()
             trace.update(bytes(variables[name] & 255 for name in TRACED))
             if VICTORIES in (variables["agent_victories"], variables["enemy_victories"]) or variables["reset_countdown"]:

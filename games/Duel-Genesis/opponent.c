@@ -1,6 +1,6 @@
 #include "opponent.h"
 
-#define RING 64              /* observations kept; a power of two, more than the longest reaction */
+#define RING 64              /* observations kept; a power of two, more than the longest reaction; a round's intro is not shorter */
 #define STEPS 10             /* of a plan */
 #define BLOCK_STOPS 4        /* frames for which a blocked blow stops both */
 
@@ -16,6 +16,9 @@
 #define RISING_CARRIES 12    /* pixels that a rising attack goes forward while it hits */
 #define TOO_LATE 4           /* frames: who gets up and strikes at once is quicker */
 #define BLOCK_PUSHES 9       /* pixels, about: how far a blocked heavy blow sends back */
+
+/* Handed a pointer, the compiler keeps it; within the caller it would find minds[side] anew at every step. */
+#define OUT_OF_LINE __attribute__((noinline))
 
 enum { SHOT = 1, JUMP = 2, BLOW = 4 };
 
@@ -46,7 +49,7 @@ struct mind {
     u8 committed;       /* the plan presses something: nothing that is seen changes it */
     u8 unanswered;      /* what has begun and was not answered yet: SHOT, JUMP, BLOW */
     u8 jump_seen;       /* frames for which the jump has been seen */
-    s8 walked[RING];    /* own walking of the latest frames in subpixels, from the pads it gave itself */
+    s16 walked[RING];   /* how far it had walked ahead by each of the latest frames, in subpixels, from the pads it gave itself */
     u8 held[RING];      /* the ways it held in the latest frames */
     u8 aggression;      /* how often the other attacks, 0..255 */
     u8 shooting;        /* how often the other throws projectiles */
@@ -74,13 +77,13 @@ static const struct skill skills[LEVELS + 1] = {
     {0},
     /* sees  hesit dawdl  block  punish  air  space  mix */
     {30, 78, 36, 120,  90,  80, 100,  70},
-    {27, 28, 16, 190, 210, 140, 190, 180},
-    {25, 26, 15, 196, 206, 160, 206, 190},
+    {28, 32, 18, 186, 206, 138, 186, 176},
+    {25, 30, 17, 192, 202, 158, 202, 186},
     {22, 16, 12, 212, 213, 194, 217, 198},
-    {18, 18, 12, 224, 218, 212, 230, 220},
+    {17, 15, 12, 228, 222, 216, 232, 224},
     {15,  4,  8, 240, 240, 234, 246, 244},
-    {10,  0,  4, 250, 252, 248, 255, 254},
-    { 8,  0,  3, 254, 254, 250, 256, 256},
+    { 9,  0,  4, 250, 252, 248, 255, 254},
+    { 7,  0,  3, 254, 254, 250, 256, 256},
 };
 
 static struct seen ring[RING];
@@ -123,7 +126,7 @@ void opponent_seed(u32 seed)
 /* ---- looking ---- */
 
 /* Whole pixels right of the stage's middle, rounded alike to either side: nobody sees better for standing left. */
-static s16 from_middle(s16 x) { return (s16)((x - MIDDLE) / SUBPIXELS); }
+static s16 from_middle(s16 x) { return x < MIDDLE ? (s16)-pixels((s16)(MIDDLE - x)) : pixels((s16)(x - MIDDLE)); }
 
 static void look_at(struct seen_fighter *seen, const struct fighter *f)
 {
@@ -142,21 +145,23 @@ static void look_at(struct seen_fighter *seen, const struct fighter *f)
 void opponent_observe(void)
 {
     newest = (u8)((newest + 1) & (RING - 1));
-    for (u8 side = 0; side < SIDES; side++)
+    u8 next = (newest + 1) & (RING - 1);
+    for (u8 side = 0; side < SIDES; side++) {
+        struct mind *m = &minds[side];
         look_at(&ring[newest].fighters[side], &game.fighters[side]);
+        /* unless it holds something then */
+        m->walked[next] = m->walked[newest];
+        m->held[next] = 0;
+    }
 }
 
+/* What was seen and held before has left the ring by the end of the intro. */
 void opponent_new_round(void)
 {
     for (u8 side = 0; side < SIDES; side++) {
         struct mind *m = &minds[side];
         m->steps = m->at = m->left = m->committed = m->unanswered = 0;
-        memset(m->walked, 0, sizeof m->walked);
-        memset(m->held, 0, sizeof m->held);
     }
-    opponent_observe();
-    for (u8 i = 0; i < RING; i++)
-        ring[i] = ring[newest];
 }
 
 void opponent_new_match(void)
@@ -299,7 +304,11 @@ static u8 punish_blocked(struct mind *m, const struct seen_fighter *me, const st
 
 static u8 guard_needed_low(u8 flags) { return !(flags & HIT_HIGH); }
 
-static u8 nearer(u8 habit, u8 towards, u8 part) { return (u8)(habit + ((s16)(towards - habit) / part)); }
+/* Unsigned: the console divides such words itself, signed ones by calling. */
+static u8 nearer(u8 habit, u8 towards, u8 part)
+{
+    return (u8)(habit < towards ? habit + (u16)(towards - habit) / part : habit - (u16)(habit - towards) / part);
+}
 
 /* ---- what it does about what it sees ---- */
 
@@ -523,8 +532,8 @@ static const u8 tactics[ZONES][MOODS][DEEDS] = {
     [A_STEP_OFF] = {
         [CALM] =       {10, 62,  4,  2, 10,  0, 12,  0,  0,  0,  0},
         [PRESSED] =    { 2,  2, 22, 29, 18,  0, 22,  0,  0,  0,  5},
-        [SWUNG_AT] =   { 5, 22,  2,  7,  7,  0,  2,  0,  0,  0, 55},
-        [GRABBED_AT] = { 7, 30, 12,  7,  2,  0, 29,  0,  0,  0, 13},
+        [SWUNG_AT] =   { 5, 12,  2,  7,  0,  0, 74,  0,  0,  0,  0},
+        [GRABBED_AT] = { 7, 10,  2,  7,  0,  0, 74,  0,  0,  0,  0},
         [SHOT_AT] =    { 4, 24, 22,  4, 36,  0, 10,  0,  0,  0,  0},
         [JUMPED_AT] =  {14,  6, 28,  8,  2,  0, 42,  0,  0,  0,  0},
     },
@@ -641,9 +650,7 @@ static u8 in_the_air(u8 state) { return state == AIR || state == RISING_UP; }
 /* The gap by the time that the pad acts, if both go on as they do; the other `comes` nearer by so many pixels a frame. */
 static s16 expected_gap(const struct mind *m, const struct skill *skill, s16 gap, s16 comes)
 {
-    s16 mine = 0, its = (s16)(comes * skill->reaction);
-    for (u8 ago = 0; ago < skill->reaction; ago++)
-        mine = (s16)(mine + m->walked[(newest - ago) & (RING - 1)]);
+    s16 mine = (s16)(m->walked[newest] - m->walked[(newest - skill->reaction) & (RING - 1)]), its = (s16)(comes * skill->reaction);
     mine = (s16)(mine / SUBPIXELS);
     if (its > 60)
         its = 60;
@@ -667,29 +674,22 @@ static struct step next_step(struct mind *m)
     return now;
 }
 
-u16 opponent_pad(u8 side, u8 level)
+/* What a side sees: both fighters as they were its reaction time ago, and on the frame before. */
+struct sight {
+    const struct seen_fighter *me, *it, *me_before, *it_before;
+};
+
+/* Notice what has begun, and get to know the other's habits. */
+static OUT_OF_LINE void notice(struct mind *m, const struct sight *sight, s16 gap)
 {
-    struct mind *m = &minds[side];
-    const struct skill *skill = &skills[level];
-    /* the newest observation is of the last frame, one frame ago already */
-    const struct seen *now = &ring[(newest - skill->reaction + 1) & (RING - 1)];
-    const struct seen *then = &ring[(newest - skill->reaction) & (RING - 1)];
-    const struct seen_fighter *me = &now->fighters[side], *it = &now->fighters[1 - side], *before = &then->fighters[1 - side];
-    /* at the same place it is by where they look, so that the mirrored fight goes alike */
-    u8 ahead_is_right = me->x == it->x ? me->faces_right : me->x < it->x;
-    s16 comes = (s16)(ahead_is_right ? before->x - it->x : it->x - before->x);
-    s16 gap = distance(it->x, me->x);
-    if (happens(m, skill->spacing))
-        gap = expected_gap(m, skill, gap, comes);
-
-    s16 closing = it->state == FREE ? comes : 0;
-
+    const struct seen_fighter *me = sight->me, *it = sight->it, *before = sight->it_before;
     u8 attack_begins = it->state == ATTACK && it->move && (before->move != it->move || it->frame < before->frame);
     u8 jump_begins = it->state == AIR && before->state != AIR;
     u8 shot_begins = it->projectile_speed && !before->projectile_speed;
+    u16 chance = (u16)(draw(m) >> 8);
     if (attack_begins)
         m->aggression = nearer(m->aggression, 255, 4);
-    else if (m->aggression > 20 && (draw(m) & 15) == 0)
+    else if (m->aggression > 20 && (chance & 15) == 0)
         m->aggression--;
     if (shot_begins)
         m->shooting = nearer(m->shooting, 255, 4);
@@ -709,9 +709,9 @@ u16 opponent_pad(u8 side, u8 level)
         m->jumping = nearer(m->jumping, 255, 4);
     else if (attack_begins || shot_begins)
         m->jumping = nearer(m->jumping, 0, 10);
-    if (then->fighters[side].state == AIR && me->state != AIR)
+    if (sight->me_before->state == AIR && me->state != AIR)
         m->meeting = nearer(m->meeting, me->state == FALLING && it->move && it->move != MOVE_PROJECTILE ? 255 : 0, 3);
-    else if (m->meeting && (draw(m) & 63) == 0)
+    else if (m->meeting && (chance >> 4 & 63) == 0)
         m->meeting--;
     if (it->state == BLOCK && before->state != BLOCK)
         m->guarding = nearer(m->guarding, 255, 5);
@@ -726,6 +726,12 @@ u16 opponent_pad(u8 side, u8 level)
         m->unanswered &= (u8)~SHOT;
     if (it->state != ATTACK)
         m->unanswered &= (u8)~BLOW;
+}
+
+/* Make a plan if something wants an answer, or none is left. */
+static OUT_OF_LINE void decide(struct mind *m, const struct skill *skill, const struct sight *sight, s16 gap, s16 closing)
+{
+    const struct seen_fighter *me = sight->me, *it = sight->it;
     if (!m->committed && m->unanswered) {
         if (m->unanswered & JUMP)
             answer_jump(m, skill, me, it, m->jump_seen);
@@ -735,34 +741,64 @@ u16 opponent_pad(u8 side, u8 level)
             answer_attack(m, skill, me, it, gap);
         m->unanswered = 0;
     }
-    if (m->at >= m->steps) {
-        if (happens(m, skill->hesitates))
-            plan_hold(m, 0, (u8)(4 + below(m, skill->dawdles)));
-        else if ((me->state == LYING || me->state == STANDING_UP) && rise_against(m, skill, me, gap))
-            ;
-        else if (down(it->state))
-            await_rising(m, skill, me, it, gap);
-        else if (in_the_air(it->state) && gap < 100)
-            plan_guard(m, 0, 4);
-        else if ((me->state == HIT || me->state == BLOCK) && m->grabbing <= OFTEN && happens(m, skill->blocks))
-            plan_guard(m, 1, 8);
-        else
-            choose(m, skill, me, gap, closing);
-    }
+    if (m->at < m->steps)
+        return;
+    if (happens(m, skill->hesitates))
+        plan_hold(m, 0, (u8)(4 + below(m, skill->dawdles)));
+    else if ((me->state == LYING || me->state == STANDING_UP) && rise_against(m, skill, me, gap))
+        ;
+    else if (down(it->state))
+        await_rising(m, skill, me, it, gap);
+    else if (in_the_air(it->state) && gap < 100)
+        plan_guard(m, 0, 4);
+    else if ((me->state == HIT || me->state == BLOCK) && m->grabbing <= OFTEN && happens(m, skill->blocks))
+        plan_guard(m, 1, 8);
+    else
+        choose(m, skill, me, gap, closing);
+}
+
+/* How far these directions and buttons carry it ahead, in subpixels. */
+static s16 walks(const struct character *c, struct step step)
+{
+    if (step.buttons || step.way & (UP | DOWN))
+        return 0;
+    return step.way & FORWARD ? c->walk_forward : step.way & BACK ? (s16)-c->walk_back : 0;
+}
+
+static OUT_OF_LINE u16 pad_of(struct mind *m, const struct skill *skill, const struct sight *sight, const struct character *c)
+{
+    const struct seen_fighter *me = sight->me, *it = sight->it, *before = sight->it_before;
+    /* at the same place it is by where they look, so that the mirrored fight goes alike */
+    u8 ahead_is_right = me->x == it->x ? me->faces_right : me->x < it->x;
+    s16 comes = (s16)(ahead_is_right ? before->x - it->x : it->x - before->x);
+    s16 gap = distance(it->x, me->x);
+    if (happens(m, skill->spacing))
+        gap = expected_gap(m, skill, gap, comes);
+    notice(m, sight, gap);
+    decide(m, skill, sight, gap, it->state == FREE ? comes : 0);
 
     struct step step = next_step(m);
-    u16 pad = step.buttons;
+    u16 pad = step.buttons, ahead = ahead_is_right ? PAD_RIGHT : PAD_LEFT, back = ahead_is_right ? PAD_LEFT : PAD_RIGHT;
     if (step.way & FORWARD)
-        pad |= ahead_is_right ? PAD_RIGHT : PAD_LEFT;
+        pad |= ahead;
     if (step.way & BACK)
-        pad |= ahead_is_right ? PAD_LEFT : PAD_RIGHT;
+        pad |= back;
     if (step.way & UP)
         pad |= PAD_UP;
     if (step.way & DOWN)
         pad |= PAD_DOWN;
-    m->held[(newest + 1) & (RING - 1)] = step.way;
-    const struct character *c = &characters[game.fighters[side].character];
-    m->walked[(newest + 1) & (RING - 1)] =
-        step.buttons || step.way & (UP | DOWN) ? 0 : step.way & FORWARD ? (s8)c->walk_forward : step.way & BACK ? (s8)-c->walk_back : 0;
+    u8 next = (newest + 1) & (RING - 1);
+    m->held[next] = step.way;
+    m->walked[next] = (s16)(m->walked[newest] + walks(c, step));
     return pad;
+}
+
+u16 opponent_pad(u8 side, u8 level)
+{
+    const struct skill *skill = &skills[level];
+    /* the newest observation is of the last frame, one frame ago already */
+    const struct seen_fighter *now = ring[(newest - skill->reaction + 1) & (RING - 1)].fighters;
+    const struct seen_fighter *then = ring[(newest - skill->reaction) & (RING - 1)].fighters;
+    struct sight sight = {&now[side], &now[1 - side], &then[side], &then[1 - side]};
+    return pad_of(&minds[side], skill, &sight, character_of(&game.fighters[side]));
 }

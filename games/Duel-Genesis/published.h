@@ -36,7 +36,7 @@ enum {
 #define MAGIC LONG_AT(0xFF9000)
 #define MAGIC_VALUE 0x4455454C /* "DUEL" */
 #define FRAME LONG_AT(0xFF9004)
-/* the host may write these eight, and PACE */
+/* the host may write these eight, and from PACE on */
 #define SEED LONG_AT(0xFF9008)
 #define MODE WORD_AT(0xFF900C)
 #define AGENT_LEVEL WORD_AT(0xFF900E)
@@ -66,7 +66,9 @@ enum {
 #define DEMO WORD_AT(0xFF9040)
 #define TIME_OUTS WORD_AT(0xFF9042) /* rounds of this match that the clock ended */
 #define PACE WORD_AT(0xFF9044) /* frames played in one of the console's, with the same pads: at most so many, and fewer when there is no time for more */
-#define MOST_PACE 8
+#define MOST_PACE 12
+#define QUEUED WORD_AT(0xFF9046) /* 1: pad 1 is not read but taken from QUEUE */
+#define QUEUE(n) WORD_AT(0xFF9048 + 2 * (n)) /* what it holds on each frame played in one of the console's, as AGENT_PAD shows it */
 
 enum { MODE_PAD_CPU, MODE_PAD_PAD, MODE_CPU_CPU, MODES };
 enum { PHASE_TITLE, PHASE_SELECT, PHASE_INTRO, PHASE_FIGHT, PHASE_ROUND_OVER, PHASE_MATCH_OVER };

@@ -93,6 +93,10 @@ static void judge_round(void)
         game.outcome = DRAWN;
     else
         win_round(agent < enemy);
+    for (u8 side = 0; side < SIDES; side++) {
+        input_clear(&game.fighters[side].input);
+        game.fighters[side].projectile.flies = 0;
+    }
     enter_phase(PHASE_ROUND_OVER);
 }
 
@@ -290,8 +294,7 @@ static u8 grabs(const struct fighter *f)
 
 static u8 still_grabbable(const struct fighter *f, const struct fighter *by)
 {
-    return f->y == GROUND && !f->safe && !fighter_untouchable(f) && (f->state == FREE || f->state == ATTACK || f->state == RISING_UP)
-        && distance(f->x, by->x) <= PIXELS(character_of(by)->throw_range + 6);
+    return fighter_grabbable(f) && distance(f->x, by->x) <= PIXELS(character_of(by)->throw_range + 6);
 }
 
 static void step_throws(void)
@@ -380,6 +383,14 @@ static void keep_inside(void)
 
 /* ---- a frame ---- */
 
+/* Neither is a step ahead of the other: both go by where the other was. */
+static void step_both(struct fighter f[SIDES])
+{
+    struct target agent = {f[0].x, fighter_grabbable(&f[0])}, enemy = {f[1].x, fighter_grabbable(&f[1])};
+    fighter_step(&f[0], enemy);
+    fighter_step(&f[1], agent);
+}
+
 static void step_fight(void)
 {
     struct fighter *f = game.fighters;
@@ -388,10 +399,7 @@ static void step_fight(void)
         game.hit_stop--;
         return;
     }
-    /* neither is a step ahead of the other: both go by where the other was */
-    struct fighter was = f[0];
-    fighter_step(&f[0], &f[1]);
-    fighter_step(&f[1], &was);
+    step_both(f);
     for (u8 side = 0; side < SIDES; side++)
         move_projectile(&f[side]);
     meet_projectiles();
@@ -421,12 +429,7 @@ static void age_sparks(void)
 /* While a round is over nobody takes orders, but who is in the air comes down. */
 static void step_aftermath(void)
 {
-    struct fighter *f = game.fighters;
-    for (u8 side = 0; side < SIDES; side++) {
-        input_clear(&f[side].input);
-        f[side].projectile.flies = 0;
-        fighter_step(&f[side], &f[1 - side]);
-    }
+    step_both(game.fighters);
     keep_apart();
     keep_inside();
 }
