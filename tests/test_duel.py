@@ -19,7 +19,7 @@ from minibrains.files import shipped
 from nodes.fighters import RULES, Scripted
 
 DUEL = Path(shipped("games")) / "Duel-Genesis"
-REACTIONS = {1: 30, 2: 28, 3: 25, 4: 22, 5: 17, 6: 15, 7: 9, 8: 7}
+REACTIONS = {1: 30, 2: 27, 3: 25, 4: 22, 5: 17, 6: 15, 7: 9, 8: 7}
 MOST_PACE, QUEUED = 12, 0xFF9046
 FIGHT, MATCH_OVER = 3, 5
 PAD_BITS = {

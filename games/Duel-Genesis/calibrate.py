@@ -241,9 +241,13 @@ def random44(run: Run, n: int) -> Iterator[Judged]:
 MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
 
 
+JUDGED_RUSHERS = ("rusher", "rusher:heavy_forward")
+"""The plain one, and of the others the one that wins most."""
+
+
 def rusher(run: Run, n: int) -> Iterator[Judged]:
-    for level, most in MOST_OF_A_RUSHER:
-        yield run.tally(f"rusher at {level}", settings("rusher", level), part(n, 300)), Limit(most=most)
+    for policy, (level, most) in itertools.product(JUDGED_RUSHERS, MOST_OF_A_RUSHER):
+        yield run.tally(f"{policy} at {level}", settings(policy, level), part(n, 300)), Limit(most=most)
 
 
 def rushers(run: Run, n: int) -> Iterator[Judged]:
