@@ -82,6 +82,5 @@ static inline const struct character *character_of(const struct fighter *f) { re
 static inline const struct move *move_of(const struct fighter *f) { return &characters[f->character].moves[f->move]; }
 static inline s16 pixels(s16 subpixels) { return (s16)(subpixels >> 4); }
 static inline s16 distance(s16 a, s16 b) { return (s16)(a < b ? b - a : a - b); }
-static inline u8 is_free(const struct fighter *f) { return f->state == FREE; }
 
 #endif

@@ -14,7 +14,7 @@
 #define FIRST_SEED 0x12345678
 #define FIRST_LEVEL 3
 #define VIEW_HEIGHT 224
-#define LATEST_LINE 140        /* a frame played along with another begins before it */
+#define LATEST_LINE 140        /* a frame played along with another begins before it: the longest takes 65 lines, publishing 7 */
 
 static u16 before_pad;         /* pad 1 a frame ago, for the menus */
 static u8 shown_stage, shown_character[SIDES], shown_screen;
@@ -230,8 +230,15 @@ static void step(u16 pad1, u16 pad2)
     }
 }
 
-/* Enough of it for the longest step, before the next blank. */
-static u8 time_left(void) { return vdp_line() >= VIEW_HEIGHT || vdp_line() < LATEST_LINE; }
+/* Enough of it for the longest step, before the next blank. The first frames are played in the blank before the view. */
+static u8 time_left(u8 *in_view)
+{
+    u8 line = vdp_line();
+    if (line >= VIEW_HEIGHT)
+        return !*in_view;
+    *in_view = 1;
+    return line < LATEST_LINE;
+}
 
 /* The silent voices of the sound chips as slow as they go, and the sixth of the FM chip given a sample instead of computed:
    an emulator that counts their every turn has less to do. */
@@ -265,10 +272,11 @@ int main(void)
         draw();
         u16 pad1 = read_pad(PAD_PORT_1), pad2 = read_pad(PAD_PORT_2);
         u16 played = 0;
+        u8 in_view = 0;
         do {
             step(QUEUED ? QUEUE(played) & PAD_ALL : pad1, pad2);
             FRAME++;
-        } while (++played < PACE && time_left());
+        } while (++played < PACE && time_left(&in_view));
         rules_publish();
     }
 }

@@ -1,6 +1,6 @@
 #include "opponent.h"
 
-#define RING 64              /* observations kept; a power of two, more than the longest reaction; a round's intro is not shorter */
+#define RING 64              /* observations kept; a power of two, more than the longest reaction */
 #define STEPS 10             /* of a plan */
 #define BLOCK_STOPS 4        /* frames for which a blocked blow stops both */
 
@@ -49,7 +49,7 @@ struct mind {
     u8 committed;       /* the plan presses something: nothing that is seen changes it */
     u8 unanswered;      /* what has begun and was not answered yet: SHOT, JUMP, BLOW */
     u8 jump_seen;       /* frames for which the jump has been seen */
-    s16 walked[RING];   /* how far it had walked ahead by each of the latest frames, in subpixels, from the pads it gave itself */
+    s16 walked[RING];   /* its way ahead until each of the latest frames, in subpixels, from the pads it gave itself; it wraps: only differences count */
     u8 held[RING];      /* the ways it held in the latest frames */
     u8 aggression;      /* how often the other attacks, 0..255 */
     u8 shooting;        /* how often the other throws projectiles */
@@ -61,7 +61,7 @@ struct mind {
     u8 grabbing;        /* how often it throws, of what it does from near */
 };
 
-/* Chances are out of 256. */
+/* Chances are out of 256. Levels are ordered by who wins, not by each of these numbers. */
 struct skill {
     u8 reaction;   /* frames between what happens and what the pad can make of it */
     u8 hesitates;  /* does nothing for a while instead of choosing */
@@ -155,7 +155,8 @@ void opponent_observe(void)
     }
 }
 
-/* What was seen and held before has left the ring by the end of the intro. */
+_Static_assert(INTRO_FRAMES >= RING, "what was seen and held before has left the ring by the end of the intro");
+
 void opponent_new_round(void)
 {
     for (u8 side = 0; side < SIDES; side++) {
@@ -373,7 +374,7 @@ static void answer_attack(struct mind *m, const struct skill *skill, const struc
         return;
     }
     s16 ago = (s16)(passed - move->startup);
-    if (in_reach && ago >= 0 && ago < RING && m->held[(newest - ago) & (RING - 1)] & BACK && happens(m, skill->punishes)
+    if (in_reach && ago >= 0 && ago < RING - 1 && m->held[(newest - ago) & (RING - 1)] & BACK && happens(m, skill->punishes)
         && punish_blocked(m, me, move, gap, ago))
         return;
     if (left > 3 && happens(m, skill->punishes)) {
@@ -686,10 +687,10 @@ static OUT_OF_LINE void notice(struct mind *m, const struct sight *sight, s16 ga
     u8 attack_begins = it->state == ATTACK && it->move && (before->move != it->move || it->frame < before->frame);
     u8 jump_begins = it->state == AIR && before->state != AIR;
     u8 shot_begins = it->projectile_speed && !before->projectile_speed;
-    u16 chance = (u16)(draw(m) >> 8);
+    u16 roll = (u16)(draw(m) >> 8); /* one for two habits, of different bits */
     if (attack_begins)
         m->aggression = nearer(m->aggression, 255, 4);
-    else if (m->aggression > 20 && (chance & 15) == 0)
+    else if (m->aggression > 20 && (roll & 15) == 0)
         m->aggression--;
     if (shot_begins)
         m->shooting = nearer(m->shooting, 255, 4);
@@ -711,7 +712,7 @@ static OUT_OF_LINE void notice(struct mind *m, const struct sight *sight, s16 ga
         m->jumping = nearer(m->jumping, 0, 10);
     if (sight->me_before->state == AIR && me->state != AIR)
         m->meeting = nearer(m->meeting, me->state == FALLING && it->move && it->move != MOVE_PROJECTILE ? 255 : 0, 3);
-    else if (m->meeting && (chance >> 4 & 63) == 0)
+    else if (m->meeting && (roll >> 4 & 63) == 0)
         m->meeting--;
     if (it->state == BLOCK && before->state != BLOCK)
         m->guarding = nearer(m->guarding, 255, 5);

@@ -12,7 +12,7 @@
 
 /* Begin again from this seed; each side gets a stream of its own. */
 void opponent_seed(u32 seed);
-/* A new round: what was planned and seen is forgotten. Habits of the other player are remembered. */
+/* A new round: what was planned is forgotten, what was seen leaves with the intro. Habits of the other player are remembered. */
 void opponent_new_round(void);
 void opponent_new_match(void);
 /* Look at the game as it is now. Once a frame, whoever holds the pads. */

@@ -1,4 +1,4 @@
-/* What Duel publishes, and what a host may write. README.md and data.json say the same in words.
+/* What Duel publishes, and what a host may write. README.md says the same in words, data.json all but the queue.
 
    The first block has the addresses and types of a Street Fighter II cartridge's map, so that one
    data_sf2.json serves both. The second block is our own. */
@@ -67,7 +67,7 @@ enum {
 #define TIME_OUTS WORD_AT(0xFF9042) /* rounds of this match that the clock ended */
 #define PACE WORD_AT(0xFF9044) /* frames played in one of the console's, with the same pads: at most so many, and fewer when there is no time for more */
 #define MOST_PACE 12
-#define QUEUED WORD_AT(0xFF9046) /* 1: pad 1 is not read but taken from QUEUE */
+#define QUEUED WORD_AT(0xFF9046) /* 1: pad 1 is taken from QUEUE, from its beginning in each of the console's frames */
 #define QUEUE(n) WORD_AT(0xFF9048 + 2 * (n)) /* what it holds on each frame played in one of the console's, as AGENT_PAD shows it */
 
 enum { MODE_PAD_CPU, MODE_PAD_PAD, MODE_CPU_CPU, MODES };

@@ -1,6 +1,5 @@
 #include "rules.h"
 
-#define INTRO_FRAMES 64
 #define ROUND_OVER_FRAMES 120
 #define MATCH_OVER_FRAMES 240
 #define DECIDED_STEP 16       /* frames for which RESET_COUNTDOWN keeps a value while it runs down */
@@ -93,10 +92,8 @@ static void judge_round(void)
         game.outcome = DRAWN;
     else
         win_round(agent < enemy);
-    for (u8 side = 0; side < SIDES; side++) {
+    for (u8 side = 0; side < SIDES; side++)
         input_clear(&game.fighters[side].input);
-        game.fighters[side].projectile.flies = 0;
-    }
     enter_phase(PHASE_ROUND_OVER);
 }
 
@@ -426,10 +423,12 @@ static void age_sparks(void)
         game.shake--;
 }
 
-/* While a round is over nobody takes orders, but who is in the air comes down. */
+/* While a round is over nobody takes orders, since judge_round has cleared them, and nothing flies; but who is in the air comes down. */
 static void step_aftermath(void)
 {
     step_both(game.fighters);
+    for (u8 side = 0; side < SIDES; side++)
+        game.fighters[side].projectile.flies = 0;
     keep_apart();
     keep_inside();
 }

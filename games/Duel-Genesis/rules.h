@@ -8,6 +8,7 @@
 
 #define AGENT_STARTS (MIDDLE - PIXELS(51))
 #define ENEMY_STARTS (MIDDLE + PIXELS(51))
+#define INTRO_FRAMES 64
 #define ROUND_SECONDS 99
 #define FRAMES_A_SECOND 40   /* of the round clock, which is faster than a real one */
 #define ROUNDS_TO_WIN 2
