@@ -47,7 +47,7 @@ you 0 hp, toward; other -7 hp, away you still; other still
 """
 """What the prompt's braces may be filled with, beside statuses and advice."""
 # few and wide layers: a decision has so many milliseconds, and at this size a layer costs more by its calls than by its sums;
-# wider where there are fewest tokens: 12 are merged from the picture's 48 patches, and the prompt has 150
+# wider where there are fewest tokens: 12 are merged from the picture's 48 patches, and the text layers see 160
 TEXT = {
     "vocab_size": 512, "hidden_size": 192, "intermediate_size": 208, "num_hidden_layers": 2, "num_attention_heads": 3,
     "num_key_value_heads": 1, "head_dim": 64, "max_position_embeddings": 4096,

@@ -113,7 +113,7 @@ class Pretrained:
     def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
         """A picture, uint8 [h, w, 3], and a question as the model takes them: one message, the picture first.
 
-        It is what the processor makes of that message, part by part: its call takes a millisecond more, for checks of keywords.
+        The processor's own parts, one by one: its call comes to the same and takes a millisecond more, for checks of keywords.
         """
         import torch
         from PIL import Image
@@ -123,7 +123,7 @@ class Pretrained:
         message = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}
         asked = processor.apply_chat_template([message], add_generation_prompt=True, tokenize=False)
         asked = asked.replace(processor.image_token, processor.replace_image_token(picture, 0), 1)
-        words = processor.tokenizer(asked, return_tensors="pt")
+        words = processor.tokenizer(asked, return_tensors="pt", return_token_type_ids=False)
         kinds = torch.tensor(processor.create_mm_token_type_ids(words["input_ids"].tolist()))
         return {**words, **picture, "mm_token_type_ids": kinds}
 

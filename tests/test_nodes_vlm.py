@@ -92,6 +92,8 @@ def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> No
     )
     assert inputs.keys() == whole.keys()
     assert all(torch.equal(inputs[name], whole[name]) for name in whole)
+    with pytest.raises(ValueError, match="image"):  # a marker in the text is no second picture
+        pretrained.model(**pretrained.read(IMAGE, "what is <|image_pad|>?"))
 
 
 def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain: Any) -> None:
