@@ -94,7 +94,7 @@ def untrained(seed: int) -> Qwen3VLForConditionalGeneration:
         Qwen3VLConfig(text_config=text, vision_config=VISION, tie_word_embeddings=True, **ids)
     )
     model.generation_config.update(eos_token_id=place["eos_token"], pad_token_id=place["pad_token"])
-    _fill(dict(model.named_parameters()), 0.02, seed)
+    _fill(dict(model.named_parameters()), 0.05, seed)
     return model.half()
 
 
@@ -121,7 +121,7 @@ def adapter(base: BrainRef, seed: int) -> LoraAdapter:
     """A random change of that model, of rank 4."""
     config = LoraConfig(r=4, lora_alpha=8, target_modules=MODULES)
     changed = get_peft_model(load_pretrained(base).model, config)
-    _fill({name: weights for name, weights in changed.named_parameters() if "lora_" in name}, 0.2, seed)
+    _fill({name: weights for name, weights in changed.named_parameters() if "lora_" in name}, 0.1, seed)
     with TemporaryDirectory() as folder:
         changed.half().save_pretrained(folder, save_embedding_layers=False)
         return LoraAdapter.of_folder(Path(folder), base)
@@ -131,7 +131,7 @@ def main(folder: Path) -> None:
     """Write both files below a folder."""
     name, title = "vlm/sf2-untrained.safetensors", "Qwen3-VL of 1.6 million numbers, untrained"
     text = "Random weights: it looks, reads and answers, but knows nothing. To show the graph a trained one will play in."
-    base = BrainRef(str(folder / name), model(0).save(folder / name, title=title, description=text, **PEOPLE))
+    base = BrainRef(str(folder / name), model(5).save(folder / name, title=title, description=text, **PEOPLE))
     print(f"{base.sha256[:16]}  {name}")
     name, title = "lora/sf2-untrained.safetensors", "A random change of the untrained Qwen3-VL"
     text = "Random numbers: it changes what the model answers, and teaches it nothing."
