@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MethodType
@@ -32,6 +32,8 @@ FILES: Final = (
 NEEDED: Final = (CONFIG, "tokenizer.json", "tokenizer_config.json")
 FLOATS: Final = ("f32", "f16", "bf16")
 """The types weights may be stored in; computed is in f32."""
+MOST_LAYOUTS: Final = 256
+"""Kept of a model: one for each length of prompt and size of picture."""
 
 
 class Family(NamedTuple):
@@ -109,6 +111,7 @@ class Pretrained:
 
     model: Any
     processor: Any
+    _layouts: dict[bytes, Mapping[str, torch.Tensor]] = field(default_factory=dict)
 
     def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
         """A picture, uint8 [h, w, 3], and a question as the model takes them: one message, the picture first.
@@ -126,6 +129,41 @@ class Pretrained:
         words = processor.tokenizer(asked, return_tensors="pt", return_token_type_ids=False)
         kinds = torch.tensor(processor.create_mm_token_type_ids(words["input_ids"].tolist()))
         return {**words, **picture, "mm_token_type_ids": kinds}
+
+    def next_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Of every token, f32 [vocabulary], how well it follows on what was read. `model`: this one, or with adapters merged in."""
+        kinds, grid = inputs["mm_token_type_ids"], inputs["image_grid_thw"]
+        key = grid.numpy().tobytes() + kinds.numpy().tobytes()
+        layout = self._layouts.get(key)
+        if layout is None:
+            if len(self._layouts) >= MOST_LAYOUTS:
+                self._layouts.clear()
+            layout = self._layouts[key] = self._layout(inputs["input_ids"], kinds, grid)
+        asked = {name: inputs[name] for name in ("input_ids", "pixel_values", "image_grid_thw")}
+        logits: torch.Tensor = model(**asked, **layout, logits_to_keep=1, use_cache=False).logits[0, -1]
+        return logits
+
+    def _layout(self, tokens: torch.Tensor, kinds: torch.Tensor, grid: torch.Tensor) -> Mapping[str, torch.Tensor]:
+        """What the model would work out anew each time from the picture's size and its tokens' places, in an eighth of its time."""
+        from transformers import vision_utils
+
+        model = self.model.model
+        visual = model.visual
+        indices, weights = vision_utils.get_vision_interpolation_indices_and_weights(
+            grid,
+            num_grid_per_side=visual.num_grid_per_side,
+            mode=visual.interpolation_mode,
+            align_corners=visual.interpolation_align_corners,
+            spatial_merge_size=visual.spatial_merge_size,
+        )
+        ends, _ = vision_utils.get_vision_attention_seqlens(grid, visual.config)
+        return {
+            "position_ids": model.get_rope_index(tokens, kinds, image_grid_thw=grid)[0],
+            "image_position_ids": vision_utils.get_vision_position_ids(grid, visual.spatial_merge_size),
+            "image_cu_seqlens": ends,
+            "image_interp_indices": indices,
+            "image_interp_weights": weights,
+        }
 
     def token(self, answer: str) -> int:
         """The token an answer consists of. Raises BrainError if it is not just one."""

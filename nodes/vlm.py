@@ -74,7 +74,7 @@ class VLMStrategist(Node):
             inputs = self._plain.read(image, prompt)
             asked = inputs["input_ids"].shape[1]
             if self.answer == "choose":
-                logits = model(**inputs, logits_to_keep=1, use_cache=False).logits[0, -1, self._tokens]
+                logits = self._plain.next_logits(model, inputs)[self._tokens]
                 shares = dict(zip(self.brain.answers, torch.softmax(logits, 0).tolist(), strict=True))
                 best = max(shares, key=shares.__getitem__)
                 return Answer(best, asked, shares[best], shares)
