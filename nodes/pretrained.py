@@ -131,7 +131,7 @@ class Pretrained:
         return {**words, **picture, "mm_token_type_ids": kinds}
 
     def next_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Of every token, f32 [vocabulary], how well it follows on what was read. `model`: this one, or with adapters merged in."""
+        """Of every token, f32 [vocabulary], how well it follows on what was read. `model`: this one, or one with adapters."""
         kinds, grid = inputs["mm_token_type_ids"], inputs["image_grid_thw"]
         key = grid.numpy().tobytes() + kinds.numpy().tobytes()
         layout = self._layouts.get(key)
@@ -144,7 +144,7 @@ class Pretrained:
         return logits
 
     def _layout(self, tokens: torch.Tensor, kinds: torch.Tensor, grid: torch.Tensor) -> Mapping[str, torch.Tensor]:
-        """What the model would work out anew each time from the picture's size and its tokens' places, in an eighth of its time."""
+        """What the model would work out anew each time from the picture's size and its tokens' places."""
         from transformers import vision_utils
 
         model = self.model.model

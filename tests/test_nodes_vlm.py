@@ -110,10 +110,9 @@ def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain:
     assert answer.confidence == max(_shares(answer))
     with torch.inference_mode():
         read = pretrained.read(IMAGE, PROMPT)
+        plain_logits = pretrained.model(**read, logits_to_keep=1).logits[0, -1]
         for _ in range(2):  # the second time it knows the layout
-            assert torch.equal(
-                pretrained.next_logits(pretrained.model, read), pretrained.model(**read, logits_to_keep=1).logits[0, -1]
-            )
+            assert torch.equal(pretrained.next_logits(pretrained.model, read), plain_logits)
     assert answer.probabilities.keys() == set(BRAIN.answers) == {"0", "1", "2", "3", "6", "9", "21"}
 
 
