@@ -242,7 +242,7 @@ MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
 
 
 JUDGED_RUSHERS = ("rusher", "rusher:heavy_forward")
-"""The plain one, and of the others the one that wins most."""
+"""The plain one, and of the others the one that won most against the ROM before this one."""
 
 
 def rusher(run: Run, n: int) -> Iterator[Judged]:
