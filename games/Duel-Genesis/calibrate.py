@@ -291,13 +291,18 @@ def ceiling(run: Run, n: int) -> Iterator[Judged]:
         yield run.tally(f"{policy} at {level}", settings(policy, level), matches), JUDGED_FROM
 
 
+def strength(row: Row) -> float:
+    """What the screened are sorted by. Not the bound: a screening that goes on ends as soon as that is below one half."""
+    return -float(row["share"])
+
+
 def macros(run: Run, n: int) -> Iterator[Judged]:
     """Two actions in turn, or one: at the lowest level that they must not beat, and the best of them at every higher one.
     Which of two comes first makes no difference to what is repeated for ever."""
     pairs = itertools.combinations_with_replacement(range(len(fighters.actions())), 2)
     policies = [f"macro:{a}" if a == b else f"macro:{a},{b}" for a, b in pairs]
     rows = run.screen(policies, LEVEL_OF_MACROS)
-    ranked = sorted(zip(rows, policies, strict=True), key=lambda pair: -pair[0]["high"])
+    ranked = sorted(zip(rows, policies, strict=True), key=lambda pair: strength(pair[0]))
     best = [policy for _, policy in ranked[:BEST_MACROS]]
     higher = (run.screen(best, level) for level in range(LEVEL_OF_MACROS + 1, LEVELS + 1))
     again = (
@@ -375,7 +380,7 @@ def markdown(rows: list[Row]) -> str:
         shown = list(group)
         if suite == "macros":
             again = [row for row in shown if row["what"].endswith("again")]
-            screened = sorted((row for row in shown if row not in again), key=lambda row: -row["high"])
+            screened = sorted((row for row in shown if row not in again), key=strength)
             over = [row for row in screened if not row["met"]]
             lines.append(f"| macros: {len(screened)} screened, {len(over)} not below one half; the best: " + "| " * 11 + "|")
             shown = screened[: max(len(over), BEST_MACROS)] + again
