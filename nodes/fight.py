@@ -132,12 +132,14 @@ class FrameHistory(Node):
 
     def reset(self, episode: Episode) -> None:
         self.seen: list[Fight] = []
+        self.lines: list[str] = []
 
     def tick(self, fight: FightSocket) -> History:
+        if self.seen:
+            self.lines = [*self.lines, self._line(self.seen[-1], fight)][-self.steps :]
         self.seen = [*self.seen, fight][-self.steps - 1 :]
-        first, pairs = self.seen[0], zip(self.seen, self.seen[1:], strict=False)
-        lines = [self._line(before, now) for before, now in pairs]
-        return History("\n".join(lines) or "nothing yet", fight.own_hp - first.own_hp, fight.enemy_hp - first.enemy_hp)
+        first = self.seen[0]
+        return History("\n".join(self.lines) or "nothing yet", fight.own_hp - first.own_hp, fight.enemy_hp - first.enemy_hp)
 
     def _line(self, before: Fight, now: Fight) -> str:
         own = _points(now.own_hp - before.own_hp), self._way(_own_toward(before, now))

@@ -6,7 +6,7 @@ from string import Formatter
 from typing import NamedTuple
 
 from minibrains import Brain, BrainError, Node, Number, Text, setting
-from nodes.fight import Fight, FightSocket
+from nodes.fight import FightSocket
 
 FIELDS = (
     "own_hp", "enemy_hp", "advantage", "distance", "band", "facing", "own_status", "enemy_status", "own_height",
@@ -56,25 +56,21 @@ class PromptBuilder(Node):
     brain: PromptTemplate
 
     def tick(self, fight: FightSocket, history: Text | None = None) -> Prompt:
-        text = self.brain.template.format_map({**_told(fight), "history": history or "unknown", "strategy": self._advice(fight)})
+        brain = self.brain
+        own, enemy = round(100 * fight.own_hp), round(100 * fight.enemy_hp)
+        lead = own - enemy
+        text = brain.template.format(
+            own_hp=own,
+            enemy_hp=enemy,
+            advantage=f"you lead by {lead}" if lead > 0 else f"you are behind by {-lead}" if lead else "even",
+            distance=fight.distance,
+            band=fight.band,
+            facing="right" if fight.right else "left",
+            own_status=fight.own_status,
+            enemy_status=fight.enemy_status,
+            own_height=fight.own_height,
+            enemy_height=fight.enemy_height,
+            history=history or "unknown",
+            strategy=brain.close if fight.band == "close" else brain.mid if fight.band == "mid" else brain.far,
+        )
         return Prompt(text, len(text), len(text.split()))
-
-    def _advice(self, fight: Fight) -> str:
-        return {"close": self.brain.close, "mid": self.brain.mid, "far": self.brain.far}[fight.band]
-
-
-def _told(fight: Fight) -> dict[str, str]:
-    own, enemy = round(100 * fight.own_hp), round(100 * fight.enemy_hp)
-    lead = own - enemy
-    return {
-        "own_hp": str(own),
-        "enemy_hp": str(enemy),
-        "advantage": f"you lead by {lead}" if lead > 0 else f"you are behind by {-lead}" if lead else "even",
-        "distance": str(fight.distance),
-        "band": fight.band,
-        "facing": "right" if fight.right else "left",
-        "own_status": fight.own_status,
-        "enemy_status": fight.enemy_status,
-        "own_height": str(fight.own_height),
-        "enemy_height": str(fight.enemy_height),
-    }

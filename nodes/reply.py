@@ -86,15 +86,17 @@ class ActionParser(Node):
         return {"rungs": dict(self.rungs)}
 
     def _numbered(self, text: str, right: bool) -> Parsed | None:
-        to_basic = self._to_basic[right]
-        numbers = [int(digits) for digits in NUMBER.findall(text) if len(digits) < 10]
-        actions = [number for number in numbers if number < len(to_basic)]
-        if not actions:
-            return None
-        if not self.basic_first:
-            return Parsed(actions[0], "number")
-        basic = next((action for action in actions if action in self._basic), None)
-        return Parsed(to_basic[actions[0]], "complex") if basic is None else Parsed(basic, "basic")
+        to_basic, nearest = self._to_basic[right], None
+        for digits in NUMBER.findall(text):
+            if len(digits) > 9 or (action := int(digits)) >= len(to_basic):
+                continue
+            if not self.basic_first:
+                return Parsed(action, "number")
+            if action in self._basic:
+                return Parsed(action, "basic")
+            if nearest is None:
+                nearest = to_basic[action]
+        return None if nearest is None else Parsed(nearest, "complex")
 
     def _worded(self, text: str) -> Parsed | None:
         found = self._keyword.search(text)

@@ -38,7 +38,7 @@ def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
             assert not engine.advance(1)
             pads.append(peek(engine, "sink", "pad"))
         assert is_the_agent(engine.nodes)
-        score = engine.nodes["score"].total
+        score = engine.report()["score"]
         with ThreadPoolExecutor(1) as pool:
             ask = in_time(engine.nodes["strategist"], pool, 60)
             played = street_fighter(engine.nodes, Episode(0, 0, "console"), TICKS, ask)()

@@ -20,7 +20,7 @@ from nodes.vlm import Answer, VLMStrategist
 
 AGENT: Final = (
     "ActionParser", "All", "AntiRepeat", "CooldownGate", "DecisionLog", "EmulatorSink", "Every", "FrameHistory", "GameFeatures",
-    "GridOverlay", "LoRALoader", "Previous", "PromptBuilder", "Resize", "RetroEmulator", "Score", "TileTokenizer",
+    "GridOverlay", "LoRALoader", "Previous", "PromptBuilder", "Resize", "RetroEmulator", "TileTokenizer",
     "VLMStrategist",
 )  # fmt: skip
 """The types of the graph's nodes, one of each."""
