@@ -33,7 +33,8 @@ class RayLauncher:
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
         except Exception as error:
-            reason = str(error).strip().partition("\n")[0]
+            first, *others = str(error).strip().split("\n")
+            reason = f"{first} {others[-1]}" if others and first.endswith(":") else first  # of a traceback its last line says why
             raise MinibrainsError(f"--workers: the Ray cluster {address} cannot be reached: {reason}") from error
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if cpus < (count or 1):
