@@ -320,6 +320,7 @@ def cluster() -> Iterator[dict[str, str]]:
     ):
         try:
             _await(lambda: "block forever" in (Path(folder) / "start.log").read_text() and _listens(port), ray)
+            _await(lambda: _lets_in(f"ray://127.0.0.1:{port}", token), ray)
             yield {**token, "RAY_TEST": f"ray://127.0.0.1:{port}?n=2"}
         finally:
             ray.terminate()
@@ -401,6 +402,12 @@ def _members(group: int) -> list[int]:
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _lets_in(cluster: str, token: dict[str, str]) -> bool:
+    """Whether a client is let in: a cluster that listens may still refuse the first one."""
+    client = [sys.executable, "-c", f"import ray; ray.init({cluster!r}, log_to_driver=False)"]
+    return not subprocess.run(client, env={**os.environ, **token}, capture_output=True, timeout=120).returncode
 
 
 def _await(condition: Callable[[], object], process: subprocess.Popen[Any] | None = None) -> None:
