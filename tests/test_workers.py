@@ -405,9 +405,12 @@ def _listens(port: int) -> bool:
 
 
 def _lets_in(cluster: str, token: dict[str, str]) -> bool:
-    """Whether a client is let in: a cluster that listens may still refuse the first one."""
+    """Whether a client is let in: a cluster that listens may still refuse the first one, or let it wait."""
     client = [sys.executable, "-c", f"import ray; ray.init({cluster!r}, log_to_driver=False)"]
-    return not subprocess.run(client, env={**os.environ, **token}, capture_output=True, timeout=120).returncode
+    try:
+        return not subprocess.run(client, env={**os.environ, **token}, capture_output=True, timeout=25).returncode
+    except subprocess.TimeoutExpired:  # the server that Ray starts for a client may hang; the next client gets another
+        return False
 
 
 def _await(condition: Callable[[], object], process: subprocess.Popen[Any] | None = None) -> None:
