@@ -291,9 +291,9 @@ def ceiling(run: Run, n: int) -> Iterator[Judged]:
         yield run.tally(f"{policy} at {level}", settings(policy, level), matches), JUDGED_FROM
 
 
-def strength(row: Row) -> float:
-    """What the screened are sorted by. Not the bound: a screening that goes on ends as soon as that is below one half."""
-    return -float(row["share"])
+def share(row: Row) -> float:
+    """What the screened are ranked by. Not the bound: a screening that goes on ends as soon as that is below one half."""
+    return float(row["share"])
 
 
 def macros(run: Run, n: int) -> Iterator[Judged]:
@@ -302,7 +302,7 @@ def macros(run: Run, n: int) -> Iterator[Judged]:
     pairs = itertools.combinations_with_replacement(range(len(fighters.actions())), 2)
     policies = [f"macro:{a}" if a == b else f"macro:{a},{b}" for a, b in pairs]
     rows = run.screen(policies, LEVEL_OF_MACROS)
-    ranked = sorted(zip(rows, policies, strict=True), key=lambda pair: strength(pair[0]))
+    ranked = sorted(zip(rows, policies, strict=True), key=lambda pair: share(pair[0]), reverse=True)
     best = [policy for _, policy in ranked[:BEST_MACROS]]
     higher = (run.screen(best, level) for level in range(LEVEL_OF_MACROS + 1, LEVELS + 1))
     again = (
@@ -380,7 +380,7 @@ def markdown(rows: list[Row]) -> str:
         shown = list(group)
         if suite == "macros":
             again = [row for row in shown if row["what"].endswith("again")]
-            screened = sorted((row for row in shown if row not in again), key=strength)
+            screened = sorted((row for row in shown if row not in again), key=share, reverse=True)
             over = [row for row in screened if not row["met"]]
             lines.append(f"| macros: {len(screened)} screened, {len(over)} not below one half; the best: " + "| " * 11 + "|")
             shown = screened[: max(len(over), BEST_MACROS)] + again

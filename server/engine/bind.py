@@ -366,18 +366,7 @@ class _Binder:
 
         if clock.when is not None and flag is None:
             return closed
-        if clock.optional:
-            return thinned
-        if flag is None or clock.every != 1 or clock.hertz is not None:
-            return gate
-        asked = flag
-
-        def gate_of_a_flag_alone() -> None:
-            if values[asked]:
-                for member in members:
-                    marks[member] = 1
-
-        return gate_of_a_flag_alone
+        return thinned if clock.optional else gate
 
     def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
         """Whether a clock opens on the current tick, leaving its flag aside."""
