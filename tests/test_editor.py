@@ -658,6 +658,29 @@ def test_the_graph_of_the_fighter_can_be_read(browser: Browser, address: str, tm
         assert page.troubles == []
 
 
+def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(page: EditorPage) -> None:
+    page.start_with("sf2_human")
+    page.select("pad")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.page.get_by_role("button", name="Play", exact=True).click()
+    page.page.keyboard.down("d")
+    held = "session.run.values.get('pad.pad')"
+    page.until(f"{held} === 'Z'")
+    run, asked = page.ask("session.run.id"), []
+    page.page.route(f"**/runs/{run}", lambda route: asked.append((route, route.fetch())))
+    page.ask(f"session.follow({json.dumps(run)})")
+    while not asked:
+        page.page.wait_for_timeout(10)
+    route, answer = asked.pop()
+    told = answer.json()
+    assert told["values"]["pad.pad"] == "Z"
+    page.page.keyboard.up("d")
+    page.until(f"{held} === 'nothing'")
+    route.fulfill(response=answer, json={**told, "said": [*told["said"], {"node": None, "text": "at last"}]})
+    page.until("session.run.said.includes('at last')")
+    assert page.ask(held) == "nothing"
+
+
 def test_a_person_plays_with_the_keyboard(page: EditorPage) -> None:
     page.start_with("sf2_human")
     play = page.page.get_by_role("button", name="Play", exact=True)

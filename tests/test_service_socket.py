@@ -98,6 +98,21 @@ def test_events_are_deltas_and_values_only_of_watched_nodes(server: Server) -> N
     server.talk(talk)
 
 
+def test_all_of_a_run_is_told_when_it_is_watched(server: Server) -> None:
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run(film())
+            await page.until("run", lambda data: "clock" in data)
+            await page.until("run", lambda data: "clock" not in data)
+            await page.watch(prompt_id)
+            told = await page.until("run", lambda data: "clock" in data)
+            assert told["state"] == "running"
+            await client.post(f"/runs/{prompt_id}/stop")
+            await client.outcome(page, prompt_id)
+
+    server.talk(talk)
+
+
 def test_the_time_of_a_node_that_thinks_is_that_of_its_thoughts(server: Server) -> None:
     workflow = film()
     workflow["nodes"]["slow"] = {"type": "service_nodes.Slow@1", "in": {"value": "film.count"}, "every": 6}

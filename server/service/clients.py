@@ -220,6 +220,7 @@ class Clients:
             client.prompt_id = prompt_id if isinstance(prompt_id, str) else None
             client.underway.clear()
             client.shown.clear()
+            client.seen.pop(client.prompt_id or "", None)
         client.underway = Counter({node: count for node, count in client.underway.items() if node in previews})
         client.shown = {node: number for node, number in client.shown.items() if node in previews}
         client.watch = Watch(previews, values)
@@ -271,7 +272,7 @@ class Clients:
                 now = loop.time()
                 if now >= client.due:
                     client.due, later = now + _EVERY, None
-                    for message in self._changes(client):
+                    for message in list(self._changes(client)):  # at one moment: a page watches something else as it likes
                         await client.socket.send_str(json.dumps(message))
                 elif not later and self._has_changes(client):
                     later = loop.call_at(client.due, client.wake.set)

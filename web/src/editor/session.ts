@@ -97,8 +97,9 @@ export class Session {
     this.#emit("lists");
   }
 
-  /** What was missed: the whole present state of the run. */
+  /** What was missed. Where the websocket was faster it has told all that goes on, and the answer may be the older one. */
   async #catchUp(id: string): Promise<void> {
+    const before = this.run;
     const info = await server.runInfo(id).catch((error: Error) => error);
     if (this.run?.id !== id) return;
     if (info instanceof Error) {
@@ -106,11 +107,15 @@ export class Session {
       return;
     }
     const data = info as unknown as JsonObject;
-    for (const type of ["run", "nodes", "values"]) this.run = advance(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
+    const came = this.run.said.filter((line) => !before?.said.includes(line));
+    if (this.run === before) {
+      for (const type of ["run", "nodes", "values"]) this.run = advance(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
+    }
     if (isObject(data.error)) this.run = advance(this.run, "failed", { ...data.error, prompt_id: id });
     else if (typeof data.error === "string") this.run = advance(this.run, "failed", { message: data.error, prompt_id: id });
     if (Array.isArray(data.said)) this.run = { ...this.run, said: [] };
     for (const line of Array.isArray(data.said) ? data.said : []) if (isObject(line)) this.run = advance(this.run, "said", { ...line, prompt_id: id });
+    for (const text of came) if (!this.run.said.includes(text)) this.run = advance(this.run, "said", { text, prompt_id: id });
     if (isObject(data.result)) this.run = advance(this.run, "result", { summary: data.result, prompt_id: id });
     const { nodes } = this.editor.workflow;
     if (isObject(data.workflow) && same(data.workflow.nodes, nodes)) this.#edited ??= nodes; // it plays what is on the page
