@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from string import Formatter
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -41,13 +42,14 @@ CHAT = """\
 {%- if add_generation_prompt -%}<|im_start|>assistant
 {% endif -%}
 """
-FILLED_IN = """\
-right left even you lead by you are behind by close mid far unknown nothing yet
-you 0 hp, toward; other -7 hp, away you still; other still
-"""
-"""What the prompt's braces may be filled with, beside statuses and advice."""
+FILLED_IN = (
+    "right", "left", "even", "you lead by ", "you are behind by ", "close", "mid", "far", "unknown", "nothing yet", "you ",
+    "-", "+",
+    *(f" hp, {moved}{end}" for moved in ("toward", "away", "still") for end in ("; other ", "")),
+)  # fmt: skip
+"""What the prompt's braces may be filled with, beside numbers, statuses and advice."""
 # few and wide layers: a decision has so many milliseconds, and at this size a layer costs more by its calls than by its sums;
-# wider where there are fewest tokens: 12 are merged from the picture's 48 patches, and the text layers see 160
+# wider where there are fewest tokens: 12 are merged from the picture's 48 patches, and the text layers see 60
 TEXT = {
     "vocab_size": 512, "hidden_size": 192, "intermediate_size": 208, "num_hidden_layers": 2, "num_attention_heads": 3,
     "num_key_value_heads": 1, "head_dim": 64, "max_position_embeddings": 4096,
@@ -60,24 +62,34 @@ VISION = {
 MODULES = r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)$"
 
 
-def tokenizer() -> PreTrainedTokenizerFast:
-    """One token for each word of our prompts, with the space before it, for each digit and for each answer.
-
-    All other text is told in bytes.
-    """
+def phrases() -> list[str]:
+    """What our prompts say in the same words each time, the longest first."""
     prompt = sf2_prompt()
-    texts = [prompt.template, prompt.close, prompt.mid, prompt.far, FILLED_IN, *STATUS.values(), "user", "assistant"]
+    between = [text for text, *_ in Formatter().parse(prompt.template)]
+    said = {*between, prompt.close, prompt.mid, prompt.far, *FILLED_IN, *STATUS.values()}
+    return sorted((text for text in said if " " in text), key=lambda text: (-len(text), text))
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
+    """One token for each phrase and each word of our prompts, with the space before it, for each digit and for each answer.
+
+    All other text is told in bytes. Phrases: a model of this size is the quicker the less it has to read, and what never
+    changes tells it nothing.
+    """
+    texts = [*phrases(), *FILLED_IN, *STATUS.values(), "user", "assistant"]
     texts += [word for words in SF2_KEYWORDS.values() for word in words]
     longer = "|".join(answer for answer in ANSWERS if len(answer) > 1)
-    pattern = Regex(rf" ?(?<![0-9])(?:{longer})(?![0-9])| ?[0-9]| ?[A-Za-z]+| ?[^\sA-Za-z0-9]+|\n| ")
-    words = {word for text in texts for word in re.findall(r"[A-Za-z]+|[^\sA-Za-z0-9{}]+", text)} | {*ANSWERS, *"0123456789"}
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    spaced = [f"{before}{word}" for word in sorted(words) for before in ("", "Ġ")]
-    tokens = dict.fromkeys([*SPECIAL.values(), *alphabet, *spaced])
-    # without merges: what is no token as a whole is its bytes
-    result = Tokenizer(models.BPE({token: place for place, token in enumerate(tokens)}, [], ignore_merges=True))
+    whole = "|".join(re.escape(text) + r"(?![A-Za-z])" * text[-1].isalpha() for text in phrases())
+    pattern = Regex(rf"{whole}| ?(?<![0-9])(?:{longer})(?![0-9])| ?[0-9]| ?[A-Za-z]+| ?[^\sA-Za-z0-9]+|\n| ")
+    words = {word for text in texts for word in re.findall(r"[A-Za-z]+|[^\sA-Za-z0-9]+", text)} | {*ANSWERS, *"0123456789"}
     split = pre_tokenizers.Split(pattern, "isolated")
     bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    alphabet = sorted(bytes_.alphabet())
+    spaced = [f"{before}{word}" for word in sorted(words) for before in ("", "Ġ")]
+    as_bytes = [bytes_.pre_tokenize_str(text)[0][0] for text in phrases()]
+    tokens = dict.fromkeys([*SPECIAL.values(), *alphabet, *spaced, *as_bytes])
+    # without merges: what is no token as a whole is its bytes
+    result = Tokenizer(models.BPE({token: place for place, token in enumerate(tokens)}, [], ignore_merges=True))
     result.pre_tokenizer = pre_tokenizers.Sequence([split, bytes_])
     result.decoder = decoders.ByteLevel()
     named = {name: token for name, token in SPECIAL.items() if name in ("pad_token", "eos_token")}

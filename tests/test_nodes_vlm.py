@@ -94,6 +94,19 @@ def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> No
     assert all(torch.equal(inputs[name], whole[name]) for name in whole)
     with pytest.raises(ValueError, match="image"):  # a marker in the text is no second picture
         pretrained.model(**pretrained.read(IMAGE, "what is <|image_pad|>?"))
+    for marker in ("<|image_pad|>", "<|video_pad|>"):
+        with pytest.raises(MinibrainsError, match="13 tokens for a picture that takes 12"):
+            pretrained.next_logits(pretrained.model, pretrained.read(IMAGE, f"what is {marker}?"))
+
+
+@pytest.mark.parametrize(("height", "width"), [(96, 128), (64, 32), (90, 128), (32, 20), (1, 100), (800, 960)])
+def test_pictures_of_any_size_are_read_as_transformers_does(pretrained: Pretrained, height: int, width: int) -> None:
+    random = np.random.default_rng(2)
+    for _ in range(3):  # from the second on it knows whether this size needs scaling
+        image = random.integers(0, 256, (height, width, 3), np.uint8)
+        expected = pretrained.processor.image_processor([Image.fromarray(image)], return_tensors="pt")
+        read = pretrained.read(image, PROMPT)
+        assert all(torch.equal(read[name], expected[name]) for name in ("pixel_values", "image_grid_thw"))
 
 
 def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain: Any) -> None:
@@ -114,6 +127,23 @@ def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain:
         for _ in range(2):  # the second time it knows the layout
             assert torch.equal(pretrained.next_logits(pretrained.model, read), plain_logits)
     assert answer.probabilities.keys() == set(BRAIN.answers) == {"0", "1", "2", "3", "6", "9", "21"}
+
+
+def test_what_the_picture_says_to_deeper_layers_is_not_lost(pretrained: Pretrained) -> None:
+    from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
+
+    config = pretrained.model.config.to_dict()
+    vision = {**config["vision_config"], "depth": 3, "deepstack_visual_indexes": [0, 2]}
+    torch.manual_seed(0)
+    model = Qwen3VLForConditionalGeneration(Qwen3VLConfig(**{**config, "vision_config": vision})).eval()
+    read = pretrained.read(IMAGE, PROMPT)
+    with torch.inference_mode():
+        expected = model(**read).logits[0, -1]
+        assert torch.allclose(
+            Pretrained(model, pretrained.processor, pretrained._levels).next_logits(model, read), expected, atol=1e-6
+        )
+        model.model.visual.deepstack_merger_list[0].linear_fc2.weight.mul_(9)
+        assert not torch.allclose(model(**read).logits[0, -1], expected, atol=1e-3)
 
 
 def test_generating_is_greedy_and_stops_at_the_limit(plain: Any) -> None:
