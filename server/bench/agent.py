@@ -30,6 +30,7 @@ from server.engine.engine import Engine
 from server.engine.peek import peek
 from server.engine.plan import Plan
 from server.run.host import RunHost
+from server.run.memory import settle
 
 REPEATS = 101
 MOST_TICKS = 300
@@ -55,8 +56,7 @@ def run(plan: Plan) -> dict[str, Any]:
         try:
             engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
             script = _record(engine, console)
-            gc.collect()
-            gc.freeze()  # a run does so too
+            settle()
 
             episode, ticks = Episode(0, 0, name), len(script)
             loops = {"by_hand": _by_hand(console, episode, script)}

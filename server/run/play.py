@@ -16,6 +16,7 @@ from server.engine.engine import Engine, MakeHost
 from server.run.folder import RunFolder
 from server.run.host import RunHost
 from server.run.live import LiveFile
+from server.run.memory import settle
 from server.run.monitor import Monitor
 from server.run.realtime import RealtimeClock
 from server.run.recording import Recorder
@@ -135,8 +136,7 @@ class Session:
         self.engine.open(make_host)
         if self._settings.clock == "realtime":
             self._clock = self._realtime()
-        gc.collect()
-        gc.freeze()  # what was made until now stays: the collector need not look at it during ticks
+        settle()
 
     def play_episode(self, index: int, results: Results, progress: Progress) -> None:
         """Play one episode and add it to `results`, also when it fails. Raises what the engine raises."""
