@@ -56,4 +56,7 @@ def test_it_is_measured_against_both_loops(monkeypatch: pytest.MonkeyPatch) -> N
     for side in ("", "written_out_", "unlimited_"):
         low, high = result[f"{side}quartiles"]
         assert low <= result[f"{side}ratio"] <= high
+        least, most = result[f"{side}ratio_95"]
+        assert least <= result[f"{side}ratio"] <= most
+    assert result["pairs"] == 4
     assert "written_out_ratio" not in agent.run(_plan("airstriker_random"))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from math import ceil, sqrt
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
@@ -37,15 +38,16 @@ MOST_TICKS = 300
 """Of the episode's beginning. Short turns and many: what disturbs the machine then hits both sides of a pair."""
 
 
-def run(plan: Plan) -> dict[str, Any]:
-    """`{"workflow", "ticks", "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "quartiles", "overhead_us", "tick_cpu_ms"}`.
+def run(plan: Plan, seconds: float = 0.0) -> dict[str, Any]:
+    """What it costs, measured in REPEATS turns or more, for at least so many `seconds`: `{"workflow", "ticks", "pairs",
+    "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "ratio_95", "quartiles", "overhead_us", "tick_cpu_ms"}`.
 
-    `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's;
-    `tick_cpu_ms` is CPU time of the ticking thread. The same of the Street Fighter agent's own loop, where the workflow
-    is that agent, begins with `written_out_`, and with `unlimited_` of the loop that lets the model take as long as it
-    likes, on the loop's own thread; `written_out_cpu_ratio` compares CPU time of the ticking threads, which feels less of what
-    else the machine does. With nodes that think on a thread also `thoughts`, `thought_cpu_ms_p50` and `_p99`:
-    CPU time of theirs.
+    `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's, with
+    the 95 % interval in which it is, and the quartiles of the pairs; `tick_cpu_ms` is CPU time of the ticking thread. The
+    same of the Street Fighter agent's own loop, where the workflow is that agent, begins with `written_out_`, and with
+    `unlimited_` of the loop that lets the model take as long as it likes, on the loop's own thread;
+    `written_out_cpu_ratio` compares CPU time of the ticking threads, which feels less of what else the machine does. With
+    nodes that think on a thread also `thoughts`, `thought_cpu_ms_p50` and `_p99`: CPU time of theirs.
     """
     engine = Engine(plan)
     consoles = {name: node for name, node in engine.nodes.items() if isinstance(node, RetroEmulator)}
@@ -82,7 +84,7 @@ def run(plan: Plan) -> dict[str, Any]:
                 if side == "written_out":  # the model thinks on another thread
                     cpu_written_out.append(thread_time() - began)
 
-            taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS)
+            taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS, seconds)
             with _thoughts(engine) as thoughts:
                 # alone: the loops think on another thread, which costs the next thought here
                 for _ in range(REPEATS if _thinkers(engine) else 0):
@@ -96,6 +98,7 @@ def run(plan: Plan) -> dict[str, Any]:
     return {
         "workflow": str(plan.graph.workflow.path or ""),
         "ticks": ticks,
+        "pairs": len(cpu),
         "workflow_ticks_per_s": round(ticks / median(times["workflow"]), 1),
         **compared.pop("by_hand"),
         **{f"{side}_{name}": value for side, values in compared.items() for name, value in values.items()},
@@ -122,9 +125,18 @@ def _compared(workflow: list[float], loop: list[float], ticks: int) -> dict[str,
     return {
         "by_hand_ticks_per_s": round(ticks / median(loop), 1),
         "ratio": round(middle, 4),
+        "ratio_95": [round(bound, 4) for bound in _interval(ratios)],
         "quartiles": [round(low, 4), round(high, 4)],
         "overhead_us": round((median(workflow) - median(loop)) / ticks * 1e6, 3),
     }
+
+
+def _interval(ratios: list[float]) -> tuple[float, float]:
+    """Where the median is with 95 %, by the order of the numbers alone."""
+    count = len(ratios)
+    apart = 0.98 * sqrt(count)
+    low, high = max(int(count / 2 - apart), 0), min(ceil(count / 2 + apart), count - 1)
+    return sorted(ratios)[low], sorted(ratios)[high]
 
 
 def _cpu_ratio(workflow: list[float], loop: list[float]) -> float:

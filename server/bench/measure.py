@@ -15,13 +15,18 @@ def seconds(work: Callable[[], object]) -> float:
     return perf_counter() - started
 
 
-def take_turns(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """Seconds of each piece of work, `repeats` times. They take turns, so that a busy moment hits all alike."""
+def take_turns(works: Mapping[str, Callable[[], object]], repeats: int, at_least: float = 0.0) -> dict[str, list[float]]:
+    """Seconds of each piece of work, `repeats` times or more, until `at_least` so many seconds have passed.
+
+    They take turns, so that a busy moment hits all alike.
+    """
     taken: dict[str, list[float]] = {name: [] for name in works}
     gc.collect()
     gc.disable()
+    began, turns = perf_counter(), 0
     try:
-        for _ in range(repeats):
+        while turns < repeats or perf_counter() - began < at_least:
+            turns += 1
             for name, work in works.items():
                 taken[name].append(seconds(work))
     finally:

@@ -21,7 +21,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.name in (None, "agent"):
         from server.bench import agent
 
-        results["agent"] = agent.run(compile_graph(_graph(arguments)[0]))
+        results["agent"] = agent.run(compile_graph(_graph(arguments)[0]), arguments.seconds or 0)
     if arguments.name == "realtime":
         from server.bench import realtime
 
