@@ -142,9 +142,7 @@ def parser() -> argparse.ArgumentParser:
     names = ["engine", "agent", "realtime", "tape", "workers", "editor"]
     bench.add_argument("name", metavar="NAME", nargs="?", choices=names, help=", ".join(names) + " (default: the first two)")
     bench.add_argument("workflow", metavar="WORKFLOW", nargs="?", default="airstriker", help="what plays, where one does")
-    bench.add_argument(
-        "--seconds", metavar="N", type=_count, help="how long: realtime (default 60), editor (600), agent"
-    )
+    bench.add_argument("--seconds", metavar="N", type=_count, help="how long: realtime (default 60), editor (600), agent")
     bench.set_defaults(module="bench", set=[], brain=[])
     return top
 
