@@ -1,0 +1,44 @@
+"""What is made ready before a run: it stays what it was, and lies in large pages where the system has them."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import mmap
+import sys
+from pathlib import Path
+
+import pytest
+
+from server.run.memory import settle
+
+COLLAPSE = 25
+
+
+def _has_large_pages() -> bool:
+    with mmap.mmap(-1, 8 << 20) as pages:
+        pages[:] = b"\1" * len(pages)
+        start = ctypes.c_char.from_buffer(pages)
+        first = -(-ctypes.addressof(start) // (2 << 20)) * (2 << 20)
+        refused = ctypes.CDLL(None).madvise(ctypes.c_void_p(first), ctypes.c_size_t(4 << 20), COLLAPSE)
+        del start
+    return not refused
+
+
+def _in_large_pages() -> int:
+    """kB of this process."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems keep their pages")
+def test_what_is_there_goes_into_large_pages() -> None:
+    kept = [bytes([place % 256]) * 5000 for place in range(10_000)]
+    before = _in_large_pages()
+    try:
+        settle()
+        assert gc.get_freeze_count() > 1000
+        assert not _has_large_pages() or _in_large_pages() >= before + 20_000
+    finally:
+        gc.unfreeze()
+    assert all(block == bytes([place % 256]) * 5000 for place, block in enumerate(kept))
