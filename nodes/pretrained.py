@@ -120,20 +120,27 @@ class Pretrained:
 
     model: Any
     processor: Any
-    _levels: np.ndarray
+    _levels: np.ndarray = field(init=False)
     """f32 [3, 256]: what the model is shown of a colour's level."""
     _grids: dict[tuple[int, ...], torch.Tensor] = field(default_factory=dict)
     """Patches, as times, down, across, of the pictures' sizes that need no scaling."""
     _layouts: dict[bytes, Layout] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_levels", _levels(self.processor.image_processor))
+
     def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
         """A picture, uint8 [h, w, 3], and a question as the model takes them: one message, the picture first.
 
         The processor's own parts, one by one: its call comes to the same and takes three milliseconds more, to check keywords.
+        Raises MinibrainsError if the question has a marker of the tokenizer's in it that stands for a picture.
         """
         import torch
 
         processor = self.processor
+        for marker in (processor.image_token, processor.video_token):
+            if marker in prompt:
+                raise MinibrainsError(f"the question has {marker} in it, which stands for a picture; take it out")
         picture = self._picture(image)
         message = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}
         asked = processor.apply_chat_template([message], add_generation_prompt=True, tokenize=False)
@@ -155,12 +162,12 @@ class Pretrained:
             patches, *_ = reads.patchify(shown, reads.patch_size, reads.merge_size, reads.temporal_patch_size)
             return {"pixel_values": torch.from_numpy(patches), "image_grid_thw": grid}
         read: Mapping[str, torch.Tensor] = reads([Image.fromarray(np.ascontiguousarray(image))], return_tensors="pt")
-        if (read["image_grid_thw"][0, 1:] * reads.patch_size).tolist() == [*size]:
+        if (read["image_grid_thw"][0, 1:] * reads.patch_size).tolist() == [*size] and len(self._grids) < MOST_LAYOUTS:
             self._grids[size] = read["image_grid_thw"]
         return read
 
     def next_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Of every token, f32 [vocabulary], how well it follows on what was read. `model`: this one, or one with adapters.
+        """Of every token, f32 [vocabulary], how well it follows on what was read. `model`: this one, or with merged adapters.
 
         Its parts, one by one: its own call comes to the same and takes a millisecond more, to look for what is never given here.
         """
@@ -181,14 +188,10 @@ class Pretrained:
         return logits
 
     def _layout(self, tokens: torch.Tensor, kinds: torch.Tensor, grid: torch.Tensor) -> Layout:
-        """Raises MinibrainsError if there are not as many tokens for the picture as it takes."""
         from transformers import vision_utils
 
         model = self.model.model
         visual = model.visual
-        seen, takes = kinds > 0, int(grid.prod()) // visual.spatial_merge_size**2
-        if (count := int(seen.sum())) != takes:
-            raise MinibrainsError(f"the question has {count} tokens for a picture that takes {takes}; is a marker in its text?")
         indices, weights = vision_utils.get_vision_interpolation_indices_and_weights(
             grid,
             num_grid_per_side=visual.num_grid_per_side,
@@ -203,7 +206,7 @@ class Pretrained:
             "interp_indices": indices,
             "interp_weights": weights,
         }
-        return Layout(seen, model.get_rope_index(tokens, kinds, image_grid_thw=grid)[0], picture)
+        return Layout(kinds > 0, model.get_rope_index(tokens, kinds, image_grid_thw=grid)[0], picture)
 
     def token(self, answer: str) -> int:
         """The token an answer consists of. Raises BrainError if it is not just one."""
@@ -250,7 +253,7 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
             module.forward = MethodType(_convolve, module)  # type: ignore[method-assign]
         elif type(module).__name__.endswith("RMSNorm") and hasattr(module, "variance_epsilon"):
             module.forward = MethodType(_normalize, module)
-    return Pretrained(model.requires_grad_(False).eval(), processor, _levels(images))
+    return Pretrained(model.requires_grad_(False).eval(), processor)
 
 
 def _levels(reads: Any) -> np.ndarray:

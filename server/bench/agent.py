@@ -132,7 +132,7 @@ def _compared(workflow: list[float], loop: list[float], ticks: int) -> dict[str,
 
 
 def _interval(ratios: list[float]) -> tuple[float, float]:
-    """Where the median is with 95 %, by the order of the numbers alone."""
+    """Where the median of many is with 95 %, by the order of the numbers alone; they are taken to be independent."""
     count = len(ratios)
     apart = 0.98 * sqrt(count)
     low, high = max(int(count / 2 - apart), 0), min(ceil(count / 2 + apart), count - 1)

@@ -13,19 +13,22 @@ from typing import Final
 _COLLAPSE: Final = 25
 """MADV_COLLAPSE, in Linux since 6.1: put a range into large pages now. Python's mmap does not name it yet."""
 _LARGE: Final = 1 << 21
+_POLICY: Final = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+"""The administrator's word on large pages, which the advice itself does not ask for: "always [madvise] never"."""
 
 
 def settle() -> None:
     """Call it when the nodes are open; `gc.unfreeze()` when they are to be closed.
 
-    The collector need not look at what is there now. And it goes into large pages, as far as the system lets it: an emulated
-    frame leaves little in the processor's caches, and every small page that a tick touches has first to be looked up again.
+    The collector need not look at what is there now. And it goes into large pages, where the system has them: an emulated frame
+    leaves little in the processor's caches, and every small page that a tick touches has first to be looked up again.
     """
     gc.collect()
     gc.freeze()
     if sys.platform == "linux":
         with suppress(OSError):
-            _use_large_pages()
+            if "[never]" not in _POLICY.read_text():
+                _use_large_pages()
 
 
 def _use_large_pages() -> None:
