@@ -16,6 +16,8 @@ COLLAPSE = 25
 
 
 def _has_large_pages() -> bool:
+    if "[never]" in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text():
+        return False
     with mmap.mmap(-1, 8 << 20) as pages:
         pages[:] = b"\1" * len(pages)
         start = ctypes.c_char.from_buffer(pages)
