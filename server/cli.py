@@ -72,10 +72,11 @@ def parser() -> argparse.ArgumentParser:
     packs.add_argument("--pack", metavar="FILE", action="append", default=[], help="take nodes from this Python file too")
     as_json = _Parser(add_help=False)
     as_json.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
-    workflow = _Parser(add_help=False)
+    changes = _Parser(add_help=False)
+    changes.add_argument("--set", metavar="NODE.WIDGET=VALUE", action="append", default=[], help="set a widget")
+    changes.add_argument("--brain", metavar="NODE=FILE", action="append", default=[], help="give a node another brain")
+    workflow = _Parser(add_help=False, parents=[changes])
     workflow.add_argument("workflow", metavar="WORKFLOW", help="a workflow file, or the name of a shipped one")
-    workflow.add_argument("--set", metavar="NODE.WIDGET=VALUE", action="append", default=[], help="set a widget")
-    workflow.add_argument("--brain", metavar="NODE=FILE", action="append", default=[], help="give a node another brain")
 
     run = commands.add_parser("run", help="run a workflow", parents=[workflow, packs, as_json])
     run.add_argument("--episodes", metavar="N", type=_count, help="how many games")
@@ -138,12 +139,14 @@ def parser() -> argparse.ArgumentParser:
     new.add_argument("name", metavar="NAME", help="the class's name, like EdgeFilter")
     new.set_defaults(module="new_node")
 
-    bench = commands.add_parser("bench", help="the benchmarks, each beside its baseline", parents=[packs, as_json])
+    bench = commands.add_parser("bench", help="the benchmarks, each beside its baseline", parents=[changes, packs, as_json])
     names = ["engine", "agent", "realtime", "tape", "workers", "editor"]
     bench.add_argument("name", metavar="NAME", nargs="?", choices=names, help=", ".join(names) + " (default: the first two)")
     bench.add_argument("workflow", metavar="WORKFLOW", nargs="?", default="airstriker", help="what plays, where one does")
-    bench.add_argument("--seconds", metavar="N", type=_count, help="how long: realtime (default 60), editor (600), agent")
-    bench.set_defaults(module="bench", set=[], brain=[])
+    bench.add_argument(
+        "--seconds", metavar="N", type=_count, help="how long: realtime (default 60), editor (600), agent (101 turns)"
+    )
+    bench.set_defaults(module="bench")
     return top
 
 
