@@ -146,7 +146,7 @@ class Pretrained:
         asked = processor.apply_chat_template([message], add_generation_prompt=True, tokenize=False)
         asked = asked.replace(processor.image_token, processor.replace_image_token(picture, 0), 1)
         tokens = torch.tensor([processor.tokenizer.backend_tokenizer.encode(asked).ids])
-        kinds = (tokens == processor.image_token_id).long() + 2 * (tokens == processor.video_token_id)
+        kinds = (tokens == processor.image_token_id).long()
         return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), **picture, "mm_token_type_ids": kinds}
 
     def _picture(self, image: np.ndarray) -> Mapping[str, torch.Tensor]:
@@ -206,7 +206,7 @@ class Pretrained:
             "interp_indices": indices,
             "interp_weights": weights,
         }
-        return Layout(kinds > 0, model.get_rope_index(tokens, kinds, image_grid_thw=grid)[0], picture)
+        return Layout(kinds == 1, model.get_rope_index(tokens, kinds, image_grid_thw=grid)[0], picture)
 
     def token(self, answer: str) -> int:
         """The token an answer consists of. Raises BrainError if it is not just one."""
