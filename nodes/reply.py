@@ -85,7 +85,7 @@ class ActionParser(Node):
 
     def tick(self, text: Text, facing: Flag | None = None) -> Parsed:
         how = facing is not False, self.basic_first
-        # who chooses answers a plain number; after a model has run it takes 20 us to look it up, 50 to look for it
+        # who chooses answers a plain number; after a model has run the processor's caches are cold, and searching is slow
         parsed = self._plain[how].get(text) or self._numbered(text, *how) or self._worded(text) or self._in_turn()
         self.rungs[parsed.rung] += 1
         return parsed

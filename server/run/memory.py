@@ -13,6 +13,7 @@ from typing import Final
 _COLLAPSE: Final = 25
 """MADV_COLLAPSE, in Linux since 6.1: put a range into large pages now. Python's mmap does not name it yet."""
 _LARGE: Final = 1 << 21
+"""Bytes of a large page."""
 _POLICY: Final = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 """The administrator's word on large pages, which the advice itself does not ask for: "always [madvise] never"."""
 
