@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +74,29 @@ def near(name: str, known: Iterable[str]) -> str | None:
     """A hint naming what was probably meant, or None. Looks at the first thousand names: comparing them is slow."""
     matches: Sequence[str] = get_close_matches(name[:100], list(islice(known, 1000)), n=1)
     return f"Did you mean {matches[0]!r}?" if matches else None
+
+
+def sentence(error: BaseException) -> str:
+    """Say what ended a command, in words for people."""
+    if isinstance(error, MinibrainsError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped by Ctrl-C"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+    return f"a fault in Minibrains itself: {type(error).__name__}: {error}"
+
+
+def faults_of(error: BaseException) -> list[dict[str, str | None]]:
+    """List everything that is wrong, each fault with its place."""
+    if isinstance(error, WorkflowError):
+        return [fault.as_json() for fault in error.faults]
+    return [Fault(sentence(error)).as_json()]
+
+
+def as_error(error: BaseException) -> dict[str, Any]:
+    """Put a failure as `--json` prints it: `{"error": {"message", "faults"}}`, the faults only of a workflow."""
+    about: dict[str, Any] = {"message": sentence(error)}
+    if isinstance(error, WorkflowError):
+        about["faults"] = faults_of(error)
+    return {"error": about}

@@ -20,12 +20,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from minibrains import Episode
 from minibrains.files import shipped
+from minibrains.games.catalog import find_game
+from minibrains.games.splits import Splits, refuse_held_back
 from minibrains.testing import opened
-from nodes.action import ActionTable
-from nodes.retro.emulator import RetroEmulator
-from nodes.retro.games import find_game
-from nodes.retro.splits import Splits, refuse_held_back
-from nodes.tiles import SIDE, TileCodebook, TileTokenizer, keys_of
+from nodes.actions.sink import ActionTable
+from nodes.consoles.retro import RetroEmulator
+from nodes.vision.tiles import SIDE, TileCodebook, TileTokenizer, keys_of
 
 GAME = "Duel-Genesis"
 LABELS = "background", "floor", "hud", "fighter"

@@ -14,15 +14,17 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from minibrains.files import shipped
-from nodes.action import ActionTable, RecoveryTable
-from nodes.fight import FightNumbers
-from nodes.image import FrameStackTaps
-from nodes.overlay import OverlayStyle
-from nodes.pad import ButtonColumns, PadFace
-from nodes.policy import PolicyWeights, ReflexTable
-from nodes.prompt import PromptTemplate
-from nodes.reply import ReplyWords
-from nodes.tiles import TileCodebook
+from nodes.actions.gates import RecoveryTable
+from nodes.actions.sink import ActionTable
+from nodes.consoles.pads import ButtonColumns, PadFace
+from nodes.fighting.features import FightNumbers
+from nodes.language.prompt import PromptTemplate
+from nodes.language.reply import ReplyWords
+from nodes.policies.baselines import ReflexTable
+from nodes.policies.network import PolicyWeights
+from nodes.vision.frames import FrameStackTaps
+from nodes.vision.overlay import OverlayStyle
+from nodes.vision.tiles import TileCodebook
 
 MADE_BY = "python models/make.py"
 LICENSE = "MIT"

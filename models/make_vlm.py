@@ -20,9 +20,9 @@ from transformers import PreTrainedTokenizerFast, Qwen3VLConfig, Qwen3VLForCondi
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from minibrains.loading import BrainRef
-from nodes.fight import STATUS
-from nodes.lora import LoraAdapter
-from nodes.pretrained import VisionLanguageModel, load_pretrained
+from nodes.fighting.features import STATUS
+from nodes.language.lora import LoraAdapter
+from nodes.language.pretrained import VisionLanguageModel, load_pretrained
 
 MADE_BY = "python models/make_vlm.py"
 PEOPLE = {"made_by": MADE_BY, "license": LICENSE, "author": "Minibrains"}

@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return STOPPED
     except Exception as error:
         if "--json" in words:
-            from server.run.play import as_error
+            from minibrains.errors import as_error
 
             print(json.dumps(as_error(error)))
         return explain(error)
@@ -42,8 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def explain(error: BaseException) -> int:
     """Say on standard error what went wrong; returns the exit status that goes with it."""
-    from minibrains.errors import MinibrainsError, RunError
-    from server.run.play import sentence
+    from minibrains.errors import MinibrainsError, RunError, sentence
 
     print(sentence(error), file=sys.stderr)
     if isinstance(error, KeyboardInterrupt):

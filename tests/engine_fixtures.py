@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minibrains import Host, Node
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.engine import Engine
+from minibrains.engine.plan import Plan
+from minibrains.graph.check import check
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import BrainPin, parse_workflow
 from minibrains.host import Item, Result, T, map_here
 from minibrains.loading import LOADED, BrainRef
-from minibrains.registry import Registry
-from minibrains.workflow import BrainPin, parse_workflow
-from server.engine.check import check
-from server.engine.compile import compile_graph
-from server.engine.engine import Engine
-from server.engine.plan import Plan
-from server.run.tape import Event
+from minibrains.tape.tape import Event
 
 Entries = Mapping[str, Mapping[str, Any]]
 """The "nodes" of a workflow file."""

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from minibrains import ABSENT, Episode, Node, Register, Sample
+from minibrains.graph.workflow import Link, NodeEntry, Workflow
 from minibrains.node import Input
-from minibrains.workflow import Link, NodeEntry, Workflow
 
 _FAILED = object()
 

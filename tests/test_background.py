@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from thinking_nodes import Clock, Shadows, gates
 
 from minibrains import Node
+from minibrains.engine.engine import Engine, NodeFailed
+from minibrains.engine.timing import ThinkTimes, by_duration
 from minibrains.errors import MinibrainsError, NodeClassError, RunError, WorkflowError
 from minibrains.testing import check_node
-from server.engine.engine import Engine, NodeFailed
-from server.engine.timing import ThinkTimes, by_duration
 
 TYPES = [
     cls for cls in vars(thinking_nodes).values() if isinstance(cls, type) and issubclass(cls, Node) and hasattr(cls, "schema")
@@ -327,7 +327,7 @@ def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(on
 
 @every_kind
 def test_a_thought_past_its_limit_is_so_in_a_saved_state_as_well(kind: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.engine.background.PATIENCE", 0.2)
+    monkeypatch.setattr("minibrains.engine.background.PATIENCE", 0.2)
     entries = thinks(kind, {"sleeps": 0, "gate": gate}, busy="continue", latency=4, timeout=1.0, on_error="hold", every=5)
     with running(entries) as engine:
         engine.advance(2)
@@ -431,13 +431,13 @@ def test_nothing_is_left_when_it_is_closed_while_it_thinks(kind: str, busy: str)
 
 
 def test_a_process_that_does_not_come_to_an_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.engine.background.PATIENCE", 0.2)
+    monkeypatch.setattr("minibrains.engine.background.PATIENCE", 0.2)
     with running(thinks("InProcess", {"sleeps": 0}, busy="continue", latency=9)) as engine:
         engine.advance(3)
 
 
 def test_a_stuck_thread_is_said_and_everything_else_is_closed(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.engine.background.PATIENCE", 0.2)
+    monkeypatch.setattr("minibrains.engine.background.PATIENCE", 0.2)
     engine = make_engine(thinks("InThread", {"sleeps": 0, "gate": gate}, busy="continue", latency=9), TYPES)
     open_engine(engine)
     engine.reset(0, 0)
@@ -453,7 +453,7 @@ def test_a_stuck_thread_is_said_and_everything_else_is_closed(gate: str, monkeyp
 
 
 def test_an_episode_does_not_begin_while_a_thread_is_stuck(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.engine.background.PATIENCE", 0.2)
+    monkeypatch.setattr("minibrains.engine.background.PATIENCE", 0.2)
     entries = thinks("InThread", {"sleeps": 1, "gate": gate}, on_error="hold", timeout=0.1)
     with running(entries) as engine:
         engine.advance(3)

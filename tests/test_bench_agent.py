@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from minibrains import Episode
-from minibrains.workflow import load_workflow
-from server.bench import agent
-from server.bench.street_fighter import in_time, is_the_agent, street_fighter
-from server.catalog import brain_finder, find_workflow, node_types
-from server.engine.check import check
-from server.engine.compile import compile_graph
-from server.engine.engine import Engine
-from server.engine.peek import peek
-from server.engine.plan import Plan
-from server.run.host import RunHost
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.engine import Engine
+from minibrains.engine.peek import peek
+from minibrains.engine.plan import Plan
+from minibrains.graph.catalog import brain_finder, find_workflow, node_types
+from minibrains.graph.check import check
+from minibrains.graph.workflow import load_workflow
+from minibrains.run.host import RunHost
+from server.commands.bench import agent
+from server.commands.bench.street_fighter import in_time, is_the_agent, street_fighter
 
 TICKS = 900
 

@@ -26,9 +26,9 @@ from hypothesis import strategies as st
 from minibrains import Brain, BrainError, setting, tensor
 from minibrains.brain_file import read_header
 from minibrains.files import find_inside, shipped, write_whole
+from minibrains.graph.catalog import node_types
 from minibrains.sockets import DTYPES
 from minibrains.tensors import as_array, as_tensor
-from server.catalog import node_types
 
 SHIPPED = sorted(shipped("models").glob("**/*.safetensors"))
 

@@ -9,7 +9,7 @@ import pytest
 import safetensors.numpy
 
 from minibrains.files import shipped
-from nodes.action import RecoveryTable
+from nodes.actions.gates import RecoveryTable
 from server.cli import main
 
 NUMBERS = np.array([3, 0, 11], np.int32)

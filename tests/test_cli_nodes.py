@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from server.catalog import node_types
+from minibrains.graph.catalog import node_types
 from server.cli import main
 
 REGISTRY, _ = node_types(packs=False)

@@ -10,7 +10,7 @@ import pytest
 import stable_retro.data
 
 from minibrains.files import shipped
-from nodes.retro import games
+from minibrains.games import catalog as games
 from server.cli import main
 from server.commands import roms
 

@@ -18,8 +18,8 @@ from minibrains import MinibrainsError
 from minibrains.errors import RunError
 from minibrains.files import shipped
 from minibrains.testing import ScratchHost, opened, play
-from nodes.action import ActionTable
-from nodes.decision_log import DecisionLog
+from nodes.actions.sink import ActionTable
+from nodes.recording.decision_log import DecisionLog
 
 TABLE = ActionTable.load(shipped("models") / "action_table/sf2.safetensors")
 BLACK, WHITE, GREY = (np.full((16, 24, colors), shade, np.uint8) for shade, colors in ((0, 3), (255, 3), (128, 1)))

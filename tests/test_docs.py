@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from minibrains.registry import Registry
+from minibrains.graph.registry import Registry
 from minibrains.testing import check_node
 
 ROOT = Path(__file__).resolve().parent.parent

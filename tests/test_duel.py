@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from minibrains.files import shipped
-from nodes.fighters import RULES, Scripted
+from nodes.fighting.fighters import RULES, Scripted
 
 DUEL = Path(shipped("games")) / "Duel-Genesis"
 REACTIONS = {1: 30, 2: 27, 3: 25, 4: 22, 5: 17, 6: 15, 7: 9, 8: 7}

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minibrains import Episode, GameError
+from minibrains.games import catalog as games
+from minibrains.games.catalog import find_game
 from minibrains.testing import ScratchHost, opened, play
-from nodes.retro import games
-from nodes.retro.emulator import RetroEmulator
-from nodes.retro.games import find_game
-from nodes.retro.scenario import PlainScenario
+from nodes.consoles.retro import RetroEmulator
+from nodes.consoles.scenario import PlainScenario
 
 GAME = "Airstriker-Genesis-v0"
 

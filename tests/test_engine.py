@@ -12,9 +12,9 @@ import pytest
 from engine_fixtures import Call, Entries, Noted, make_engine, open_engine
 
 from minibrains import ABSENT, Absent, Episode, Flag, Lazy, Node, Number, On, Register, Sample, Socket, widget
+from minibrains.engine.engine import Engine, NodeFailed
+from minibrains.engine.timing import TickTimes
 from minibrains.errors import MinibrainsError, RunError, WorkflowError
-from server.engine.engine import Engine, NodeFailed
-from server.engine.timing import TickTimes
 
 
 class Shown(NamedTuple):
@@ -728,7 +728,7 @@ def test_runs_and_skips_are_the_ticks() -> None:
 
 
 def test_timings_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.engine.engine.perf_counter", itertools.count().__next__)
+    monkeypatch.setattr("minibrains.engine.engine.perf_counter", itertools.count().__next__)
     entries = {
         "game": GAME,
         "add": node("Add", {"a": "game.count"}),

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from reference_engine import Broken, Loop, ReferenceEngine
 
 from minibrains import ABSENT, Absent, Episode, Flag, Lazy, Node, Number, On, Register, Sample, widget
+from minibrains.engine.engine import Engine
 from minibrains.errors import WorkflowError
-from minibrains.workflow import parse_workflow
-from server.engine.engine import Engine
+from minibrains.graph.workflow import parse_workflow
 
 RATE = 59.92
 

@@ -11,11 +11,11 @@ import pytest
 from engine_fixtures import FakeHost
 from thinking_nodes import InProcess, InThread, Seen
 
-from minibrains.workflow import load_workflow
-from server.catalog import brain_finder, find_workflow, node_types
-from server.engine.check import check
-from server.engine.compile import compile_graph
-from server.engine.engine import Engine
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.engine import Engine
+from minibrains.graph.catalog import brain_finder, find_workflow, node_types
+from minibrains.graph.check import check
+from minibrains.graph.workflow import load_workflow
 
 
 def _open(folder: Path, kind: str) -> Engine:

@@ -21,11 +21,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from minibrains.evaluation.report import compare, figures
+from minibrains.evaluation.statistics import sign_test, wilson
 from minibrains.files import shipped
-from nodes.lora import LoraAdapter
+from nodes.language.lora import LoraAdapter
 from server import cli
-from server.evaluate.report import compare, figures
-from server.evaluate.statistics import sign_test, wilson
 
 ROOT = Path(__file__).resolve().parent.parent
 PACK = Path(__file__).parent / "data" / "worker_pack.py"
@@ -298,7 +298,7 @@ def test_a_state_that_was_changed_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     games = shutil.copytree(shipped("games") / "Duel-Genesis", tmp_path / "games/Duel-Genesis").parent
-    monkeypatch.setattr("nodes.retro.games.shipped", lambda folder: games if folder == "games" else shipped(folder))
+    monkeypatch.setattr("minibrains.games.catalog.shipped", lambda folder: games if folder == "games" else shipped(folder))
     monkeypatch.chdir(tmp_path)
     (games / "Duel-Genesis/Level4.KazeVsTarn.state").write_bytes(b"another")
     assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2

@@ -14,9 +14,9 @@ import pytest
 
 from minibrains import GameError
 from minibrains.files import shipped
+from minibrains.games import catalog as games
 from minibrains.testing import ScratchHost, opened
-from nodes.retro import games
-from nodes.retro.emulator import RetroEmulator
+from nodes.consoles.retro import RetroEmulator
 
 PACK = """
 from minibrains import Node, Variables

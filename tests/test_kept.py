@@ -15,8 +15,8 @@ import pytest
 from engine_fixtures import Entries, Noted, make_plan, open_engine
 
 from minibrains import ABSENT, Absent, Brain, Episode, Node, Number, Register, Socket, setting, widget
-from server.engine.engine import Engine, NodeFailed
-from server.engine.kept import KeptOutputs, size_of
+from minibrains.engine.engine import Engine, NodeFailed
+from minibrains.engine.kept import KeptOutputs, size_of
 
 Row = Annotated[np.ndarray, Socket("row", "f32[n]")]
 
@@ -319,8 +319,8 @@ def test_a_node_whose_file_was_edited_is_another(tmp_path: Path) -> None:
         from pathlib import Path
         sys.path[:0] = [{str(Path(__file__).parent)!r}, "."]
         from engine_fixtures import make_plan, open_engine
-        from server.engine.engine import Engine
-        from server.engine.kept import KeptOutputs
+        from minibrains.engine.engine import Engine
+        from minibrains.engine.kept import KeptOutputs
         from answer import Answer
         engine = Engine(make_plan({{"a": {{"type": "Answer@1"}}}}, [Answer]), KeptOutputs(folder=Path("kept")))
         open_engine(engine)

@@ -16,10 +16,10 @@ from engine_fixtures import Entries, FakeHost, Written, make_plan
 from thinking_nodes import gates
 
 from minibrains import Brain, Episode, Node, Number, On, Register, Sample, Socket, setting, widget
+from minibrains.engine.engine import Engine
+from minibrains.engine.live_edit import Edit
 from minibrains.errors import MinibrainsError, RunError, WorkflowError
-from server.engine.engine import Engine
-from server.engine.live_edit import Edit
-from server.run.recording import Recall
+from minibrains.tape.recording import Recall
 
 events: list[str] = []
 """What the nodes of a test were opened and closed, in this order."""

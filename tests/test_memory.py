@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from server.run.memory import settle
+from minibrains.run.memory import settle
 
 COLLAPSE = 25
 

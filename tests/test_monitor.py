@@ -9,11 +9,11 @@ from typing import Any
 from engine_fixtures import make_engine, open_engine
 
 from minibrains import Flag, Node, Number, widget
-from nodes.control import Every, Variable
-from nodes.retro.emulator import RetroEmulator
-from server.run.deadlines import Deadlines
-from server.run.monitor import LEAST, Monitor
-from server.run.realtime import RealtimeClock
+from minibrains.run.deadlines import Deadlines
+from minibrains.run.monitor import LEAST, Monitor
+from minibrains.run.realtime import RealtimeClock
+from nodes.consoles.retro import RetroEmulator
+from nodes.control.flow import Every, Variable
 
 
 class Heavy(Node):

@@ -13,8 +13,8 @@ import pytest
 
 from minibrains import Absent, Action, Flag, Frame, Lazy, MinibrainsError, Node, Number, On, Register, Sample, Text, widget
 from minibrains.errors import NodeClassError
+from minibrains.graph.registry import Registry
 from minibrains.node import Input, Output
-from minibrains.registry import Registry
 from minibrains.sockets import read_socket
 
 T = TypeVar("T")

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from minibrains import ABSENT, BrainError, Episode, MinibrainsError, Node
 from minibrains.files import shipped
 from minibrains.testing import opened, play
-from nodes.action import ActionTable, CooldownGate, EmulatorSink, RecoveryTable
-from nodes.control import Changed, Every, Override, Previous, Variable
-from nodes.policy import ActionSampler, PolicyHead, PolicyWeights, RandomPolicy, ReflexPolicy, ReflexTable
+from nodes.actions.gates import CooldownGate, RecoveryTable
+from nodes.actions.sink import ActionTable, EmulatorSink
+from nodes.control.flow import Changed, Every, Override, Previous, Variable
+from nodes.policies.baselines import RandomPolicy, ReflexPolicy, ReflexTable
+from nodes.policies.network import ActionSampler, PolicyHead, PolicyWeights
 
 
 def _outputs(node: Node, *ticks: Any, episode: Episode | None = None) -> list[Any]:

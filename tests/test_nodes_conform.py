@@ -11,6 +11,7 @@ import pytest
 
 from minibrains import Frames, Node
 from minibrains.files import shipped
+from minibrains.graph.catalog import node_types
 from minibrains.testing import Inputs, ScratchHost, check_node
 from nodes import (
     action,
@@ -31,8 +32,7 @@ from nodes import (
     tiles,
     vlm,
 )
-from nodes.retro.emulator import RetroEmulator
-from server.catalog import node_types
+from nodes.consoles.retro import RetroEmulator
 
 MODELS = shipped("models")
 RANDOM = np.random.default_rng(7)

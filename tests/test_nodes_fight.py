@@ -20,12 +20,13 @@ from tokenizers import Tokenizer
 from minibrains import ABSENT, BrainError, MinibrainsError, Node
 from minibrains.files import shipped
 from minibrains.testing import opened, play
-from nodes.action import ActionTable, AntiRepeat, CooldownGate, EmulatorSink, RecoveryTable
-from nodes.fight import FrameHistory, GameFeatures
-from nodes.pretrained import VisionLanguageModel
-from nodes.prompt import PromptBuilder, PromptTemplate
-from nodes.reply import RUNGS, ActionParser, ReplyWords
-from nodes.strategist import ScriptedStrategist
+from nodes.actions.gates import AntiRepeat, CooldownGate, RecoveryTable
+from nodes.actions.sink import ActionTable, EmulatorSink
+from nodes.fighting.features import FrameHistory, GameFeatures
+from nodes.fighting.strategist import ScriptedStrategist
+from nodes.language.pretrained import VisionLanguageModel
+from nodes.language.prompt import PromptBuilder, PromptTemplate
+from nodes.language.reply import RUNGS, ActionParser, ReplyWords
 
 MODELS = shipped("models")
 TABLE = ActionTable.load(MODELS / "action_table/sf2.safetensors")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from minibrains import BrainError, MinibrainsError
 from minibrains.files import shipped
 from minibrains.testing import opened, play
-from nodes.image import FrameStack, FrameStackTaps, Grayscale, Resize, ToPicture
-from nodes.retro.emulator import RetroEmulator
+from nodes.consoles.retro import RetroEmulator
+from nodes.vision.frames import FrameStack, FrameStackTaps, Grayscale, Resize, ToPicture
 
 
 def _stack(taps: list[int], colors: int = 1, mean: float = 0.0, std: float = 1.0) -> FrameStack:

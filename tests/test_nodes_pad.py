@@ -15,7 +15,7 @@ from pad_barcode import BITS, read_barcode
 from minibrains import BrainError
 from minibrains.files import shipped
 from minibrains.testing import opened, play
-from nodes.pad import PadFace, PadView
+from nodes.consoles.pads import PadFace, PadView
 
 FACE = PadFace.load(shipped("models") / "pad_face/plain.safetensors")
 HEIGHT, WIDTH = FACE.button.shape

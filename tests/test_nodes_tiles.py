@@ -10,9 +10,9 @@ import pytest
 from minibrains import BrainError, Episode, MinibrainsError, Node
 from minibrains.files import shipped
 from minibrains.testing import opened, play
-from nodes.overlay import GridOverlay, OverlayStyle
-from nodes.retro.emulator import RetroEmulator
-from nodes.tiles import TileCodebook, TileTokenizer
+from nodes.consoles.retro import RetroEmulator
+from nodes.vision.overlay import GridOverlay, OverlayStyle
+from nodes.vision.tiles import TileCodebook, TileTokenizer
 
 RANDOM = np.random.default_rng(3)
 TILES = RANDOM.integers(0, 256, (500, 8, 8, 3), np.uint8)

@@ -19,15 +19,15 @@ from thinking_nodes import Clock
 
 from minibrains import ABSENT, BrainError, ColorFrame, MinibrainsError, Node, Number, Text
 from minibrains.brain_file import read_header
+from minibrains.engine.engine import Engine
 from minibrains.files import shipped
 from minibrains.loading import BrainRef
 from minibrains.tensors import as_tensor
 from minibrains.testing import opened
-from nodes.lora import Adapter, LoraAdapter, LoRALoader, applied, merged
-from nodes.pretrained import Pretrained, VisionLanguageModel, load_pretrained
-from nodes.prompt import PromptTemplate
-from nodes.vlm import Answer, Probabilities, VLMStrategist
-from server.engine.engine import Engine
+from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, applied, merged
+from nodes.language.pretrained import Pretrained, VisionLanguageModel, load_pretrained
+from nodes.language.prompt import PromptTemplate
+from nodes.language.vlm import Answer, Probabilities, VLMStrategist
 
 MODELS = shipped("models")
 FILE, LORA = MODELS / "vlm/sf2-untrained.safetensors", MODELS / "lora/sf2-untrained.safetensors"
@@ -417,8 +417,8 @@ HANGS = '''
 import threading
 
 from minibrains import Absent, ColorFrame, Host, Text
-from nodes.lora import AdapterLink
-from nodes.vlm import Answer, VLMStrategist
+from nodes.language.lora import AdapterLink
+from nodes.language.vlm import Answer, VLMStrategist
 from minibrains import ABSENT
 
 

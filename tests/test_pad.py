@@ -22,17 +22,17 @@ from thinking_nodes import Even, InProcess, InThread
 from thinking_nodes import Seen as SeenNumbers
 
 from minibrains import Episode, Node, Number, On, Socket, Variables
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.engine import Engine
 from minibrains.files import shipped
-from minibrains.registry import Registry
+from minibrains.graph.check import check
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import parse_workflow
 from minibrains.testing import ScratchHost, opened, play
-from minibrains.workflow import parse_workflow
-from nodes.action import ActionTable, EmulatorSink
-from nodes.image import FrameStack, FrameStackTaps, Grayscale, Resize
-from nodes.policy import RandomPolicy
-from nodes.retro.emulator import Console, RetroEmulator
-from server.engine.check import check
-from server.engine.compile import compile_graph
-from server.engine.engine import Engine
+from nodes.actions.sink import ActionTable, EmulatorSink
+from nodes.consoles.retro import Console, RetroEmulator
+from nodes.policies.baselines import RandomPolicy
+from nodes.vision.frames import FrameStack, FrameStackTaps, Grayscale, Resize
 
 GAMES = ("Pad-Genesis", "Pad-GbAdvance")
 GENESIS, GBA = GAMES

@@ -10,8 +10,8 @@ import pytest
 from engine_fixtures import make_engine, open_engine
 
 from minibrains import Node, Pad, Variables, widget
-from nodes.retro.emulator import RetroEmulator
-from server.engine.engine import Engine, NodeFailed
+from minibrains.engine.engine import Engine, NodeFailed
+from nodes.consoles.retro import RetroEmulator
 
 
 class Press(Node):

@@ -11,7 +11,7 @@ from conftest import Command
 from service_fixtures import PACK, Json, Page, Server, Talk, serving
 
 from minibrains.testing import opened
-from nodes.pad import KEYS, PersonPad
+from nodes.consoles.pads import KEYS, PersonPad
 
 UP, LEFT, A = 1, 4, 64
 """Their bits in what Pad-Genesis writes into its RAM."""

@@ -19,13 +19,13 @@ from engine_fixtures import make_engine, open_engine
 from thinking_nodes import Burns
 
 from minibrains import Episode, Host, Node, Variables, widget
-from minibrains.workflow import RunSettings, parse_workflow
-from nodes.retro.emulator import RetroEmulator
-from server.engine.engine import Engine
-from server.run.deadlines import PATIENCE, Deadlines
-from server.run.folder import RunFolder
-from server.run.play import Results, play
-from server.run.realtime import RealtimeClock
+from minibrains.engine.engine import Engine
+from minibrains.graph.workflow import RunSettings, parse_workflow
+from minibrains.run.deadlines import PATIENCE, Deadlines
+from minibrains.run.folder import RunFolder
+from minibrains.run.play import Results, play
+from minibrains.run.realtime import RealtimeClock
+from nodes.consoles.retro import RetroEmulator
 
 Summary = Callable[..., dict[str, Any]]
 
@@ -246,7 +246,7 @@ def test_a_node_that_takes_too_long_is_named(how: str) -> None:
 
 
 def test_where_the_system_does_not_count_waits_the_node_is_named_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.run.realtime.resource", None)
+    monkeypatch.setattr("minibrains.run.realtime.resource", None)
     with _playing(_nodes(how="compute")) as (_, clock):
         clock.advance(30)
     assert clock.deadlines.nodes["slow"] >= 1

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from minibrains.files import shipped
-from server.run.recording import FILE, read_events
-from server.run.tape import Event
-from server.run.tape_file import TapeWriter
+from minibrains.tape.recording import FILE, read_events
+from minibrains.tape.tape import Event
+from minibrains.tape.tape_file import TapeWriter
 
 PACK = Path(__file__).parent / "data" / "thinking_pack.py"
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

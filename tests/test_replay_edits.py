@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from engine_fixtures import Entries, FakeHost, Written, make_plan
 from thinking_nodes import Clock, Even, InThread, Seen
 
-from server.engine.engine import Engine
-from server.run.recording import Recall
+from minibrains.engine.engine import Engine
+from minibrains.tape.recording import Recall
 
 TYPES = (Clock, Even, InThread, Seen)
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from minibrains.files import shipped
-from nodes.policy import PolicyWeights
+from nodes.policies.network import PolicyWeights
 
 Summary = Callable[..., dict[str, Any]]
 PIXELS = ("airstriker_pixels", "--ticks", 400)

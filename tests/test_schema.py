@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minibrains import Flag, Node, Number, On, widget, workflow
+from minibrains import Flag, Node, Number, On, widget
 from minibrains.errors import WorkflowError
 from minibrains.files import shipped
-from minibrains.schema import widget_schema, workflow_schema
-from server.catalog import brain_finder, node_types
-from server.engine.check import check
+from minibrains.graph import workflow
+from minibrains.graph.catalog import brain_finder, node_types
+from minibrains.graph.check import check
+from minibrains.graph.schema import widget_schema, workflow_schema
 
 
 class Gauge(Node):

@@ -17,7 +17,7 @@ import pytest
 from minibrains import MinibrainsError
 from minibrains.files import shipped
 from minibrains.testing import opened, play
-from nodes.fighters import ATTACK, CROUCH, HIT, JUMP, READ, RULES, SPECIAL, STAND, Scripted, ScriptedFighter
+from nodes.fighting.fighters import ATTACK, CROUCH, HIT, JUMP, READ, RULES, SPECIAL, STAND, Scripted, ScriptedFighter
 
 
 def test_it_reads_only_variables_of_the_shared_map() -> None:

@@ -17,12 +17,13 @@ from pad_barcode import BITS, read_barcode
 from minibrains import BrainError, Episode, MinibrainsError
 from minibrains.files import shipped
 from minibrains.testing import ScratchHost, opened, play
-from nodes.action import ActionTable, EmulatorSink, RecoveryTable
-from nodes.fight import FightNumbers, FightVector, GameFeatures
-from nodes.fighters import ScriptedFighter
-from nodes.image import FrameStack, FrameStackTaps, Resize
-from nodes.pad import ButtonColumns, ButtonHistory
-from nodes.retro.emulator import RetroEmulator
+from nodes.actions.gates import RecoveryTable
+from nodes.actions.sink import ActionTable, EmulatorSink
+from nodes.consoles.pads import ButtonColumns, ButtonHistory
+from nodes.consoles.retro import RetroEmulator
+from nodes.fighting.features import FightNumbers, FightVector, GameFeatures
+from nodes.fighting.fighters import ScriptedFighter
+from nodes.vision.frames import FrameStack, FrameStackTaps, Resize
 
 MODELS, PAD = shipped("models"), "Pad-Genesis"
 COMBOS = ActionTable.load(MODELS / "action_table/combos57.safetensors")

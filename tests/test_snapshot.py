@@ -23,13 +23,13 @@ from test_nodes_conform import CASES
 
 from minibrains import ABSENT, Episode, MinibrainsError
 from minibrains.loading import BrainRef
+from minibrains.tape import snapshot
+from minibrains.tape.snapshot import dump, load
 from minibrains.testing import ScratchHost, check_node
-from nodes import fighters
-from nodes.lora import Adapter
-from server.run import snapshot
-from server.run.snapshot import dump, load
+from nodes.fighting import fighters
+from nodes.language.lora import Adapter
 
-MODULES = {__name__, "nodes.fighters"}
+MODULES = {__name__, "nodes.fighting.fighters"}
 
 
 class Pack:
@@ -87,7 +87,7 @@ def test_the_state_of_every_node_comes_back(name: str, tmp_path: Path, monkeypat
 
 def test_an_adapter_on_its_link_comes_back() -> None:
     link = Adapter(BrainRef("a.safetensors", "0" * 64), 0.5, "a model", "1" * 64)
-    assert load(dump(link, {"nodes.lora"}), {"nodes.lora"}) == link
+    assert load(dump(link, {"nodes.language.lora"}), {"nodes.language.lora"}) == link
 
 
 def test_a_fighter_may_go_on_in_another_process_with_its_style_changed() -> None:
@@ -199,7 +199,7 @@ REFUSED_NAMES = {
     "a module in an allowed module": _named(__name__, "os"),
     "a class imported into an allowed module": _named(__name__, "Path", "a"),
     "a class of classes": _named(__name__, "Meta", "X", (), {}),
-    "a module that is not allowed": _named("nodes.output", "Log"),
+    "a module that is not allowed": _named("nodes.recording.output", "Log"),
     "a module that is not imported": _named("antigravity", "geohash"),
     "numpy.load": _attack(np.load, "/etc/passwd"),
     "numpy.fromfile": _attack(np.fromfile, "/etc/passwd"),
@@ -239,12 +239,12 @@ BROKEN = {
     "a state for what has none": b"\x80\x05]K\x01b.",
     "wrong arguments": _named("collections", "deque", 1, 2, 3),
     "a class that raises": _named("random", "Random", [], []),
-    "an array of nothing": _named("server.run.snapshot", "_array", b"", ()),
-    "a list as array": _named("server.run.snapshot", "_array", snapshot.pack([1]), ()),
-    "wrong axes": _named("server.run.snapshot", "_array", snapshot.pack(np.zeros(3)), (5,)),
-    "an unknown generator": _named("server.run.snapshot", "_bit_generator", "X", {"state": {}}, None),
-    "seeds of another kind": _named("server.run.snapshot", "_bit_generator", "PCG64", {"state": {}}, 1),
-    "a pool too large": _named("server.run.snapshot", "_seed_sequence", {"entropy": 1, "pool_size": 1 << 40}),
+    "an array of nothing": _named("minibrains.tape.snapshot", "_array", b"", ()),
+    "a list as array": _named("minibrains.tape.snapshot", "_array", snapshot.pack([1]), ()),
+    "wrong axes": _named("minibrains.tape.snapshot", "_array", snapshot.pack(np.zeros(3)), (5,)),
+    "an unknown generator": _named("minibrains.tape.snapshot", "_bit_generator", "X", {"state": {}}, None),
+    "seeds of another kind": _named("minibrains.tape.snapshot", "_bit_generator", "PCG64", {"state": {}}, 1),
+    "a pool too large": _named("minibrains.tape.snapshot", "_seed_sequence", {"entropy": 1, "pool_size": 1 << 40}),
 }
 
 

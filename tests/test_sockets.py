@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from minibrains import Brain, Flag, Frame, Logits, Node, Number, Register, Socket, Text, setting, tensor, widget
 from minibrains.errors import NodeClassError, WorkflowError
-from minibrains.registry import Registry
+from minibrains.graph.check import Graph, check, check_sizes
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import parse_workflow
 from minibrains.sockets import Mismatch, SocketTypes, Unifier, parse_spec, read_socket
-from minibrains.workflow import parse_workflow
-from server.engine.check import Graph, check, check_sizes
 
 T, U = TypeVar("T"), TypeVar("U")
 Links = Iterable[tuple[str, str, str, str]]

@@ -15,8 +15,8 @@ import pytest
 from minibrains import MinibrainsError
 from minibrains.codec import pack
 from minibrains.errors import RunError
-from server.run.tape import Event
-from server.run.tape_file import TapeReader, TapeWriter
+from minibrains.tape.tape import Event
+from minibrains.tape.tape_file import TapeReader, TapeWriter
 
 RECORDS = [b"", b"one", b"two" * 20, b"\0" * 9, b"one", b"last"]
 START, HEAD = 8, 8
@@ -140,7 +140,7 @@ def test_a_length_beyond_the_file_allocates_nothing(tape: Path) -> None:
 
 
 def test_a_record_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.run.tape_file.LONGEST", 10)
+    monkeypatch.setattr("minibrains.tape.tape_file.LONGEST", 10)
     writer = TapeWriter(tmp_path / "tape")
     writer.append(bytes(10))
     with pytest.raises(RunError, match="at most 10 bytes; this one has 11"):
@@ -159,7 +159,7 @@ WRITES_FOR_EVER = """
 import sys
 from itertools import count
 from pathlib import Path
-from server.run.tape_file import TapeWriter
+from minibrains.tape.tape_file import TapeWriter
 writer = TapeWriter(Path(sys.argv[1]))
 for number in count():
     writer.append(f"{number} ".encode() * (number % 1000 + 1))
@@ -184,7 +184,7 @@ FILLS_ITS_LIMIT = """
 import resource, signal, sys
 from pathlib import Path
 from minibrains.errors import RunError
-from server.run.tape_file import TapeReader, TapeWriter
+from minibrains.tape.tape_file import TapeReader, TapeWriter
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path = Path(sys.argv[1])
 writer = TapeWriter(path)

@@ -19,13 +19,13 @@ from typing import Any
 
 import pytest
 
+from minibrains.engine.engine import NodeFailed
+from minibrains.engine.timing import TickTimes
 from minibrains.errors import RunError, WorkflowError
 from minibrains.files import shipped
+from minibrains.graph.workflow import Fault
+from minibrains.process.messages import Failure
 from minibrains.testing import ScratchHost
-from minibrains.workflow import Fault
-from server.engine.engine import NodeFailed
-from server.engine.timing import TickTimes
-from server.run.messages import Failure
 
 Summary = Callable[..., dict[str, Any]]
 RANDOM = ("airstriker_random", "--episodes", 5, "--ticks", 250, "--seed", 3)

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from test_brain import JSON, mutate
 
 from minibrains import Brain, BrainError, Flag, MinibrainsError, Node, Number, Register, Text, setting, tensor, widget
+from minibrains.engine.compile import compile_graph
 from minibrains.errors import Fault, WorkflowError
 from minibrains.files import shipped
-from minibrains.registry import Registry
-from minibrains.workflow import FORMAT, FORMAT_MIGRATIONS, BrainPin, Workflow, dump_json, load_workflow, parse_workflow
-from server.catalog import brain_finder, node_types
-from server.engine.check import Graph, check
-from server.engine.compile import compile_graph
+from minibrains.graph.catalog import brain_finder, node_types
+from minibrains.graph.check import Graph, check
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import FORMAT, FORMAT_MIGRATIONS, BrainPin, Workflow, dump_json, load_workflow, parse_workflow
 
 DATA = Path(__file__).parent / "data"
 SHIPPED = sorted(shipped("workflows").glob("*.json"))
@@ -433,7 +433,7 @@ def test_an_older_format_is_migrated(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     def nodes_were_called_parts(data: Entry) -> Entry:
         return {**{key: value for key, value in data.items() if key != "parts"}, "nodes": data["parts"]}
 
-    monkeypatch.setattr("minibrains.workflow.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("minibrains.graph.workflow.FORMAT", FORMAT + 1)
     monkeypatch.setitem(FORMAT_MIGRATIONS, FORMAT, nodes_were_called_parts)
     workflow = parse_workflow({"minibrains": FORMAT, "parts": {"clock": CLOCK}, "extra": 1})
     assert list(checked(workflow).nodes) == ["clock"]
@@ -449,7 +449,7 @@ def test_an_older_format_is_migrated(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of a workflow, with table.safetensors in it, in models/ and outside of both."""
-    monkeypatch.setattr("server.catalog.shipped", lambda name: tmp_path / name)
+    monkeypatch.setattr("minibrains.graph.catalog.shipped", lambda name: tmp_path / name)
     table = Table(values=np.zeros(3, np.float32))
     for place in ("table", "models/shipped", "flows/own"):
         table.save(tmp_path / f"{place}.safetensors", title="t", made_by="test")

@@ -44,7 +44,7 @@ PLAYED_AGAIN = 3
 STYLES_NEEDED = 3
 SUBJECT = (
     "rom.md", "data.json", "data_sf2.json", "scenario.json", "actions.json", "matches.py", "fighters.py",
-    "../../nodes/fighters.py", "../../nodes/strategist.py", "calibrate.py",
+    "../../nodes/fighting/fighters.py", "../../nodes/fighting/strategist.py", "calibrate.py",
 )  # fmt: skip
 """The files that decide how a match goes, and how it is counted."""
 

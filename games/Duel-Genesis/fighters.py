@@ -17,8 +17,8 @@ from typing import Protocol
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from nodes.fighters import LATE, RULES, Scripted, View
-from nodes.strategist import PATIENT, Eyes
+from nodes.fighting.fighters import LATE, RULES, Scripted, View
+from nodes.fighting.strategist import PATIENT, Eyes
 
 Pad = tuple[str, ...]
 Variables = Mapping[str, int]

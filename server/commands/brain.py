@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from minibrains.brain_file import read_header
-from minibrains.errors import BrainError
-from server.catalog import find_brain_file, node_types
+from minibrains.errors import BrainError, as_error
+from minibrains.graph.catalog import find_brain_file, node_types
+from minibrains.graph.facts import FOR_PEOPLE, brain_facts, users
 from server.cli import DONE, WRONG
-from server.facts import FOR_PEOPLE, brain_facts, users
-from server.run.play import as_error
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -6,11 +6,11 @@ import argparse
 import json
 from typing import Any
 
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.engine import Engine
+from minibrains.engine.plan import Clock, Plan, Step
 from server.cli import DONE
 from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
-from server.engine.compile import compile_graph
-from server.engine.engine import Engine
-from server.engine.plan import Clock, Plan, Step
 
 
 def main(arguments: argparse.Namespace) -> int:

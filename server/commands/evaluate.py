@@ -12,23 +12,23 @@ from typing import Any
 
 from tqdm import tqdm
 
+from minibrains.evaluation import chart
+from minibrains.evaluation.play import Games
+from minibrains.evaluation.player import Player
+from minibrains.evaluation.protocol import Protocol, agree, choose_game
+from minibrains.evaluation.report import describe, evaluation, outcome
+from minibrains.evaluation.rows import Rows
 from minibrains.files import write_whole
-from minibrains.registry import Registry
-from minibrains.workflow import Workflow, load_workflow
-from server.catalog import find_workflow
+from minibrains.graph.catalog import find_workflow
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import Workflow, load_workflow
+from minibrains.process.process_workers import ProcessLauncher
+from minibrains.process.workers import Launcher
+from minibrains.run.recipe import Recipe
 from server.cli import DONE, FAILED, STOPPED
+from server.commands.interrupt import stop_on_interrupt
 from server.commands.workers_argument import choose_launcher
 from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
-from server.evaluate import chart
-from server.evaluate.play import Games
-from server.evaluate.player import Player
-from server.evaluate.protocol import Protocol, agree, choose_game
-from server.evaluate.report import describe, evaluation, outcome
-from server.evaluate.rows import Rows
-from server.recipe import Recipe
-from server.run.interrupt import stop_on_interrupt
-from server.run.process_workers import ProcessLauncher
-from server.run.workers import Launcher
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from string import Template
 
 import minibrains
 from minibrains.errors import MinibrainsError
-from minibrains.registry import ENTRY_POINT
+from minibrains.graph.registry import ENTRY_POINT
 from server.cli import DONE
 
 _NODE = Template('''"""The node $name and its test."""

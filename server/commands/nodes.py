@@ -9,13 +9,13 @@ from itertools import groupby
 from typing import Any
 
 from minibrains.errors import MinibrainsError, near
+from minibrains.graph.facts import node_facts, node_heading
+from minibrains.graph.registry import Registry
+from minibrains.graph.schema import workflow_schema
+from minibrains.graph.workflow import dump_json
 from minibrains.node import Node
-from minibrains.registry import Registry
-from minibrains.schema import workflow_schema
-from minibrains.workflow import dump_json
 from server.cli import DONE
 from server.commands.workflow_arguments import read_registry
-from server.facts import node_facts, node_heading
 
 _READING = {"last": "the last value", "on": "on delivery", "sample": "the last value with its age"}
 

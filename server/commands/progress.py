@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from minibrains.workflow import RunSettings
-from server.run.play import Progress
+from minibrains.graph.workflow import RunSettings
+from minibrains.run.play import Progress
 
 
 @contextmanager

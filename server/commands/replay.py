@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from minibrains.brain_file import hash_file
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.plan import Plan
 from minibrains.errors import MinibrainsError
-from minibrains.workflow import parse_workflow
+from minibrains.graph.workflow import parse_workflow
+from minibrains.run.host import RunHost
+from minibrains.tape.recording import FILE, read_events
+from minibrains.tape.replay import Replayed, find_tape, replay
 from server.cli import DONE, FAILED
 from server.commands.workflow_arguments import check_workflow, read_registry
-from server.engine.compile import compile_graph
-from server.engine.plan import Plan
-from server.run.host import RunHost
-from server.run.recording import FILE, read_events
-from server.run.replay import Replayed, find_tape, replay
 
 
 def main(arguments: argparse.Namespace) -> int:

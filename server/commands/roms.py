@@ -22,7 +22,7 @@ from stable_retro.data import EMU_EXTENSIONS, groom_rom
 
 from minibrains.errors import MinibrainsError
 from minibrains.files import write_whole
-from nodes.retro.games import known_hashes, rom_folder
+from minibrains.games.catalog import known_hashes, rom_folder
 from server.cli import DONE
 
 SIZE_LIMIT: Final = 512 * 2**20

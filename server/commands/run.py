@@ -11,30 +11,30 @@ from pathlib import Path
 from typing import Any
 
 from minibrains import __version__
-from minibrains.errors import MinibrainsError
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.engine import Engine
+from minibrains.engine.kept import KeptOutputs
+from minibrains.engine.plan import Plan
+from minibrains.errors import MinibrainsError, as_error
 from minibrains.files import home
-from minibrains.registry import Registry
-from minibrains.workflow import RunSettings
-from server.catalog import find_workflow
+from minibrains.graph.catalog import find_workflow
+from minibrains.graph.check import Graph
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import RunSettings
+from minibrains.run.folder import RunFolder
+from minibrains.run.live import LiveFile
+from minibrains.run.play import play
+from minibrains.run.recipe import Recipe
+from minibrains.run.spread import Spread
+from minibrains.run.summary import Results, summarise
+from minibrains.run.video import Clip
+from minibrains.tape.recording import Recorder, name_packs, recorded
 from server.cli import DONE, STOPPED, explain
+from server.commands.interrupt import stop_on_interrupt
 from server.commands.progress import progress_bar
 from server.commands.run_table import describe
 from server.commands.workers_argument import choose_launcher
 from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
-from server.engine.check import Graph
-from server.engine.compile import compile_graph
-from server.engine.engine import Engine
-from server.engine.kept import KeptOutputs
-from server.engine.plan import Plan
-from server.recipe import Recipe
-from server.run.folder import RunFolder
-from server.run.interrupt import stop_on_interrupt
-from server.run.live import LiveFile
-from server.run.play import as_error, play
-from server.run.recording import Recorder, name_packs, recorded
-from server.run.spread import Spread
-from server.run.summary import Results, summarise
-from server.run.video import Clip
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -18,8 +18,8 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import home
 from server.cli import DONE
 from server.commands.workflow_arguments import read_registry
-from server.service.app import ServiceSettings, make_app
-from server.service.guard import is_loopback
+from server.http.app import ServiceSettings, make_app
+from server.http.guard import is_loopback
 
 
 def main(arguments: argparse.Namespace) -> int:

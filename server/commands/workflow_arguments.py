@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from minibrains.errors import Fault, WorkflowError, near
-from minibrains.registry import Registry
+from minibrains.graph.catalog import brain_finder, find_brain_file, find_workflow, node_types
+from minibrains.graph.check import Graph, check
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import Workflow, load_workflow
 from minibrains.values import parse_json
-from minibrains.workflow import Workflow, load_workflow
-from server.catalog import brain_finder, find_brain_file, find_workflow, node_types
-from server.engine.check import Graph, check
 
 
 def read_registry(arguments: argparse.Namespace) -> Registry:

@@ -1,0 +1,74 @@
+"""What the nodes of a run did so far: how often, how long, with what success."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from minibrains.engine.background import Thinker, Thought
+from minibrains.engine.motion import Motion
+
+Spent = tuple[Motion, list[float]]
+"""Seconds of every step of a plan in motion."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTimes:
+    """What one node did in a run. A tick on which it waited for a first delivery or its clock is a skip."""
+
+    runs: int
+    skips: int
+    seconds: float
+    """On the tick's path."""
+    errors: int
+    reason: str
+    """Why the first of them happened."""
+    cached: int
+    """Times a kept output was given out in place of a run."""
+    thinking: float
+    """Seconds spent thinking, beside the tick or while it stood still."""
+    late: int
+    """Results that came later than the declared latency."""
+    think_times: tuple[int, ...]
+    """How many thoughts took how long, as ThinkTimes counts them; of a node that does not think, none."""
+
+
+def count(
+    motion: Motion, names: Iterable[str], ticks: int, thinkers: Mapping[str, Thinker], thoughts: Mapping[str, Thought]
+) -> dict[str, NodeTimes]:
+    """What each node has done in so many ticks. A register runs when it emits; gates are the engine's own."""
+    runs: dict[str, int] = defaultdict(int)
+    errors, cached = runs.copy(), runs.copy()
+    reasons: dict[str, str] = defaultdict(str)
+    for place, (role, name) in enumerate(zip(motion.roles, motion.owners, strict=True)):
+        if role in ("emit", "tick", "launch"):
+            runs[name] += motion.runs[place]
+            cached[name] += motion.cached[place]
+        if role != "gate":
+            errors[name] += motion.errors[place]
+            reasons[name] = reasons[name] or motion.reasons[place]
+    spent = seconds_since(motion, [0.0] * len(motion.spent))
+    return {
+        name: NodeTimes(
+            runs=runs[name],
+            skips=ticks - runs[name],
+            seconds=spent[name],
+            errors=errors[name],
+            reason=reasons[name],
+            cached=cached[name],
+            thinking=thinkers[name].seconds if name in thinkers else 0.0,
+            late=thoughts[name].late if name in thoughts else 0,
+            think_times=thinkers[name].times.counts() if name in thinkers else (),
+        )
+        for name in names
+    }
+
+
+def seconds_since(motion: Motion, then: list[float]) -> dict[str, float]:
+    """Seconds of each node since the steps had spent so much. Gates are the engine's own."""
+    seconds: dict[str, float] = defaultdict(float)
+    for role, name, now, before in zip(motion.roles, motion.owners, motion.spent, then, strict=True):
+        if role != "gate":
+            seconds[name] += now - before
+    return seconds

@@ -1,0 +1,186 @@
+"""Kept outputs: what the still part of a graph came to, found again by the signature of the node that made it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import sys
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from minibrains.codec import pack, unpack
+from minibrains.engine.plan import Plan
+from minibrains.files import write_whole
+from minibrains.graph.check import CheckedNode, Wire
+from minibrains.node import ABSENT, Sample
+
+MEMORY: Final = 1 << 30
+DISK: Final = 4 << 30
+"""Budgets in bytes."""
+
+
+class KeptOutputs:
+    """Outputs by signature, the least recently used go first. One a process; runs share it."""
+
+    def __init__(self, budget: int = MEMORY, folder: Path | None = None, disk_budget: int = DISK) -> None:
+        """`folder`: where nodes that say `keep` also find what an earlier process left."""
+        self.budget = budget
+        self.folder = folder
+        self.disk_budget = disk_budget
+        self.used = 0
+        self._known: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+
+    def get(self, signature: str, on_disk: bool) -> Any:
+        """What was kept under the signature. Raises KeyError."""
+        if signature in self._known:
+            self._known.move_to_end(signature)
+            return self._known[signature][0]
+        if not on_disk or self.folder is None:
+            raise KeyError(signature)
+        try:
+            file = self.folder / signature
+            value = _read(file)
+            file.touch()
+        except (OSError, ValueError):
+            raise KeyError(signature) from None  # not there or damaged: it is computed again
+        self._remember(signature, value)
+        return value
+
+    def put(self, signature: str, value: Any, on_disk: bool) -> None:
+        """Keep a value; one that is larger than the budget is not kept. Raises TypeError if the disk cannot have it."""
+        self._remember(signature, value)
+        if on_disk and self.folder is not None:
+            data = pack(value)
+            if len(data) <= self.disk_budget:
+                with suppress(OSError):  # a full disk costs time, not the run
+                    write_whole(self.folder / signature, hashlib.sha256(data).digest() + data)
+                    self._sweep()
+
+    def _remember(self, signature: str, value: Any) -> None:
+        size = size_of(value)
+        if size > self.budget:
+            return
+        self.used += size - self._known.pop(signature, (None, 0))[1]
+        self._known[signature] = value, size
+        while self.used > self.budget:
+            self.used -= self._known.popitem(last=False)[1][1]
+
+    def _sweep(self) -> None:
+        assert self.folder is not None
+        files = sorted(((file.stat(), file) for file in self.folder.iterdir()), key=lambda pair: pair[0].st_mtime)
+        over = sum(stat.st_size for stat, _ in files) - self.disk_budget
+        for stat, file in files:
+            if over > 0:
+                file.unlink(missing_ok=True)
+                over -= stat.st_size
+
+
+def _read(file: Path) -> Any:
+    """Raises OSError, or ValueError if it is not what was written."""
+    data = file.read_bytes()
+    if hashlib.sha256(data[32:]).digest() != data[:32]:
+        raise ValueError("the file is damaged")
+    return unpack(data[32:])
+
+
+def size_of(value: Any) -> int:
+    """About how many bytes of memory a value on a link takes."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes + 128
+    if isinstance(value, Mapping):
+        return sum(size_of(key) + size_of(item) for key, item in value.items()) + 64
+    if isinstance(value, (tuple, list)):
+        return sum(map(size_of, value)) + 64
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return sum(size_of(getattr(value, field.name)) for field in dataclasses.fields(value)) + 64
+    return sys.getsizeof(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """What a node of the still part came to, and whether that had to be worked out."""
+
+    result: Any
+    computed: bool
+    signature: str
+    outputs: Mapping[str, Any]
+    """What is delivered, by output."""
+
+
+def work_out(plan: Plan, nodes: Mapping[str, Any], kept: KeptOutputs) -> dict[str, Still]:
+    """The results of the still part, from what was kept or by running its nodes. Raises StillFailed."""
+    done: dict[str, Still] = {}
+    outputs: dict[tuple[str, str], Any] = {}
+    signatures: dict[str, str] = {}
+    into: dict[str, list[Wire]] = defaultdict(list)
+    for wire in plan.graph.wires:
+        into[wire.target].append(wire)
+    for step in plan.steps:
+        if not step.still:
+            continue
+        name, node = step.node, plan.graph.nodes[step.node]
+        wires = into[name]
+        signature = signatures[name] = _signature(node, wires, signatures)
+        there = {wire.input.name for wire in wires if (wire.source, wire.output.name) in outputs}
+        lacking = {wire.input.name for wire in wires if (wire.source, wire.output.name) not in outputs}
+        if any(i.required and (i.name in lacking or not (i.many or i.name in there)) for i in node.cls.schema.inputs.values()):
+            continue  # what it waits for is never delivered
+        computed = False
+        try:
+            try:
+                result = kept.get(signature, node.cls.keep)
+            except KeyError:
+                result, computed = nodes[name].tick(*_arguments(node, wires, outputs)), True
+            given = _given(node, result)
+            if computed:
+                kept.put(signature, result, node.cls.keep)
+        except Exception as error:
+            raise StillFailed(name) from error
+        done[name] = Still(result, computed, signature, given)
+        outputs.update({(name, output): value for output, value in given.items()})
+    return done
+
+
+def _given(node: CheckedNode, result: Any) -> dict[str, Any]:
+    schema = node.cls.schema
+    results = result if schema.record else (result,)
+    return {output: value for output, value in zip(schema.outputs, results, strict=True) if value is not ABSENT}
+
+
+class StillFailed(Exception):
+    """A node of the still part raised; the cause is what."""
+
+    def __init__(self, node: str) -> None:
+        super().__init__(node)
+        self.node = node
+
+
+def _arguments(node: CheckedNode, wires: list[Wire], outputs: Mapping[tuple[str, str], Any]) -> Iterator[Any]:
+    for socket, declared in node.cls.schema.inputs.items():
+        read = [outputs.get((wire.source, wire.output.name)) for wire in wires if wire.input.name == socket]
+        if declared.reading == "sample":
+            read = [None if value is None else Sample(value, 0) for value in read]
+        yield read if declared.many else read[0] if read else None
+
+
+def _signature(node: CheckedNode, wires: list[Wire], signatures: Mapping[str, str]) -> str:
+    """Of a node's type, widgets and brain, and of what feeds it."""
+    feeding = [(wire.input.name, signatures[wire.source], wire.output.name) for wire in wires]
+    widgets = sorted(node.widgets.items())
+    code = [hash_module(cls.__module__) for cls in node.cls.__mro__ if cls is not object]
+    about = (node.entry.type, node.cls.version, code, widgets, node.brain_sha256, feeding)
+    return hashlib.sha256(repr(about).encode()).hexdigest()
+
+
+@cache
+def hash_module(module: str) -> str:
+    """Of the file a class stands in: who edits a node should not be served what it came to before."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""  # a notebook has none

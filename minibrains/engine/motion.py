@@ -1,0 +1,174 @@
+"""What a plan works on while it is in motion: slots, marks, counters, and the table of step functions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import cached_property
+from typing import Any
+
+from minibrains.engine.kept import Still
+from minibrains.engine.plan import TICK_SLOT, Plan, Step, Use
+from minibrains.engine.steps import UNSET, Run
+from minibrains.errors import in_words
+
+
+class Motion:
+    """The tables of one plan. `Engine.advance` runs over them; a live edit makes new ones and carries over."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.size = len(plan.steps)
+        self.owners = [step.node for step in plan.steps] + [latch.node for latch in plan.latches]
+        self.roles = [*(step.role for step in plan.steps), *("latch" for _ in plan.latches)]
+        self.runs = [0] * len(self.owners)
+        self.spent = [0.0] * len(self.owners)
+        self.errors = [0] * len(self.owners)
+        self.reasons = [""] * len(self.owners)
+        """Why the first of them happened."""
+        self.cached = [0] * self.size
+        """Times a kept output was given out in place of a run."""
+        self.openings = [0] * self.size
+        """Of gates whose members may be left out now and then: how often they could have opened."""
+        self.values: list[Any] = []
+        self.initial: list[Any] = [UNSET if use == "last" else None for use in plan.slots]
+        self.marks = bytearray(2 * self.size)
+        """A byte a step: to be done on this tick; then a byte a step: due as soon as its clock opens."""
+        self.template = bytearray(self.size)
+        """The steps that are looked at on every tick."""
+        for step in plan.steps:
+            self.template[step.index] = step.visited and not step.clocks
+        self.due: list[int] = []
+        """Marks to be set when the next tick begins."""
+        self.fired: list[int] = []
+        """Slots to be emptied when the tick is over."""
+        self.steps: list[tuple[int, Run]] = []
+        self.latches: list[tuple[int, Run]] = []
+        self.prepared: list[tuple[int, Run]] = []
+        self.prepared_latches: list[tuple[int, Run]] = []
+
+    def bear(self, index: int, error: BaseException) -> None:
+        """Count that a step failed, and go on."""
+        self.errors[index] += 1
+        self.reasons[index] = self.reasons[index] or in_words(error)
+
+    def reset(self) -> None:
+        """As before the first tick of an episode."""
+        self.values[:] = self.initial
+        self.marks[:] = bytes(len(self.marks))
+        self.openings[:] = bytes(len(self.openings))
+        self.fired.clear()
+        self.due[:] = self._first()
+        self.restart()
+
+    def restart(self) -> None:
+        """Let every step look once more whether its inputs have been delivered."""
+        self.steps[:] = self.prepared
+        self.latches[:] = self.prepared_latches
+
+    def mark(self, step: Step) -> int:
+        """Where a delivery marks a step: as due now if it has no clock, else as due when that opens."""
+        return step.index + self.size if step.clocks else step.index
+
+    def _first(self) -> list[int]:
+        """The steps that nothing feeds: they are due once."""
+        return [self.mark(step) for step in self.plan.steps if not step.visited and not any(plan.sources for plan in step.inputs)]
+
+    # -- keeping ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the next tick depends on, without the nodes; between two ticks."""
+        lazy = self._lazy_slots()
+        return {
+            "values": {
+                slot: value
+                for slot, value in enumerate(self.values)
+                if slot not in lazy and slot != TICK_SLOT and value is not self.initial[slot]
+            },
+            "pending": bytes(self.marks[self.size :]),
+            "due": list(self.due),
+            "openings": list(self.openings),
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Become what `state()` described."""
+        self.reset()
+        for slot, value in state["values"].items():
+            self.values[slot] = value
+        self.marks[self.size :] = state["pending"]
+        self.due[:] = state["due"]
+        self.openings[:] = state["openings"]
+
+    def carry(self, old: Motion, kept: set[str], again: set[str], still: Mapping[str, Still]) -> None:
+        """Take over, between two ticks, what the nodes in `kept` had been given and gave out, and what all were counted for.
+
+        A node whose links are new becomes due: what it is linked to now has been delivered to it. So do those in
+        `again`. `still`: what the still part comes to; what of it is not new has been delivered before.
+        """
+        self.values[:] = self.initial
+        self.values[TICK_SLOT] = old.values[TICK_SLOT]
+        now = self.values[TICK_SLOT]
+        stand = {name: result.outputs for name, result in still.items() if name in kept - again}
+        delivered = {(name, output): (value, now) for name, outputs in stand.items() for output, value in outputs.items()}
+        delivered |= old._delivered()
+        for (node, socket, use), slot in self._slots().items():
+            if node in kept and use != "on" and (node, socket) in delivered:
+                value, stamp = delivered[node, socket]
+                self.values[slot] = stamp if use == "stamp" else value
+        places = dict(zip(old.keys(), range(len(old.owners)), strict=True))
+        self.due.clear()
+        for place, key in enumerate(self.keys()):
+            was = places.get(key)
+            step = self.plan.steps[place] if place < self.size else None
+            same = was is not None and self.owners[place] in kept - again
+            if was is not None:
+                self.runs[place], self.spent[place] = old.runs[was], old.spent[was]
+                self.errors[place], self.reasons[place] = old.errors[was], old.reasons[was]
+            if was is not None and step is not None:
+                self.cached[place], self.openings[place] = old.cached[was], old.openings[was]
+                same = same and old.plan.links(step.node) == self.plan.links(step.node)
+                before = old.plan.steps[was]
+                same = same and not (old.marks[old.size + was] or was in old.due or old.size + was in old.due)
+                same = same and (step.visited or not (before.visited and before.clocks))  # nobody marked that one
+            if not same and step is not None and step.role in ("tick", "launch"):
+                self.due.append(self.mark(step))
+        self.restart()
+
+    def keys(self) -> list[Hashable]:
+        """What each step and latch is, in words that mean the same in another plan."""
+        keys: list[Hashable] = []
+        for step in self.plan.steps:
+            if step.role in ("tick", "launch"):
+                keys.append(("takes", step.node))
+            else:
+                keys.append((step.role, step.node, step.clock, *(output.name for output in step.outputs)))
+        return keys + [("latch", latch.node) for latch in self.plan.latches]
+
+    @cached_property
+    def kept(self) -> dict[tuple[str, str, Use], int]:
+        """Where the values of outputs are kept: node, output, how -> slot. Not those of lazy outputs' functions."""
+        return self._slots()
+
+    def _slots(self) -> dict[tuple[str, str, Use], int]:
+        lazy = self._lazy_slots()
+        return {
+            (step.node, output.name, use): slot
+            for step in self.plan.steps
+            for output in step.outputs
+            for use, slot in output.slots.items()
+            if slot not in lazy
+        }
+
+    def _delivered(self) -> dict[tuple[str, str], tuple[Any, int]]:
+        """The last value of each output, and the tick of its delivery if that is known, else the last tick."""
+        found: dict[tuple[str, str], tuple[Any, int]] = {}
+        slots = self._slots()
+        for (node, socket, use), slot in slots.items():
+            value = self.values[slot]
+            if use in ("last", "optional") and value is not self.initial[slot]:
+                stamp = slots.get((node, socket, "stamp"))
+                found[node, socket] = value, self.values[TICK_SLOT if stamp is None else stamp]
+        return found
+
+    def _lazy_slots(self) -> set[int]:
+        """Slots that hold functions of a register's; they are filled anew on every tick."""
+        return {step.inputs[0].sources[0].slot for step in self.plan.steps if step.role == "read"}

@@ -1,0 +1,43 @@
+"""Look at what flows in a running graph, between two ticks, without disturbing it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minibrains.engine.engine import Engine
+from minibrains.engine.motion import Motion
+from minibrains.engine.steps import UNSET
+from minibrains.node import ABSENT
+
+
+def peek(engine: Engine, node: str, socket: str) -> Any:
+    """The value an output has now, or None: nothing has been delivered yet, or nobody keeps it.
+
+    A register shows what it will give out on the coming tick; a lazy output is called for it. Of other nodes only
+    outputs that are linked are kept.
+    """
+    checked = engine.plan.graph.nodes.get(node)
+    if checked is None or socket not in checked.cls.schema.outputs or not engine.motion.values:
+        return None
+    if checked.register and not getattr(checked.cls, "outside", False):
+        return _emitted(engine.nodes[node], socket)
+    value = next((engine.motion.values[slot] for slot in _slots(engine.motion, node, socket)), None)
+    return None if value is UNSET else value
+
+
+def _emitted(node: Any, socket: str) -> Any:
+    schema = node.schema
+    try:
+        value = node.emit()
+        if schema.record:
+            value = getattr(value, socket)
+        if schema.outputs[socket].lazy and value is not ABSENT:
+            value = value()
+    except Exception:
+        return None  # the tick itself will find out, and say so
+    return None if value is ABSENT else value
+
+
+def _slots(motion: Motion, node: str, socket: str) -> list[int]:
+    known = motion.kept
+    return [known[node, socket, use] for use in ("last", "optional") if (node, socket, use) in known]

@@ -1,0 +1,112 @@
+"""What a plan is: steps, slots, clocks. `compile_graph` makes it, an Engine puts it into motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from minibrains.graph.check import Graph
+from minibrains.graph.workflow import Link
+
+TICK_SLOT = 0
+"""The slot that holds the number of the current tick."""
+
+Use = Literal["last", "optional", "on", "stamp"]
+"""How a slot is kept: the last value; the same but None before the first; the value on its delivery tick,
+else None; the tick of the last delivery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """When a step may run: on ticks `offset`, `offset + every`, … and only while the flag in `when` is true."""
+
+    every: int = 1
+    hertz: float | None = None
+    offset: int = 0
+    when: Link | None = None
+    optional: bool = False
+    """May be opened less often than that."""
+
+
+@dataclass(slots=True)
+class OutputPlan:
+    """Where a step's output goes."""
+
+    name: str
+    absent: bool
+    slots: dict[Use, int] = field(default_factory=dict)
+    marks: list[int] = field(default_factory=list)
+    """Steps that have to be told of a delivery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One link as a step reads it: the slots it looks at."""
+
+    slot: int
+    stamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InputPlan:
+    """One argument of a step: its links (none: it gets None, or an empty list), in the order of the file."""
+
+    sources: tuple[Source, ...]
+    many: bool
+    required: bool = True
+
+
+Role = Literal["emit", "tick", "read", "gate", "launch", "arrive"]
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One thing done in the step phase: a node's tick, a register's emit, the read of a lazy output, a clock's gate.
+
+    A node that thinks beside the clock has two: `launch` takes its inputs, `arrive` gives out the result some ticks later.
+    """
+
+    role: Role
+    node: str
+    index: int = -1
+    inputs: list[InputPlan] = field(default_factory=list)
+    outputs: list[OutputPlan] = field(default_factory=list)
+    required: list[int] = field(default_factory=list)
+    """Slots that must have been delivered once before the step can run."""
+    clocks: frozenset[Clock] = frozenset()
+    """Empty: every tick. Several: whenever one of them is open, which only inherited clocks are."""
+    sure: bool = False
+    """Runs on each tick of its clocks; nobody needs to mark it."""
+    visited: bool = False
+    """Looked at on each tick of its clocks; may still have to wait for a first delivery."""
+    still: bool = False
+    """Nothing that moves is upstream: done once, its output stands for the whole run."""
+    clock: Clock | None = None
+    """Of a gate: the clock it opens for `members`."""
+    members: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Latch:
+    """A register's latch, done after the step phase."""
+
+    node: str
+    inputs: tuple[InputPlan, ...]
+    required: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A workflow compiled: what an Engine puts into motion."""
+
+    graph: Graph
+    steps: tuple[Step, ...]
+    latches: tuple[Latch, ...]
+    slots: tuple[Use, ...]
+    """How each slot is kept; a slot's number is its place."""
+    terminals: tuple[int, ...]
+    """Slots that end the episode when they hold True."""
+
+    def links(self, node: str) -> set[tuple[str, str, str]]:
+        """What feeds a node: (source, its output, the node's input)."""
+        return {(wire.source, wire.output.name, wire.input.name) for wire in self.graph.wires if wire.target == node}

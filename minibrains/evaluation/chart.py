@@ -1,0 +1,68 @@
+"""The results as a picture: a line a player, its share of wins with the 95 % interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from minibrains.evaluation.report import headline, interval, share
+from minibrains.files import write_whole
+
+if TYPE_CHECKING:
+    from PIL.ImageDraw import ImageDraw
+
+_WIDTH, _LINE, _TOP, _FOOT = 1600, 88, 190, 110
+_LEFT, _RIGHT = 480, 1230
+"""Where the scale from 0 to 100 % begins and ends; all in pixels."""
+_LONGEST = 24
+"""Letters of a name that fit beside the scale."""
+_PAPER, _INK, _PALE, _GRID = "#ffffff", "#1f2933", "#66727f", "#e3e7eb"
+_MINE, _OTHERS = ("#0b4fb3", "#8fb8f6", "#e4eefd"), ("#3e4954", "#b4bdc7", "#eef0f2")
+"""Mark, interval and bar."""
+
+
+def draw(result: Mapping[str, Any], path: Path) -> None:
+    """Write the PNG. Raises OSError."""
+    from PIL import Image, ImageDraw
+
+    players = result["players"]
+    bottom = _TOP + _LINE * len(players)
+    image = Image.new("RGB", (_WIDTH, bottom + _FOOT), _PAPER)
+    pen = ImageDraw.Draw(image)
+    _write(pen, (48, 40), f"Episodes won: {players[0]['name']}", 40, _INK)
+    _write(pen, (48, 100), headline(result), 24, _PALE)
+    for tenth in range(0, 11, 2):
+        x = _place(tenth / 10)
+        pen.line([(x, _TOP - 8), (x, bottom)], _GRID, 2)
+        _write(pen, (x, bottom + 14), f"{10 * tenth} %", 22, _PALE, "ma")
+    for number, player in enumerate(players):
+        _player(pen, player, _TOP + _LINE * number + _LINE // 2, _OTHERS if number else _MINE)
+    _write(pen, (48, bottom + 58), "Mark: share of distinct episodes won. Box: Wilson 95 % interval.", 20, _PALE)
+    data = BytesIO()
+    image.save(data, "PNG")
+    write_whole(path, data.getvalue())
+
+
+def _player(pen: ImageDraw, player: Mapping[str, Any], y: int, colours: tuple[str, str, str]) -> None:
+    mark, box, bar = colours
+    low, high, won = (_place(player[name]) for name in ("low", "high", "share"))
+    name = player["name"] if len(player["name"]) <= _LONGEST else player["name"][: _LONGEST - 1] + "…"
+    _write(pen, (48, y - 30), name, 28, _INK)
+    _write(pen, (48, y + 4), ", ".join(player["roles"]), 20, _PALE)
+    pen.rectangle([_LEFT, y - 22, max(won, _LEFT + 1), y + 22], bar)
+    pen.rectangle([low, y - 11, high, y + 11], box)
+    pen.rectangle([won - 3, y - 22, won + 2, y + 22], mark)
+    _write(pen, (_RIGHT + 48, y - 30), share(player), 28, _INK)
+    _write(pen, (_RIGHT + 48, y + 4), f"{interval(player)}, n {player['distinct']}", 20, _PALE)
+
+
+def _place(share: float) -> int:
+    return round(_LEFT + share * (_RIGHT - _LEFT))
+
+
+def _write(pen: ImageDraw, place: tuple[float, float], text: str, size: int, colour: str, anchor: str = "la") -> None:
+    from PIL import ImageFont
+
+    pen.text(place, text, colour, ImageFont.load_default(size), anchor)

@@ -1,0 +1,71 @@
+"""Play the episodes that are still missing, in worker processes, each kept as it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from minibrains.errors import sentence
+from minibrains.evaluation.player import Player
+from minibrains.evaluation.rows import Rows
+from minibrains.process.workers import Death, Launcher, Pool, WorkerDied
+from minibrains.run.episodes import Episodes, Said
+from minibrains.run.play import Say, lost_episode
+
+
+class Games:
+    """Plays one player after the other. `stopping` is as an engine's: no episode is begun any more."""
+
+    def __init__(self, launch: Callable[[], Launcher], say: Say, ended: Callable[[dict[str, Any]], None]) -> None:
+        """`launch` gives what starts the workers, `ended` is told of each episode."""
+        self._launch, self._say, self._ended = launch, say, ended
+        self._pool: Pool | None = None
+        self._stopping = False
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopping
+
+    @stopping.setter
+    def stopping(self, stopping: bool) -> None:
+        self._stopping = stopping
+        if self._pool is not None:
+            self._pool.stopping = stopping
+
+    def play(self, player: Player, missing: Sequence[int], rows: Rows, folder: Path) -> None:
+        """Play these episodes into `rows`; nodes write below `folder`. Ends early, in good order, once `stopping` is set.
+
+        An episode that fails is kept as failed, with its sentence, and the others are played. Raises what kept a
+        workflow from being opened at all.
+        """
+        if not missing or self._stopping:
+            return
+        settings = player.graph.workflow.run
+        with Pool(self._launch(), Episodes(player.recipe, settings, folder), self._hear) as pool:
+            self._pool = pool
+            if self._stopping:  # since a moment ago
+                pool.stopping = True
+            for place, played in pool.deal(missing):
+                if isinstance(played, WorkerDied):
+                    if self._stopping:
+                        continue
+                    row = lost_episode(str(played))
+                elif isinstance(played, BaseException):
+                    raise played
+                elif played.row is None or played.row["ended"] == "stopped":
+                    continue
+                else:
+                    failed = {"error": sentence(played.failure.unpack())} if played.failure else {}
+                    row = {**played.row, **failed}
+                rows.append(missing[place], row)
+                self._ended(row)
+        self._pool = None
+        for trouble in pool.troubles:
+            self._say(trouble)
+
+    def _hear(self, worker: int, content: Any) -> None:
+        if isinstance(content, Said):
+            self._say(content.text)
+        elif isinstance(content, Death):
+            self._say(f"worker {worker} died ({content.how}); its episode is begun anew, once")

@@ -1,0 +1,138 @@
+"""What all players of an evaluation have in common: the game, its states, and how episodes begin and end.
+
+A game says it itself, in two files beside its ROM: `splits.json` names save states by the SHA-256 of their files,
+`evaluation.json` says how episodes begin and end and which workflows are the baselines. So nobody who is
+evaluated chooses the conditions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from minibrains.brain_file import hash_file
+from minibrains.errors import Fault, GameError, MinibrainsError, WorkflowError, near
+from minibrains.games.catalog import Game, find_game, known_games, read_json
+from minibrains.games.splits import Splits
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import RunSettings, Workflow
+from minibrains.values import plain_value, read_value
+from nodes.consoles.retro import RetroEmulator
+
+_RULES = "evaluation.json"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a game's evaluation.json says."""
+
+    noops: int
+    """Episodes start after 0 to this many frames without a button."""
+    write: Mapping[str, int | str]
+    """Variables set at the start, as the console's widget has them."""
+    ticks: int
+    """An episode that has not ended by then is a time-out."""
+    baselines: Mapping[str, str]
+    """What they are (random, ceiling, …) and the names of their workflows."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The conditions under which every player plays, episode by episode the same."""
+
+    game: str
+    rom_sha1: str
+    split: str
+    """Of splits.json."""
+    only: str
+    """The pattern that the names of its states matched."""
+    states: Mapping[str, str]
+    """Name and SHA-256 of the file."""
+    noops: int
+    write: Mapping[str, int | str]
+    ticks: int
+    seed: int
+    clock: str = "fast"
+
+    def as_json(self) -> dict[str, Any]:
+        return {field.name: plain_value(getattr(self, field.name)) for field in fields(self)}
+
+    def pin(self, workflow: Workflow, registry: Registry, episodes: int) -> Workflow:
+        """The workflow with its console and its run set to these conditions. Raises WorkflowError if it cannot play this game."""
+        name, games = _console(workflow, registry)
+        if self.game not in games:
+            fault = Fault("it plays another game", name, "game", expected=repr(self.game), found=", ".join(map(repr, games)))
+            raise WorkflowError([fault], workflow.where)
+        entry = workflow.nodes[name]
+        pinned = {"game": self.game, "states": sorted(self.states), "noops": self.noops, "write": plain_value(self.write)}
+        workflow = workflow.with_node(name, {**entry.raw, "set": {**entry.set, **pinned}})
+        return workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast"))
+
+
+def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
+    """The game to evaluate a workflow in: of those it names, the first that has splits. Raises MinibrainsError."""
+    _, names = _console(workflow, registry)
+    folders = dict(known_games())
+    name = next((name for name in names if name in folders and (folders[name] / _RULES).is_file()), None)
+    if name is None:
+        known = sorted(name for name, folder in folders.items() if (folder / _RULES).is_file())
+        raise GameError(f"{' and '.join(map(repr, names))}: no {_RULES} there says how to evaluate; {', '.join(known)} has one")
+    game = find_game((name,))
+    if "won" not in read_json(game.data / "metadata.json"):
+        raise GameError(f'{game.data / "metadata.json"} does not say when an episode is won; expected "won": ["mine", "theirs"]')
+    return game, _read_rules(game.data / _RULES)
+
+
+def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -> Protocol:
+    """The conditions for `states`, a split or SPLIT/PATTERN. Raises GameError if a state or the ROM is not what was split."""
+    splits = Splits.of(game)
+    if splits is None:
+        raise GameError(f"{game.data} has no splits.json, which names the states to evaluate on")
+    split, _, only = states.partition("/")
+    if split not in splits.parts:
+        hint = near(split, splits.parts) or ""
+        raise GameError(f"--states: {game.name} has no split {split!r}; expected {', '.join(splits.parts)}. {hint}".rstrip(" "))
+    chosen = {state: digest for state, digest in splits.parts[split].items() if fnmatchcase(state, only or "*")}
+    if not chosen:
+        some = ", ".join(list(splits.parts[split])[:3])
+        raise GameError(f"--states: no state of the split {split!r} matches {only!r}; it has {some}, …")
+    rom = hashlib.sha1(game.rom.read_bytes()).hexdigest()
+    if rom != splits.rom_sha1:
+        raise GameError(f"{splits.path} is for the ROM {splits.rom_sha1}; found {rom} in {game.rom}")
+    for state, digest in chosen.items():
+        if hash_file(game.state_file(state)) != digest:
+            raise GameError(f"{game.state_file(state)} is not the state that {splits.path} names; expected SHA-256 {digest}")
+    return Protocol(game.name, rom, split, only or "*", chosen, rules.noops, rules.write, ticks or rules.ticks, seed)
+
+
+def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]]:
+    """The one console of a workflow and the games it names. Raises WorkflowError."""
+    if workflow.faults:
+        raise WorkflowError(workflow.faults, workflow.where)
+    entries = workflow.nodes.values()
+    consoles = [entry for entry in entries if issubclass(registry.get(entry.type, object), RetroEmulator)]
+    if len(consoles) != 1:
+        fault = Fault("an evaluation needs one console", expected="one node of type RetroEmulator", found=str(len(consoles)))
+        raise WorkflowError([fault], workflow.where)
+    game = consoles[0].set.get("game", RetroEmulator.schema.widgets["game"].default)
+    return consoles[0].id, (game,) if isinstance(game, str) else list(game) if isinstance(game, list) else ()
+
+
+def _read_rules(path: Path) -> Rules:
+    values = {key: value for key, value in read_json(path).items() if key != "about"}
+    types = {
+        "noops": int,
+        "write": Mapping[str, int | str],
+        "ticks": int,
+        "baselines": Mapping[str, str],
+    }
+    if values.keys() != types.keys():
+        raise MinibrainsError(f"{path} has {', '.join(values)}; expected {', '.join(types)}")
+    try:
+        return Rules(**{key: read_value(kind, values[key]) for key, kind in types.items()})
+    except ValueError as error:
+        raise GameError(f"{path}: {error}") from None

@@ -1,0 +1,55 @@
+"""Which of a game's save states are for training, for validation, and held back: what its splits.json says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from minibrains.brain_file import hash_file
+from minibrains.errors import GameError
+from minibrains.games.catalog import Game, read_json
+
+HELD_BACK: Final = "held_back"
+"""The part on which nothing is trained or collected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """A game's splits.json."""
+
+    path: Path
+    rom_sha1: str
+    """The ROM whose states they are."""
+    parts: Mapping[str, Mapping[str, str]]
+    """For each part its states, and the SHA-256 of their files."""
+    decided_by: Sequence[str]
+    """Variables that say which part a state belongs to: with other values in them it is another state."""
+
+    @classmethod
+    def of(cls, game: Game) -> Splits | None:
+        """None if the game has none. Raises GameError if they cannot be read."""
+        path = game.data / "splits.json"
+        whole = read_json(path)
+        parts = {name: value for name, value in whole.items() if isinstance(value, dict)}
+        return cls(path, str(whole.get("rom_sha1")), parts, whole.get("decided_by", ())) if whole else None
+
+
+def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], collectors: Sequence[str]) -> None:
+    """Raises GameError if any of these states, or one made of them by writing these variables, may be held back."""
+    splits = Splits.of(game)
+    if splits is None:
+        return
+    held_back = splits.parts.get(HELD_BACK, {})
+    who = f"{' and '.join(collectors)} {'collects or trains' if len(collectors) == 1 else 'collect or train'}"
+    for state in states:
+        if state in held_back or hash_file(game.state_file(state)) in held_back.values():
+            allowed = " or ".join(repr(name) for name in splits.parts if name != HELD_BACK)
+            raise GameError(f"{who}, and the state {state!r} is held back by {splits.path}; expected states of {allowed}")
+    for name in written:
+        if name in splits.decided_by:
+            raise GameError(
+                f"{who}, and writing {name!r} makes another state of one in {splits.path}, perhaps one that is held back; "
+                "choose a state instead"
+            )

@@ -1,0 +1,75 @@
+"""What this installation has: node types, brains, workflows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+
+from minibrains.errors import BrainError, Fault, MinibrainsError, WorkflowError, near
+from minibrains.files import find_inside, shipped
+from minibrains.graph.check import FindBrain
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import BrainPin
+
+
+def node_types(packs: bool = True, files: Iterable[Path] = ()) -> tuple[Registry, list[str]]:
+    """Our own nodes, those of installed packs, and those of single files; and what could not be loaded."""
+    registry = Registry()
+    registry.add_module(import_module("nodes"))
+    broken = registry.add_packs() if packs else []
+    for file in files:
+        registry.add_file(file)
+    return registry, broken
+
+
+def find_workflow(name: str) -> Path:
+    """A workflow by its path; if there is none, the shipped one of that name. Raises WorkflowError."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    folder = shipped("workflows")
+    own = folder / (path.name if path.suffix == ".json" else f"{path.name}.json")
+    if own.is_file():
+        return own
+    hint = near(path.stem, [file.stem for file in folder.glob("*.json")]) or f"The shipped ones are in {folder}"
+    raise WorkflowError([Fault("there is no such workflow file", hint=hint)], name)
+
+
+def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: Path | None = None) -> FindBrain:
+    """Brains lie in the workflow's own folder, in the person's own `models` or in models/, never anywhere else.
+
+    `overrides` are files that the person at the command line named, who may take them from anywhere.
+    """
+    folders = [folder for folder in (workflow and workflow.parent, models, shipped("models")) if folder is not None]
+    allowed = {str(path): path for path in overrides}
+
+    def find(pin: BrainPin) -> Path:
+        path = allowed.get(pin.file) or find_inside(pin.file, folders)
+        if path is None and any(os.path.islink(folder / pin.file) for folder in folders):
+            raise BrainError(f"the brain {pin.file!r} is a link that leads out of its folder; put the file itself there")
+        if path is None:
+            beside = workflow.parent.glob("*.safetensors") if workflow else ()
+            known = [*(file.name for file in beside), *_shipped_brains()]
+            looked = ", ".join(map(str, folders))
+            raise BrainError(f"there is no brain {pin.file!r} within {looked}. {near(pin.file, known) or ''}".rstrip(" "))
+        return path
+
+    return find
+
+
+def _shipped_brains() -> list[str]:
+    models = shipped("models")
+    return [str(file.relative_to(models)) for file in models.glob("**/*.safetensors")]
+
+
+def find_brain_file(name: str, workflow: Path | None) -> Path:
+    """A brain file named at the command line: a path, or a name as a workflow would write it."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    try:
+        return brain_finder(workflow)(BrainPin(name))
+    except BrainError as error:
+        raise MinibrainsError(str(error)) from None

@@ -1,0 +1,110 @@
+"""What node types and brain files say about themselves, as JSON: for the command line and for the editor."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, Final
+
+from minibrains.brain import UNSET, Brain
+from minibrains.brain_file import BrainHeader, hash_file
+from minibrains.graph.registry import Registry
+from minibrains.graph.schema import widget_schema
+from minibrains.node import Node, Register
+from minibrains.values import name_type, parse_json, plain_value
+
+FOR_PEOPLE: Final = ("title", "description", "license", "author", "made_by", "parents", "metrics")
+"""What a brain's header may tell people."""
+
+
+def node_facts(name: str, cls: type[Node]) -> dict[str, Any]:
+    """Everything a node class says about itself, as `--json` prints it."""
+    schema = cls.schema
+    return {
+        **node_heading(name, cls),
+        "doc": inspect.cleandoc(cls.__doc__ or ""),
+        "version": cls.version,
+        "clocked": cls.clocked,
+        "register": issubclass(cls, Register),
+        "inputs": [
+            {"name": i.name, "type": str(i.kind), "reading": i.reading, "many": i.many, "optional": not i.required}
+            for i in schema.inputs.values()
+        ],
+        "outputs": [{"name": o.name, "type": str(o.kind), "lazy": o.lazy, "absent": o.absent} for o in schema.outputs.values()],
+        "widgets": [
+            {
+                "name": w.name,
+                "type": w.describe(),
+                "required": w.required,
+                "default": plain_value(w.default),
+                "doc": w.doc,
+                "schema": widget_schema(w),
+            }
+            for w in schema.widgets.values()
+        ],
+        "brain": _brain_facts(schema.brain, schema.brain_required) if schema.brain else None,
+    }
+
+
+def _brain_facts(kind: type[Brain], required: bool) -> dict[str, Any]:
+    return {
+        "kind": kind.kind,
+        "version": kind.version,
+        "required": required,
+        "tensors": [{"name": n, "type": t.spec, "doc": t.doc} for n, t in kind.schema.tensors.items()],
+        "further_tensors": any(
+            getattr(kind, name).__func__ is not getattr(Brain, name).__func__ for name in ("tensor_specs", "check_tensors")
+        ),
+        "settings": [
+            {
+                "name": name,
+                "type": name_type(declared.annotation),
+                "required": declared.default is UNSET,
+                "default": None if declared.default is UNSET else plain_value(declared.default),
+                "doc": declared.doc,
+            }
+            for name, declared in kind.schema.settings.items()
+        ],
+    }
+
+
+def node_heading(name: str, cls: type[Node]) -> dict[str, Any]:
+    first = inspect.cleandoc(cls.__doc__ or "").partition("\n")[0]
+    family = name.rpartition(".")[0] or cls.__module__.removeprefix("nodes.")
+    return {"type": f"{name}@{cls.version}", "family": family, "doc": first}
+
+
+def brain_facts(header: BrainHeader) -> dict[str, Any]:
+    """The header as `--json` prints it; what it does not say is None."""
+    return {
+        "file": str(header.path),
+        "size": header.size,
+        "sha256": hash_file(header.path),
+        "kind": header.kind,
+        "version": header.version,
+        **{name: _plain(header.metadata.get(name)) for name in FOR_PEOPLE},
+        "config": header.config,
+        "tensors": [
+            {"name": name, "dtype": info.dtype, "shape": list(info.shape), "bytes": info.end - info.start}
+            for name, info in header.tensors.items()
+        ],
+        "used_by": [],
+    }
+
+
+def _plain(text: str | None) -> Any:
+    """Lists and objects stand in the header as JSON, all else as plain text."""
+    if text is None or text[:1] not in ("[", "{"):
+        return text
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text
+
+
+def users(header: BrainHeader, registry: Registry) -> Iterator[str]:
+    """The node types that take this brain. Raises BrainError if it is of their kind but does not fit."""
+    for name, cls in registry.items():
+        if cls.schema.brain is not None and cls.schema.brain.kind == header.kind:
+            cls.schema.brain.check_header(header)
+            yield f"{name}@{cls.version}"

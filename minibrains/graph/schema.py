@@ -1,0 +1,117 @@
+"""The JSON Schema of workflow files, generated from the node classes: for editors, and for files that are generated.
+
+It says whether a file's form and widgets are sound. Links, socket types and brains are the checker's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from minibrains.graph.workflow import FORMAT, LINK, NODE_ID, RATE, SHA256, Mode, OnError, RunClock, RunSettings
+from minibrains.node import Node, Widget
+from minibrains.values import plain_value, value_schema
+
+_LINK = {"$ref": "#/$defs/link"}
+_NULL = {"type": "null"}
+
+
+def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of workflow files with these node types.
+
+    What it cannot say: a whole number is not written `8.0`, a rate is above 0, `offset` is below `every`.
+    """
+    current = {f"{name}@{cls.version}": cls for name, cls in registry.items()}
+    # an older entry is sound if it can be migrated; its widgets are those of a class that is no longer there
+    known = [f"{name}@{version}" for name, cls in registry.items() for version in range(1, cls.version + 1)]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Minibrains workflow",
+        **_object(_file_keys(), required=("minibrains", "nodes")),
+        "$defs": {
+            "link": _matching(LINK),
+            "node": {
+                **_object({"type": {"enum": known}, **_node_keys()}, required=("type",)),
+                "allOf": [
+                    {"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": {"$ref": f"#/$defs/{name}"}}
+                    for name in current
+                ],
+            },
+            **{name: _type_schema(cls) for name, cls in current.items()},
+        },
+    }
+
+
+def widget_schema(widget: Widget) -> dict[str, Any]:
+    """What a widget takes, as JSON Schema."""
+    schema = value_schema(widget.annotation)
+    extras = {"minimum": widget.min, "maximum": widget.max, "description": widget.doc or None}
+    schema.update({key: value for key, value in extras.items() if value is not None})
+    return schema if widget.required else {**schema, "default": plain_value(widget.default)}
+
+
+def _type_schema(cls: type[Node]) -> dict[str, Any]:
+    widgets = cls.schema.widgets
+    needed = [name for name, widget in widgets.items() if widget.required]
+    return {
+        "properties": {
+            "set": _object({name: widget_schema(widget) for name, widget in widgets.items()}, needed),
+            "in": _object({name: {"anyOf": [_LINK, {"type": "array", "items": _LINK}]} for name in cls.schema.inputs}),
+        },
+        "required": ["set"] if needed else [],
+    }
+
+
+def _file_keys() -> dict[str, Any]:
+    run = {field.name: _whole(0 if field.name == "seed" else 1, 2**63 - 1) for field in fields(RunSettings)}
+    run["clock"] = value_schema(RunClock)
+    return {
+        "minibrains": {"const": FORMAT},
+        "title": {"type": "string"},
+        "description": {"type": "string"},
+        "nodes": {
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": _matching(NODE_ID),
+            "additionalProperties": {"$ref": "#/$defs/node"},
+        },
+        "run": _object(run),
+        "layout": {"type": "object"},
+        "groups": {"type": "array"},
+        "defs": {"type": "object", "maxProperties": 0},
+        "extra": {},
+    }
+
+
+def _node_keys() -> dict[str, Any]:
+    file = {"type": "string", "pattern": r"^[^\0]+$"}
+    sha256 = {"anyOf": [_matching(SHA256), _NULL]}
+    return {
+        "title": {"type": "string"},
+        "set": {"type": "object"},
+        "in": {"type": "object"},
+        "brain": {"anyOf": [file, _object({"file": file, "sha256": sha256}, required=("file",)), _NULL]},
+        "every": {"anyOf": [_whole(1, 2**31 - 1), _matching(RATE)]},
+        "offset": _whole(0, 2**31 - 2),
+        "when": {"anyOf": [_LINK, _NULL]},
+        "busy": {"enum": ["hold", "continue"]},
+        "latency": {"anyOf": [_whole(1, 2**31 - 1), _NULL]},
+        "timeout": {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e6}, _NULL]},
+        "optional": {"type": "boolean"},
+        "mode": value_schema(Mode),
+        "on_error": value_schema(OnError),
+    }
+
+
+def _object(properties: dict[str, Any], required: Iterable[str] = ()) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _whole(least: int, most: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def _matching(pattern: re.Pattern[str]) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^(?:{pattern.pattern})$"}

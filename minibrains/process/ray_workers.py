@@ -1,0 +1,119 @@
+"""Workers as actors on a Ray cluster, which may be many machines."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from queue import SimpleQueue
+
+from minibrains.errors import MinibrainsError
+from minibrains.process.worker import Worker
+from minibrains.process.workers import Events
+
+
+class RayLauncher:
+    """Starts workers as Ray actors of one CPU each."""
+
+    def __init__(self, address: str, count: int | None) -> None:
+        """Connect to a cluster, or start one of this machine's own for "local"; `address` is as `ray.init` takes it.
+
+        `count` None: a worker for each CPU of the cluster. Raises MinibrainsError.
+        """
+        # Ray reads these when it is imported: no usage reports, and nothing said of a coming change to GPU variables
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            import ray
+        except ImportError:
+            raise MinibrainsError(
+                "--workers ray://… needs Ray, which is not installed: pip install 'minibrains[cluster]'"
+            ) from None
+        own: dict[str, object] = {"include_dashboard": False, "num_cpus": count} if address == "local" else {}
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
+        except Exception as error:
+            first, *others = str(error).strip().split("\n")
+            reason = f"{first} {others[-1]}" if others and first.endswith(":") else first  # of a traceback its last line says why
+            raise MinibrainsError(f"--workers: the Ray cluster {address} cannot be reached: {reason}") from error
+        cpus = int(ray.cluster_resources().get("CPU", 0))
+        if cpus < (count or 1):
+            ray.shutdown()
+            raise MinibrainsError(f"--workers: {count or 1} workers need a CPU each; the Ray cluster {address} has {cpus}")
+        self.count = count or cpus
+
+    def launch(self, number: int, task: bytes, events: Events) -> RayLink:
+        return RayLink(number, task, events)
+
+    def close(self) -> None:
+        import ray
+
+        ray.shutdown()
+
+
+class RayLink:
+    """The pool's end of an actor."""
+
+    def __init__(self, number: int, task: bytes, events: Events) -> None:
+        import ray
+
+        # two calls at a time: one that delivers, while one waits for what the worker says
+        actor = ray.remote(num_cpus=1, max_concurrency=2)(_Actor)
+        threads = os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))
+        self._actor = actor.remote(number, task, threads)
+        self._end = "the end of its work"
+        threading.Thread(target=self._read, args=(number, events), daemon=True).start()
+
+    def send(self, data: bytes) -> None:
+        self._actor.deliver.remote(data)
+
+    def kill(self) -> None:
+        import ray
+
+        ray.kill(self._actor)
+
+    def end(self) -> str:
+        return self._end
+
+    def _read(self, number: int, events: Events) -> None:
+        import ray
+
+        try:
+            while messages := ray.get(self._actor.receive.remote()):
+                for data in messages:
+                    events.put((number, data))
+            ray.kill(self._actor)
+        except Exception as error:
+            self._end = "the end of its Ray actor" if isinstance(error, ray.exceptions.RayActorError) else str(error)
+        events.put((number, None))
+
+
+class _Actor:
+    """A worker within an actor. Its thread is its own: an actor's calls come on any thread."""
+
+    def __init__(self, number: int, task: bytes, threads: str) -> None:
+        # Ray gives an actor as many threads as CPUs; a sum over other threads is another sum. Read when torch is imported
+        os.environ["OMP_NUM_THREADS"] = threads
+        self._said: SimpleQueue[bytes | None] = SimpleQueue()
+        self._worker = Worker(number, pickle.loads(task), self._said.put)
+        threading.Thread(target=self._live, daemon=True).start()
+
+    def deliver(self, data: bytes) -> None:
+        self._worker.deliver(data)
+
+    def receive(self) -> list[bytes]:
+        """What the worker has said since the last call, at least one message; nothing after the end."""
+        said = []
+        while (data := self._said.get()) is not None:
+            said.append(data)
+            if self._said.empty():
+                return said
+        if said:
+            self._said.put(None)  # the end, for the next call
+        return said
+
+    def _live(self) -> None:
+        try:
+            self._worker.run()
+        finally:
+            self._said.put(None)

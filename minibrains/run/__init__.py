@@ -1,0 +1,1 @@
+"""A run: the plan with its clock, episodes, run folder and results."""

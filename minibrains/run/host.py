@@ -1,0 +1,66 @@
+"""The Host of a node in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from minibrains.engine.engine import Engine
+from minibrains.host import Item, Result, T, map_here
+from minibrains.loading import LOADED, BrainRef
+
+
+class Map(Protocol):
+    """Where `host.map` does its work: `map_here`, or a worker's own `map`."""
+
+    def __call__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunHost:
+    """The Host of one node in a run."""
+
+    node: str
+    folder: Path
+    """Made when it is asked for."""
+    engine: Engine
+    tell: Callable[[str], None]
+    facts: dict[str, str]
+    spread: Map = map_here
+
+    @property
+    def dir(self) -> Path:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder
+
+    @property
+    def tick(self) -> int:
+        return self.engine.tick
+
+    @property
+    def frame_rate(self) -> float | None:
+        return self.engine.frame_rate
+
+    @property
+    def collectors(self) -> Sequence[str]:
+        return [name for name, node in self.engine.plan.graph.nodes.items() if node.cls.collects]
+
+    def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
+        return LOADED.load(ref, what, make)
+
+    def size(self, **sizes: int) -> None:
+        self.engine.sizes.setdefault(self.node, {}).update(sizes)
+
+    def rate(self, frames_per_second: float) -> None:
+        self.engine.frame_rate = frames_per_second
+
+    def say(self, text: str) -> None:
+        self.tell(f"{self.node}: {text}")
+
+    def record(self, **facts: str) -> None:
+        self.facts.update(facts)
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        return self.spread(function, items)

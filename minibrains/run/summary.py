@@ -1,0 +1,120 @@
+"""What a run has come to, from one engine or from several, and the summary of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+from minibrains.engine.counts import NodeTimes
+from minibrains.engine.engine import Engine
+from minibrains.engine.timing import TickTimes, by_duration
+from minibrains.graph.check import Graph
+from minibrains.graph.workflow import RunSettings
+from minibrains.run.deadlines import Deadlines
+from minibrains.run.folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What one engine counted, over all its episodes."""
+
+    ticks: int
+    times: TickTimes
+    nodes: Mapping[str, NodeTimes]
+    deadlines: Deadlines | None = None
+    """Of a realtime run."""
+    paces: list[dict[str, Any]] = field(default_factory=list)
+    """What the performance monitor did."""
+
+    @classmethod
+    def of(cls, engine: Engine, deadlines: Deadlines | None = None, paces: list[dict[str, Any]] | None = None) -> Counts:
+        return cls(engine.ticks, engine.times, engine.node_times(), deadlines, paces or [])
+
+
+@dataclass(slots=True)
+class Results:
+    """What a run has come to so far."""
+
+    episodes: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+    brains: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Node -> the file and SHA-256 of the brain it played with."""
+    counts: dict[int, Counts] = field(default_factory=dict)
+    """The newest of each worker; of the engine in this process as number 0."""
+    seconds: float = 0.0
+    """Spent in ticks; with workers, from the first tick of any to the last."""
+    workers: int = 1
+    deaths: int = 0
+    """Workers that died."""
+
+
+def summarise(graph: Graph, results: Results, settings: RunSettings, folder: RunFolder) -> dict[str, Any]:
+    """The object that `--json` prints and summary.json holds."""
+    episodes, ticks = results.episodes, sum(counts.ticks for counts in results.counts.values())
+    times = TickTimes()
+    for counts in results.counts.values():
+        times.merge(counts.times)
+    clocks = [counts.deadlines for counts in results.counts.values() if counts.deadlines]
+    deadlines = Deadlines.merged(clocks) if clocks else None
+    names = dict.fromkeys([*graph.nodes, *(name for counts in results.counts.values() for name in counts.nodes)])
+    paces = [pace for counts in results.counts.values() for pace in counts.paces]
+    whole = [episode for episode in episodes if episode["ended"] in ("done", "limit")]
+    trajectories = [episode["trajectory_sha256"] for episode in whole if "trajectory_sha256" in episode]
+
+    def milliseconds(seconds: float | None) -> float | None:
+        return None if seconds is None else round(seconds * 1e3, 4)
+
+    return {
+        "workflow": str(graph.workflow.path or ""),
+        "game": results.facts.get("game"),
+        "rom_sha1": results.facts.get("rom_sha1"),
+        "episodes": episodes,
+        "ticks": ticks,
+        "ticks_per_s": round(ticks / results.seconds, 1) if results.seconds else None,
+        "tick_ms": {
+            "p50": milliseconds(times.quantile(0.50)),
+            "p99": milliseconds(times.quantile(0.99)),
+            "max": milliseconds(times.longest if times.count else None),
+        },
+        "clock": settings.clock,
+        "misses": deadlines.misses if deadlines else 0,
+        **({"deadlines": deadlines.report()} if deadlines else {}),
+        **({"thinned": paces} if paces else {}),
+        "nodes": {name: _node(name, results) for name in names},
+        "actions_sha256": _fold([episode["actions_sha256"] for episode in episodes if "actions_sha256" in episode]),
+        "distinct_episodes": len(set(trajectories)) if trajectories else None,
+        "seed": settings.seed,
+        "workers": results.workers,
+        "worker_deaths": results.deaths,
+        "run_dir": str(folder.path),
+        "brains": results.brains,
+        **{name: fact for name, fact in results.facts.items() if name not in ("game", "rom_sha1")},
+    }
+
+
+def _node(name: str, results: Results) -> dict[str, Any]:
+    parts = [counts.nodes[name] for counts in results.counts.values() if name in counts.nodes]
+    runs, seconds = sum(part.runs for part in parts), sum(part.seconds for part in parts)
+    thinking = sum(part.thinking for part in parts)
+    now_and_then = {
+        "think_ms": round(thinking / runs * 1e3, 3) if thinking and runs else 0,
+        "think_times": by_duration([sum(counts) for counts in zip_longest(*(part.think_times for part in parts), fillvalue=0)]),
+        "late": sum(part.late for part in parts),
+        "cached": sum(part.cached for part in parts),
+        "errors": sum(part.errors for part in parts),
+        "first_error": next((part.reason for part in parts if part.reason), ""),
+    }
+    return {
+        "runs": runs,
+        "skips": sum(part.skips for part in parts),
+        "mean_us": round(seconds / runs * 1e6, 3) if runs else None,
+        **{name: value for name, value in now_and_then.items() if value},
+    }
+
+
+def _fold(digests: list[str]) -> str | None:
+    """One hash over those of the episodes, in order: the same however the episodes were spread."""
+    return hashlib.sha256("".join(digests).encode()).hexdigest() if digests else None

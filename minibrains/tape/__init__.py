@@ -1,0 +1,1 @@
+"""The tape of a run: its file format, recording and replay."""

@@ -1,0 +1,1 @@
+"""Action nodes: from a chosen action to the buttons of a pad."""

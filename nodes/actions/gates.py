@@ -1,0 +1,107 @@
+"""Gates: no action too often, none before the last one has recovered."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from minibrains import ABSENT, Absent, Action, Brain, Episode, Flag, Host, Node, Number, On, tensor, widget
+from minibrains.errors import BrainError, MinibrainsError
+from nodes.actions.sink import TableAction
+
+
+class AntiRepeat(Node):
+    """Never let one action through more than `limit` times running: in its place comes the second best.
+
+    action:  the action wanted now
+    second:  what to do instead, delivered on the same tick; without it the first of `instead` that is another action
+    Out:     the action to take
+    Source: first seed, never the same action more than twice. Two decisions of 30 frames are a second of blocking.
+    """
+
+    limit: int = widget(2, min=1, max=1000, doc="how often one action may be taken running")
+    instead: tuple[int, ...] = widget((0, 1), doc="at least two different actions, for want of a second best")
+
+    def check(self) -> None:
+        if len(set(self.instead)) < 2 or min(self.instead) < 0:
+            raise MinibrainsError(f"instead is {list(self.instead)}; expected at least two different actions, from 0 on")
+
+    def reset(self, episode: Episode) -> None:
+        self.latest, self.times = -1, 0
+
+    def tick(self, action: Action, second: On[Action] = None) -> Action:
+        if action == self.latest and self.times >= self.limit:
+            others = self.instead if second is None else (second, *self.instead)
+            action = next(other for other in others if other != action)
+        self.times = self.times + 1 if action == self.latest else 1
+        self.latest = action
+        return action
+
+
+class RecoveryTable(Brain):
+    """How long each action takes to recover from."""
+
+    kind = "recovery"
+    recovery: np.ndarray = tensor("i32[actions]", "ticks after the action on which no other is let through")
+
+    def check(self, where: str) -> None:
+        if (self.recovery < 0).any():
+            raise BrainError(f"{where}: recovery must not be negative")
+
+
+class Gated(NamedTuple):
+    """What the gate let through."""
+
+    action: TableAction | Absent
+    ready: Flag
+    left: Number
+    since: Number
+
+
+_gated = partial(tuple.__new__, Gated)
+"""By a tuple, half of what a call by fields takes: the gate answers on every tick."""
+
+
+class CooldownGate(Node):
+    """Let an action through only when the last one has recovered.
+
+    action:  the action wanted now; one that is not let through is dropped
+    action (out):  the action let through
+    ready:   True when an action would be let through on the next tick
+    left:    ticks, from the next one on, on which no action will be let through
+    since:   ticks since the last action was let through, 0 on its own; before the first: since the episode began
+    Source: first seed, action cooldowns: punch 11, kick 12, jump 15 frames; action_cooldown and frames_since_last_action.
+    """
+
+    clocked = True
+    brain: RecoveryTable
+    idle: Literal["repeat", "release"] = widget(
+        "repeat",
+        doc="while recovering: leave the action in force, or send action 0 on the tick after it, for tables of single rows: "
+        "while a sequence runs the sink drops it",
+    )
+
+    def open(self, host: Host) -> None:
+        self._recovery = self.brain.recovery.tolist()
+
+    def reset(self, episode: Episode) -> None:
+        self.left = 0
+        self.since = -1
+        self.release = False
+
+    def tick(self, action: On[TableAction]) -> Gated:
+        self.since = since = self.since + 1
+        left = self.left
+        sent: int | Absent = ABSENT
+        if left:
+            self.left = left = left - 1
+            if self.release:
+                self.release, sent = False, 0
+        elif action is not None:
+            self.left = left = self._recovery[action]
+            self.since = since = 0
+            sent = action
+            self.release = self.idle == "release" and left > 0
+        return _gated((sent, not left, left, since))

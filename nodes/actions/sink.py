@@ -1,0 +1,103 @@
+"""The sink: an action becomes the buttons that a table says, held on a pad."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from minibrains import Brain, Episode, Flag, Host, Node, On, Pad, Socket, setting, tensor
+from minibrains.errors import BrainError, MinibrainsError
+
+TableAction = Annotated[int, Socket("action", "index[{actions}]")]
+
+FACING = {True: {"FORWARD": "RIGHT", "BACK": "LEFT"}, False: {"FORWARD": "LEFT", "BACK": "RIGHT"}}
+"""What a table's two directions by facing stand for: looking right, looking left."""
+
+
+class ActionTable(Brain):
+    """For each action a sequence of rows; each row names the buttons held for one tick.
+
+    Beside the buttons of the pad there may be FORWARD and BACK, which depend on where the player is looking.
+    """
+
+    kind = "action_table"
+    names: tuple[str, ...] = setting(doc="what each action is called")
+    buttons: tuple[str, ...] = setting(doc="the names of the buttons, the columns of rows")
+    starts: np.ndarray = tensor("i32[ends]", "where each action's rows begin, and where the last one's end")
+    rows: np.ndarray = tensor("u8[rows buttons]", "1: held during this tick")
+
+    @classmethod
+    def derived_sizes(cls, sizes: dict[str, int], config: object) -> dict[str, int]:  # type: ignore[override]
+        return {"actions": sizes["ends"] - 1}
+
+    def check(self, where: str) -> None:
+        starts = self.starts.tolist()
+        rising = all(first < second for first, second in itertools.pairwise(starts))
+        if len(starts) < 2 or starts[0] != 0 or starts[-1] != len(self.rows) or not rising:
+            raise BrainError(f"{where}: starts must rise from 0 to {len(self.rows)}, the number of rows; found {starts}")
+        if len(self.names) != len(starts) - 1 or len(self.buttons) != self.rows.shape[1]:
+            raise BrainError(f"{where}: {len(starts) - 1} actions and {self.rows.shape[1]} buttons need as many names")
+        if (self.rows > 1).any():
+            raise BrainError(f"{where}: rows must be 0 or 1")
+
+    @property
+    def by_facing(self) -> bool:
+        """Whether what is held depends on where the player is looking."""
+        return not FACING[True].keys().isdisjoint(self.buttons)
+
+    def pads(self, action: int, right: bool = True) -> tuple[tuple[str, ...], ...]:
+        """The action's rows as the names of the buttons held by one who is looking right, or left."""
+        buttons = [FACING[right].get(button, button) for button in self.buttons]
+        rows = self.rows[self.starts[action] : self.starts[action + 1]]
+        return tuple(tuple(buttons[column] for column in np.flatnonzero(row)) for row in rows)
+
+
+class Pressed(NamedTuple):
+    """The buttons to hold now."""
+
+    pad: Pad
+    busy: Flag
+
+
+class EmulatorSink(Node):
+    """Turn an action into held buttons: run its sequence once, then hold the last row until the next action.
+
+    action:  a row of the table; one that arrives while a sequence runs is dropped
+    facing:  True: the player is looking right; needed by a table that names FORWARD or BACK. They are for the whole
+             action what they are when it begins, so that a motion is not turned round in the middle of it
+    pad:     the names of the buttons to hold now; the console knows its own button order
+    busy:    True while rows of a sequence are still to come
+    """
+
+    clocked = True
+    brain: ActionTable
+
+    def open(self, host: Host) -> None:
+        self._sequences = {right: self._sequences_of(right) for right in FACING}
+        self._nothing = [Pressed((), False)]
+
+    def _sequences_of(self, right: bool) -> list[list[Pressed]]:
+        sequences = [self.brain.pads(action, right) for action in range(self.brain.sizes["actions"])]
+        return [[Pressed(pad, left > 0) for left, pad in _countdown(pads)] for pads in sequences]
+
+    def reset(self, episode: Episode) -> None:
+        self.rows, self.place = self._nothing, 0
+
+    def tick(self, action: On[TableAction], facing: Flag | None = None) -> Pressed:
+        pressed = self.rows[self.place]
+        if pressed.busy:
+            self.place += 1
+            return self.rows[self.place]
+        if action is None:
+            return pressed
+        if facing is None and self.brain.by_facing:
+            raise MinibrainsError("the table names FORWARD or BACK, but nothing says which way; link facing, GameFeatures has it")
+        self.rows, self.place = self._sequences[facing is not False][action], 0
+        return self.rows[0]
+
+
+def _countdown(pads: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    return zip(reversed(range(len(pads))), pads, strict=True)

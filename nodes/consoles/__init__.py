@@ -1,0 +1,1 @@
+"""Console nodes: emulated games and people's pads."""

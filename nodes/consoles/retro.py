@@ -1,0 +1,296 @@
+"""RetroEmulator: a console of stable-retro as one box with cables out and cables in."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import hashlib
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains import ColorFrame, Episode, Flag, Host, Lazy, Number, Pad, Register, Variables, widget
+from minibrains.errors import GameError, near
+from minibrains.games.catalog import Game, find_game, read_json
+from minibrains.games.splits import refuse_held_back
+from nodes.consoles.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
+
+
+class Console(NamedTuple):
+    """What a console shows at the start of a tick."""
+
+    frame: Lazy[ColorFrame]
+    variables: Variables
+    reward: Number
+    done: Flag
+
+
+_console = partial(tuple.__new__, Console)
+"""By a tuple, half of what a call by fields takes: there is one on every tick."""
+_FLUSH: Final = 1024
+"""Ticks after which the log goes into the hashes, so that memory stays flat. One list for all ticks, which packs quickly."""
+_KEPT: Final = (
+    "_start", "_waited", "_written", "_held", "_score", "_episode", "_frames", "_first", "_log", "_actions", "_trajectory",
+)  # fmt: skip
+_PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
+
+
+class RetroEmulator(Register):
+    """A game on an emulated console: shows a frame, takes the pads, emulates one frame a tick.
+
+    pad1, pad2:  buttons held, by name; nothing linked: nothing held
+    frame:       uint8 [h, w, 3], the screen; read only on ticks on which somebody looks
+    variables:   the game's variables by name
+    reward:      of the last frame, in the unit of the game's scenario
+    done:        True on the tick that ends the episode
+
+    While the node is open, `emulator` and `data` are stable-retro's own objects and `scenario` gives reward and end.
+    """
+
+    terminal = "done"
+    game: str | tuple[str, ...] = widget(
+        "Airstriker-Genesis-v0", rebuild=True, doc="one game, or several: the first whose ROM is there plays"
+    )
+    states: tuple[str, ...] = widget((), rebuild=True, doc="save states to start from; none: the one the game's maker chose")
+    noops: int = widget(0, min=0, max=30, doc="an episode starts after 0 to this many frames without a button")
+    write: Mapping[str, int | str] = widget(
+        MappingProxyType({}),
+        rebuild=True,
+        doc='variables to set at the start; "$seed" is a number of the episode\'s own',
+    )
+    players: int = widget(1, min=1, max=2, rebuild=True, doc="how many pads are plugged in")
+
+    def check(self) -> None:
+        game = self._find()
+        for state in self.states or filter(None, [game.default_state(self.players)]):
+            game.state_file(state)
+        for name, value in self.write.items():
+            if isinstance(value, str) and value != "$seed":
+                raise GameError(f'write: {name!r} is {value!r}; expected a number or "$seed"')
+
+    def open(self, host: Host) -> None:
+        import stable_retro
+
+        game = self._find()
+        if not isinstance(self.game, str):
+            host.say(f"plays {game.name}")
+        scenario = read_json(game.data / "scenario.json")
+        self.data = stable_retro.data.GameData()
+        try:
+            self.emulator = stable_retro.RetroEmulator(str(game.rom))
+        except RuntimeError as error:
+            if "multiple emulator" in str(error):
+                reason = "a process can have one emulator, and it is running; to change a console's game, stop the run first"
+                raise GameError(reason) from None
+            raise GameError(f"the emulator cannot start {game.rom}: {error}") from None
+        self.emulator.configure_data(self.data)
+        self.emulator.step()
+        if not self.data.load(str(game.data / "data.json"), str(game.data / "scenario.json")):
+            raise GameError(f"{game.data}: data.json or scenario.json cannot be read")
+        system = stable_retro.get_romfile_system(str(game.rom))
+        buttons = stable_retro.get_system_info(system)["buttons"]
+        self._bits = {name: 1 << place for place, name in enumerate(buttons) if name}
+        self._masks: dict[tuple[str, ...], tuple[int, np.ndarray]] = {(): (0, np.zeros(len(buttons), np.uint8))}
+        self.scenario: Scenario = ScriptedScenario(self.data) if needs_script(scenario) else PlainScenario(scenario)
+        self._victory = self._read_victory(game)
+        names = self.states or tuple(filter(None, [game.default_state(self.players)]))
+        if host.collectors:
+            refuse_held_back(game, names, self.write, host.collectors)
+        self._starts = [(name, _read_state(game.state_file(name))) for name in names]
+        if not self._starts:
+            self._starts = [("power-on", self.emulator.get_state())]
+        self.emulator.set_state(self._starts[0][1])
+        self.emulator.step()
+        self._widths = self._writable()
+        self._wide = self.players + 1 + len(self.data.lookup_all())
+        height, width, _ = self._screen().shape
+        host.size(h=height, w=width)
+        host.rate(self.emulator.get_screen_rate())
+        host.record(game=game.name, rom_sha1=hashlib.sha1(game.rom.read_bytes()).hexdigest())
+
+    def reset(self, episode: Episode) -> None:
+        # a process has one console: by whatever id, it deals the same starts, so that workflows can be compared game by game
+        episode = replace(episode, node="console")
+        place = episode.shuffled(len(self._starts) * (self.noops + 1))
+        self._start, state = self._starts[place % len(self._starts)]
+        self._waited = place // len(self._starts)
+        self.emulator.set_state(state)
+        self._held: list[tuple[str, ...] | None] = [None, None]
+        self._latched = [0] * self.players
+        self._release()
+        self.emulator.step()
+        seed = int(episode.rng().integers(2**32))
+        self._written = {
+            name: seed % (1 << self._widths[name]) if isinstance(value, str) else value for name, value in self.write.items()
+        }
+        for name, value in self._written.items():
+            self.data.set_value(name, value)
+        for _ in range(self._waited):
+            self.emulator.step()
+        variables = self.data.lookup_all()
+        self.scenario.restart(variables)
+        self._shown = Console(self._screen, variables, 0.0, False)
+        self._score = 0.0
+        self._episode, self._frames = episode.index, 0
+        self._first = list(variables.values())
+        self._log: list[float] = []
+        self._actions = self._trajectory = bytes(32)
+
+    def emit(self) -> Console:
+        return self._shown
+
+    def latch(self, pad1: Pad | None = None, pad2: Pad | None = None) -> None:
+        held = self._held
+        if pad1 is not held[0]:
+            self._hold(0, pad1)
+        if self.players == 2 and pad2 is not held[1]:
+            self._hold(1, pad2)
+        self.emulator.step()
+        variables = self.data.lookup_all()
+        reward, done = self.scenario.frame(variables)
+        self._shown = _console((self._screen, variables, reward, done))
+        self._score += reward
+        log = self._log
+        log += self._latched
+        log.append(reward)
+        log += variables.values()
+        if len(log) == self._wide * _FLUSH:
+            self._actions, self._trajectory = self._chain()
+            self._frames += _FLUSH
+            log.clear()
+
+    def report(self) -> Mapping[str, Any]:
+        """Start, score, victory or draw of the episode; hashes of what was pressed, and of what came of it.
+
+        The latter are rewards and all variables, each as its change since the start: a number written there, or a counter that
+        began elsewhere, makes no other game.
+        """
+        actions, trajectory = self._chain()
+        variables = self._shown.variables
+        start = {"state": self._start, "noops": self._waited, **({"write": self._written} if self._written else {})}
+        won = drawn = None
+        if self._victory:
+            mine, theirs = (variables[name] for name in self._victory)
+            won, drawn = self._shown.done and mine > theirs, self._shown.done and mine == theirs
+        return {
+            "score": self._score,
+            "won": won,
+            "drawn": drawn,
+            "start": start,
+            "actions_sha256": actions.hex(),
+            "trajectory_sha256": trajectory.hex(),
+        }
+
+    def close(self) -> None:
+        if hasattr(self, "emulator"):
+            if hasattr(self, "_masks"):
+                self._release()
+            del self.emulator, self.data
+            self.scenario = PlainScenario({})
+
+    def state(self) -> dict[str, Any]:
+        """What this node keeps, and the console's own save state: everything needed to go on from here."""
+        kept = {name: copy.deepcopy(getattr(self, name)) for name in _KEPT}
+        shown = {**self._shown._asdict(), "frame": self._shown.frame()}
+        return {**kept, "emulator": self.emulator.get_state(), "shown": shown}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        for name in _KEPT:
+            setattr(self, name, copy.deepcopy(state[name]))
+        self.emulator.set_state(state["emulator"])
+        for player in range(self.players):
+            self._hold(player, self._held[player])
+        # a core draws its screen only while it emulates a frame: until then the saved picture has to do
+        shown = copy.deepcopy(state["shown"])
+        self._shown = Console(**{**shown, "frame": lambda: shown["frame"]})
+        self.scenario.restart(shown["variables"])
+
+    def _find(self) -> Game:
+        return find_game((self.game,) if isinstance(self.game, str) else self.game)
+
+    def _screen(self) -> np.ndarray:
+        screen: np.ndarray = self.emulator.get_screen()
+        x, y, width, height = self.data.crop_info(0)
+        if x or y or width or height:
+            screen = screen[y : y + height if height else None, x : x + width if width else None]
+        turns = int(self.emulator.get_rotation()) % 4
+        screen = np.ascontiguousarray(np.rot90(screen, turns)) if turns else screen
+        screen.flags.writeable = False
+        return screen
+
+    def _hold(self, player: int, pad: tuple[str, ...] | None) -> None:
+        self._held[player] = pad
+        self._latched[player], array = self._mask(pad or ())
+        self.emulator.set_button_mask(array, player)
+
+    def _release(self) -> None:
+        for player in range(self.players):
+            self.emulator.set_button_mask(self._masks[()][1], player)
+
+    def _mask(self, pad: tuple[str, ...]) -> tuple[int, np.ndarray]:
+        known = self._masks.get(pad)
+        if known is not None:
+            return known
+        number = 0
+        for name in pad:
+            if name not in self._bits:
+                hint = near(name, self._bits) or ""
+                raise GameError(f"this console's pad has no button {name!r}; it has {', '.join(self._bits)}. {hint}".rstrip(" "))
+            number |= self._bits[name]
+        array = np.array([number >> place & 1 for place in range(len(self._masks[()][1]))], np.uint8)
+        self._masks[pad] = number, array
+        return number, array
+
+    def _read_victory(self, game: Game) -> tuple[str, str] | None:
+        """metadata.json may say `"won": ["mine", "theirs"]`: the episode is won if mine is then greater."""
+        names = read_json(game.data / "metadata.json").get("won")
+        if names is None:
+            return None
+        variables = self.data.lookup_all()
+        if isinstance(names, list) and len(names) == 2 and all(name in variables for name in names):
+            return names[0], names[1]
+        raise GameError(f'{game.data / "metadata.json"}: "won" is {names!r}; expected two of the game\'s variables')
+
+    def _writable(self) -> dict[str, int]:
+        """The width in bits of every variable that `write` names. Raises GameError on a value that does not fit."""
+        known = self.data.list_variables()
+        widths = {}
+        for name, value in self.write.items():
+            if name not in known:
+                raise GameError(f"write: the game has no variable {name!r}. {near(name, known) or ''}".rstrip(" "))
+            kind = known[name]["type"]
+            widths[name] = bits = 8 * int(kind[-1])
+            least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[1] == "i" else (0, (1 << bits) - 1)
+            if not isinstance(value, str) and not least <= value <= most:
+                raise GameError(f"write: {name!r} is {kind}, a number from {least} to {most}; found {value}")
+        return widths
+
+    def _chain(self) -> tuple[bytes, bytes]:
+        """The hashes with what was latched since they were last moved on. A chain can be saved in mid-game."""
+        if not self._log:
+            return self._actions, self._trajectory
+        packed = struct.pack(f"<{len(self._log)}d", *self._log)
+        log = np.frombuffer(packed, "<f8").reshape(-1, self._wide)
+        records = np.empty((len(log), self.players), _PADS)
+        records["episode"] = self._episode
+        records["tick"] = np.arange(self._frames, self._frames + len(log))[:, None]
+        records["player"] = np.arange(self.players)
+        records["mask"] = log[:, : self.players]
+        came = log.copy()
+        came[:, self.players + 1 :] -= self._first
+        actions, trajectory = self._actions + records.tobytes(), self._trajectory + came.tobytes()
+        return hashlib.sha256(actions).digest(), hashlib.sha256(trajectory).digest()
+
+
+def _read_state(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise GameError(f"{path}: the save state cannot be read: {error}") from None

@@ -1,0 +1,1 @@
+"""Control nodes: hold, compare, count, combine, choose. Nothing here knows a game."""

@@ -1,0 +1,1 @@
+"""Fighting-game nodes: features, history and scripted players of one-on-one fights."""

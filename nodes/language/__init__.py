@@ -1,0 +1,1 @@
+"""Language nodes: prompts, vision-language models, their adapters, and what they answer."""

@@ -1,0 +1,116 @@
+"""ActionParser: from what a language model answered to an action of the table, whatever it answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains import Brain, BrainError, Episode, Flag, Host, Node, Text, setting, tensor, widget
+from nodes.actions.sink import TableAction
+
+RUNGS: Final = ("basic", "number", "complex", "keyword", "fallback")
+"""How an action was found, from the surest to a guess."""
+NUMBER: Final = re.compile(r"(?<![\w.\-])[0-9]+(?![\w%]|\.[0-9])", re.ASCII)
+"""A whole number that stands by itself: not -3, 0.5, 40% or the 2 of HP2. A comma is between two of them."""
+
+
+class ReplyWords(Brain):
+    """Which actions are basic, which basic one stands for each, and which words mean one."""
+
+    kind = "reply_words"
+    basic: tuple[int, ...] = setting(doc="the basic actions, in the order in which the fallback goes through them")
+    keywords: Mapping[str, int] = setting(doc="words or phrases, in small letters, and the action each means")
+    to_basic: np.ndarray = tensor(
+        "i32[facings actions]", "for each action the basic one that comes nearest to it: for who looks right, for who looks left"
+    )
+
+    def check(self, where: str) -> None:
+        (facings, actions), basic = self.to_basic.shape, set(self.basic)
+        if facings != 2:
+            raise BrainError(f"{where}: to_basic has {facings} rows; expected 2, looking right and looking left")
+        if not basic or min(basic) < 0 or max(basic) >= actions:
+            raise BrainError(f"{where}: basic is {list(self.basic)}; expected at least one action from 0 to {actions - 1}")
+        if not basic.issuperset(self.to_basic.flat):
+            raise BrainError(f"{where}: to_basic names an action that is not basic; expected only {sorted(basic)}")
+        for word, action in self.keywords.items():
+            if not word or word != word.lower() or not 0 <= action < actions:
+                raise BrainError(
+                    f"{where}: the keyword {word!r} means {action}; expected small letters and an action from 0 to {actions - 1}"
+                )
+
+
+class Parsed(NamedTuple):
+    """The action a reply means, and how that was found out."""
+
+    action: TableAction
+    rung: Text
+
+
+class ActionParser(Node):
+    """Find the action in a reply; there always is one.
+
+    text:    what the model answered, any text
+    facing:  True, or nothing linked: the player is looking right; decides which basic action is nearest to forward or back
+    action:  a row of the table
+    rung:    how it was found, the first of these that gives one:
+             "basic" the first number that is a basic action; "complex" the first number that is an action, as the basic
+             one nearest to it; "keyword" the first word with a meaning; "fallback" the next basic action in turn.
+             With `basic_first` off the first two are one: "number", the first number that is an action, as it is
+    Basic first is as in the first seed; off, all actions are within reach, those that block crouching among them.
+    Source: first seed, the ladder of numbers, basic actions, keywords and a cycling fallback.
+    """
+
+    brain: ReplyWords
+    basic_first: bool = widget(True, doc="take basic actions only, as far as there are numbers")
+
+    def open(self, host: Host) -> None:
+        longest_first = sorted(self.brain.keywords, key=len, reverse=True)
+        words = "|".join(map(re.escape, longest_first))
+        self._keyword = re.compile(rf"\b(?:{words})\b" if words else r"(?!)", re.IGNORECASE | re.ASCII)
+        self._basic = frozenset(self.brain.basic)
+        self._to_basic = dict(zip((True, False), self.brain.to_basic.tolist(), strict=True))
+        plain = [str(action) for action in range(self.brain.to_basic.shape[1])]
+        self._plain = {
+            (right, basic): {text: self._numbered(text, right, basic) for text in plain}
+            for right, basic in product((True, False), repeat=2)
+        }
+
+    def reset(self, episode: Episode) -> None:
+        self.turn = 0
+        self.rungs = dict.fromkeys(RUNGS, 0)
+
+    def tick(self, text: Text, facing: Flag | None = None) -> Parsed:
+        how = facing is not False, self.basic_first
+        # who chooses answers a plain number; after a model has run the processor's caches are cold, and searching is slow
+        parsed = self._plain[how].get(text) or self._numbered(text, *how) or self._worded(text) or self._in_turn()
+        self.rungs[parsed.rung] += 1
+        return parsed
+
+    def report(self) -> Mapping[str, Any]:
+        return {"rungs": dict(self.rungs)}
+
+    def _numbered(self, text: str, right: bool, basic_first: bool) -> Parsed | None:
+        to_basic, nearest = self._to_basic[right], None
+        for digits in NUMBER.findall(text):
+            if len(digits) > 9 or (action := int(digits)) >= len(to_basic):
+                continue
+            if not basic_first:
+                return Parsed(action, "number")
+            if action in self._basic:
+                return Parsed(action, "basic")
+            if nearest is None:
+                nearest = to_basic[action]
+        return None if nearest is None else Parsed(nearest, "complex")
+
+    def _worded(self, text: str) -> Parsed | None:
+        found = self._keyword.search(text)
+        return Parsed(self.brain.keywords[found[0].lower()], "keyword") if found else None
+
+    def _in_turn(self) -> Parsed:
+        action = self.brain.basic[self.turn]
+        self.turn = (self.turn + 1) % len(self.brain.basic)
+        return Parsed(action, "fallback")

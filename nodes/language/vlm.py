@@ -1,0 +1,98 @@
+"""VLMStrategist: a vision-language model that is shown the fight and asked what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from minibrains import ABSENT, Absent, BrainError, ColorFrame, Host, MinibrainsError, Node, Number, Socket, Text, widget
+from minibrains.loading import BrainRef
+from nodes.language.lora import Adapter, AdapterLink, merged
+from nodes.language.pretrained import Pretrained, VisionLanguageModel, load_pretrained, title_of
+
+Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
+"""How probable each answer is, 0 to 1; together 1."""
+
+
+GREEDY: Final = {"do_sample": False, "num_beams": 1, "repetition_penalty": 1.0, "no_repeat_ngram_size": 0}
+"""The most probable token each time, whatever a model's own generation_config.json prefers."""
+
+
+class Answer(NamedTuple):
+    """What a model answered."""
+
+    text: Text
+    tokens: Number
+    confidence: Number | Absent
+    probabilities: Probabilities | Absent
+
+
+class VLMStrategist(Node):
+    """Show a vision-language model a picture, ask it something, and give out its answer.
+
+    image:     uint8 [h, w, 3]; what is not a multiple of the model's patches is scaled to one
+    prompt:    what to ask
+    adapters:  any number of LoRALoaders, all for this very model
+    text:      the answer
+    tokens:    how many tokens picture and prompt are
+    confidence:     of the answer chosen, 0 to 1; only when choosing
+    probabilities:  of all answers it could choose from; only when choosing
+    "choose" takes one pass through the model, "generate" one more for each token, the most probable each time. A run goes on
+    with `"on_error": "fallback"` when it fails or takes longer than its `"timeout"`: then the answer is an empty text.
+    Source: first seed, image and prompt to text, greedy, at most 50 new tokens.
+    """
+
+    background = "thread"
+    fallback = Answer("", 0, ABSENT, ABSENT)
+    brain: VisionLanguageModel
+    answer: Literal["generate", "choose"] = widget(
+        "generate", rebuild=True, doc="write an answer token by token, or choose one of those the brain names"
+    )
+    most: int = widget(50, min=1, max=4096, doc="tokens that a generated answer may have")
+
+    def check(self) -> None:
+        if self.answer == "choose" and not self.brain.answers:
+            raise MinibrainsError('the brain names no answers to choose from; set answer to "generate"')
+
+    def open(self, host: Host) -> None:
+        import torch
+
+        torch.set_num_threads(1)  # two would wait for each other
+        if self.brain.ref is None:
+            raise MinibrainsError("a model is loaded from its file, and this brain is in none")
+        self._host, self._ref = host, self.brain.ref
+        self._plain: Pretrained = host.load(self._ref, "nodes.language.pretrained", load_pretrained)
+        if self.answer == "choose":
+            self._tokens = torch.tensor([self._plain.token(answer) for answer in self.brain.answers])
+
+    def tick(self, image: ColorFrame, prompt: Text, adapters: list[AdapterLink]) -> Answer:
+        import torch
+
+        model = self._model([adapter for adapter in adapters if adapter is not None])
+        with torch.inference_mode():
+            inputs = self._plain.read(image, prompt)
+            asked = inputs["input_ids"].shape[1]
+            if self.answer == "choose":
+                logits = self._plain.next_logits(model, inputs)[self._tokens]
+                shares = dict(zip(self.brain.answers, torch.softmax(logits, 0).tolist(), strict=True))
+                best = max(shares, key=shares.__getitem__)
+                return Answer(best, asked, shares[best], shares)
+            tokens = model.generate(**inputs, **GREEDY, max_new_tokens=self.most)[0, asked:]
+            return Answer(self._plain.processor.decode(tokens, skip_special_tokens=True), asked, ABSENT, ABSENT)
+
+    def _model(self, adapters: list[Adapter]) -> Any:
+        """The model with these adapters, from what the process keeps. Raises BrainError if one is for another model."""
+        if not adapters:
+            return self._plain.model
+        for adapter in adapters:
+            if adapter.base_sha256 != self._ref.sha256:
+                mine, its = title_of(self._ref), f"{adapter.base!r} ({adapter.base_sha256[:12]})"
+                raise BrainError(
+                    f"{adapter.ref.file} is an adapter for the model {its}, and this one is {mine!r} ({self._ref.sha256[:12]})"
+                )
+        ref = replace(self._ref, adapters=tuple((adapter.ref, adapter.weight) for adapter in adapters))
+        return self._host.load(ref, "nodes.language.lora", self._merged)
+
+    def _merged(self, ref: BrainRef) -> Any:
+        return merged(self._plain.model, ref.adapters)

@@ -1,0 +1,1 @@
+"""Policy nodes: from what an agent sees to what it wants to do."""

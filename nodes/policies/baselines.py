@@ -1,0 +1,104 @@
+"""Baselines: a random policy, and one that plays macros from a table."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from operator import itemgetter
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import numpy as np
+
+from minibrains import (
+    ABSENT,
+    Absent,
+    Brain,
+    Episode,
+    Host,
+    Node,
+    Situation,
+    Socket,
+    setting,
+    tensor,
+    widget,
+)
+from minibrains.errors import BrainError
+
+if TYPE_CHECKING:
+    pass
+
+ChosenAction = Annotated[int, Socket("action", "index[{actions}]")]
+
+
+class RandomPolicy(Node):
+    """A uniformly random action every `hold` ticks: the baseline every agent has to beat."""
+
+    clocked = True
+    actions: int = widget(min=1, doc="how many actions there are to choose from")
+    hold: int = widget(8, min=1, doc="ticks from one action to the next")
+
+    def reset(self, episode: Episode) -> None:
+        self.rng = episode.rng()
+        self.left = 0
+
+    def tick(self) -> ChosenAction | Absent:
+        if self.left:
+            self.left -= 1
+            return ABSENT
+        self.left = self.hold - 1
+        return int(self.rng.integers(self.actions))
+
+
+class ReflexTable(Brain):
+    """For each situation a macro: rows of an action and how many ticks to keep to it."""
+
+    kind = "reflex"
+    actions: int = setting(doc="how many actions the table chooses from")
+    action: np.ndarray = tensor("i32[situations rows]", "the action of each row")
+    ticks: np.ndarray = tensor("i32[situations rows]", "how long it is wanted; 0 ends the macro before this row")
+
+    def check(self, where: str) -> None:
+        if self.action.size == 0 or (self.action < 0).any() or (self.action >= self.actions).any():
+            raise BrainError(f"{where}: every action must be from 0 to {self.actions - 1}, and there must be one")
+        if (self.ticks < 0).any() or (self.ticks[:, 0] == 0).any():
+            raise BrainError(f"{where}: ticks must not be negative, nor 0 in the first row of a macro")
+
+
+class Reflex(NamedTuple):
+    """What a reflex wants, and whether it has just begun a macro."""
+
+    action: ChosenAction | Absent
+    started: Annotated[bool, Socket("flag")]
+
+
+class ReflexPolicy(Node):
+    """Play macros from a table: the one for the situation at hand, to its end, then look again.
+
+    situation:  which macro; without a link always the first
+    action:     delivered when a row begins
+    started:    True on ticks on which a macro begins
+    """
+
+    clocked = True
+    brain: ReflexTable
+
+    def open(self, host: Host) -> None:
+        table = zip(self.brain.action.tolist(), self.brain.ticks.tolist(), strict=True)
+        self._macros = [list(takewhile(itemgetter(1), zip(*macro, strict=True))) for macro in table]
+
+    def reset(self, episode: Episode) -> None:
+        self.macro, self.row, self.left = 0, 0, 0
+
+    def tick(self, situation: Situation | None = None) -> Reflex:
+        if self.left:
+            self.left -= 1
+            return _SAME
+        started = not self.row
+        if started:
+            self.macro = situation or 0
+        rows = self._macros[self.macro]
+        action, ticks = rows[self.row]
+        self.row, self.left = (self.row + 1) % len(rows), ticks - 1
+        return Reflex(action, started)
+
+
+_SAME = Reflex(ABSENT, False)

@@ -1,0 +1,116 @@
+"""Learned policies: a network from frames to logits, and the choice of an action from them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+
+from minibrains import (
+    Action,
+    Brain,
+    Episode,
+    Logits,
+    Node,
+    Socket,
+    TorchNode,
+    setting,
+    widget,
+)
+from minibrains.errors import BrainError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+HeadFrames = Annotated[np.ndarray, Socket("frames", "f32[{channels} {height} {width}]")]
+HeadLogits = Annotated[np.ndarray, Socket("logits", "f32[{actions}]")]
+
+
+class PolicyWeights(Brain):
+    """Weights and sizes of a small convolutional network from stacked frames to action logits."""
+
+    kind = "policy_head"
+    channels: int = setting(doc="input channels")
+    height: int = setting(doc="input pixels")
+    width: int = setting(doc="input pixels")
+    actions: int = setting(doc="how many actions, the size of the output")
+    hidden: int = setting(doc="width of the layer before the output")
+    convolutions: tuple[tuple[int, ...], ...] = setting(doc="[filters, kernel, stride] of each layer")
+
+    @classmethod
+    def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
+        channels, height, width = config["channels"], config["height"], config["width"]
+        specs = {}
+        for place, layer in enumerate(config["convolutions"]):
+            if len(layer) != 3 or min(layer) < 1:
+                raise BrainError(f"convolutions has {list(layer)}; expected [filters, kernel, stride]")
+            filters, kernel, stride = layer
+            specs[f"convolution{place}.weight"] = f"f32[{filters} {channels} {kernel} {kernel}]"
+            specs[f"convolution{place}.bias"] = f"f32[{filters}]"
+            channels, height, width = filters, _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
+            if height < 1 or width < 1:
+                raise BrainError(f"convolution {place} leaves nothing of a picture of this size")
+        hidden, actions = config["hidden"], config["actions"]
+        if min(channels, height, width, hidden, actions) < 1:
+            raise BrainError("channels, height, width, hidden and actions must be at least 1")
+        return {
+            **specs,
+            "hidden.weight": f"f32[{hidden} {channels * height * width}]",
+            "hidden.bias": f"f32[{hidden}]",
+            "output.weight": f"f32[{actions} {hidden}]",
+            "output.bias": f"f32[{actions}]",
+        }
+
+
+class PolicyHead(TorchNode):
+    """A small CNN from stacked frames to one logit an action; all its sizes come from its brain.
+
+    frames:  float32 [channels, height, width]
+    Out:     float32 [actions]
+    Source: first seed, a CNN and a policy branch over its features.
+    """
+
+    brain: PolicyWeights
+
+    def build(self, config: Mapping[str, Any]) -> nn.Module:
+        from torch import nn
+
+        channels, height, width = config["channels"], config["height"], config["width"]
+        layers: list[tuple[str, nn.Module]] = []
+        for place, (filters, kernel, stride) in enumerate(config["convolutions"]):
+            layers += [(f"convolution{place}", nn.Conv2d(channels, filters, kernel, stride)), (f"relu{place}", nn.ReLU())]
+            channels, height, width = filters, _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
+        layers += [("flatten", nn.Flatten()), ("hidden", nn.Linear(channels * height * width, config["hidden"]))]
+        layers += [("relu", nn.ReLU()), ("output", nn.Linear(config["hidden"], config["actions"]))]
+        return nn.Sequential(OrderedDict(layers))
+
+    def forward(self, frames: HeadFrames) -> HeadLogits:
+        out: torch.Tensor = self.module(frames)
+        return out  # type: ignore[return-value]
+
+
+def _shrunk(size: int, kernel: int, stride: int) -> int:
+    return (size - kernel) // stride + 1
+
+
+class ActionSampler(Node):
+    """Choose an action from logits: the best one, or one drawn from the softmax.
+
+    logits:  float32 [actions]
+    """
+
+    mode: Literal["greedy", "sample"] = widget("greedy", doc="the most likely action, or a random one by its likelihood")
+    temperature: float = widget(1.0, min=0.01, max=100.0, doc="of the softmax; higher is more random")
+
+    def reset(self, episode: Episode) -> None:
+        self.rng = episode.rng()
+
+    def tick(self, logits: Logits) -> Action:
+        if self.mode == "greedy":
+            return int(logits.argmax())
+        scaled = logits.astype(np.float64) / self.temperature
+        weights = np.exp(scaled - scaled.max())
+        return int(np.searchsorted(np.cumsum(weights) / weights.sum(), self.rng.random(), side="right"))

@@ -1,0 +1,1 @@
+"""Recording nodes: scores, clips, pictures and logs in the run folder."""

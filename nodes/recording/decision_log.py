@@ -1,0 +1,137 @@
+"""DecisionLog: what a strategist was asked, what it answered and what came of it, with the picture it was shown."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Mapping
+from queue import SimpleQueue
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains import Action, Episode, Frame, Host, Node, Number, On, Text, widget
+from minibrains.errors import MinibrainsError, RunError, in_words
+from nodes.actions.sink import ActionTable
+
+_AHEAD: Final = 64
+"""Decisions that may wait to be written; then the game waits. At two a second nothing ever waits."""
+
+
+class _Decision(NamedTuple):
+    line: dict[str, Any]
+    image: np.ndarray | None
+
+
+class DecisionLog(Node):
+    """Append every decision to a file of JSON lines in the run folder, named after this node; pictures lie beside it.
+
+    prompt:  what was asked
+    tokens:  how many tokens the question was
+    image:   the picture that was asked about; the last one at the time of the prompt is kept
+    text:    the answer
+    rung:    how the action was found in it, from ActionParser
+    action:  the action that was taken; the brain, an action table, says what it is called
+    unknown: share of the picture's tiles that are in no codebook, from TileTokenizer; the last one at the time of the prompt
+             is kept, and their mean is in the episode's results
+    A line has episode, tick and what was delivered on that tick; who asks and is answered on one tick has one line a
+    decision. `image` names a file below the folder of the node's name; equal pictures are one file. Lines and pictures
+    are written on a thread, a picture before the line that names it, and nothing is lost when the run is killed but
+    what the last moment brought.
+    """
+
+    brain: ActionTable | None
+    pictures: int = widget(2000, min=0, max=1_000_000, doc="at most so many different pictures; later lines name none")
+
+    def open(self, host: Host) -> None:
+        self._host = host
+        self._pictures = host.dir / host.node
+        self._path = host.dir / f"{host.node}.jsonl"
+        self._written: dict[bytes, str] = {}
+        self._waiting: SimpleQueue[_Decision | None] = SimpleQueue()
+        self._room = threading.Semaphore(_AHEAD)
+        self._failure = ""
+        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._thread = threading.Thread(target=self._write, name=f"{host.node} writes", daemon=True)
+        self._thread.start()
+
+    def reset(self, episode: Episode) -> None:
+        self.episode = episode.index
+        self.shown, self.unknown = 0, 0.0
+
+    def tick(
+        self,
+        image: Frame | None = None,
+        prompt: On[Text] = None,
+        text: On[Text] = None,
+        rung: On[Text] = None,
+        action: On[Action] = None,
+        tokens: On[Number] = None,
+        unknown: Number | None = None,
+    ) -> None:
+        if prompt is None and text is None and action is None:
+            return
+        name = _name(self.brain, action) if self.brain is not None and action is not None else None
+        told = {"prompt": prompt, "tokens": tokens, "text": text, "rung": rung, "action": action, "name": name}
+        if prompt is not None and unknown is not None:
+            told["unknown"] = unknown
+            self.shown += 1
+            self.unknown += unknown
+        line: dict[str, Any] = {"episode": self.episode, "tick": self._host.tick}
+        line |= {key: value for key, value in told.items() if value is not None}
+        self._room.acquire()
+        self._check_written()
+        self._waiting.put(_Decision(line, None if prompt is None else image))
+
+    def report(self) -> Mapping[str, Any]:
+        return {"unknown_tiles": round(self.unknown / self.shown, 4)} if self.shown else {}
+
+    def close(self) -> None:
+        if not hasattr(self, "_thread"):
+            return
+        self._waiting.put(None)
+        self._thread.join()
+        os.close(self._file)
+        self._check_written()
+
+    def _check_written(self) -> None:
+        if self._failure:
+            raise RunError(f"{self._path} cannot be written: {self._failure}")
+
+    def _write(self) -> None:
+        """On its own thread, one after the other: encoding a picture takes as long as some ticks do."""
+        while (decision := self._waiting.get()) is not None:
+            try:
+                if not self._failure:
+                    line = decision.line
+                    if decision.image is not None and (file := self._picture(decision.image)):
+                        line = {**line, "image": file}
+                    # half a surrogate pair is no UTF-8; written as \ud800 it is JSON
+                    os.write(self._file, (json.dumps(line, ensure_ascii=False) + "\n").encode(errors="backslashreplace"))
+            except Exception as error:  # whatever it was: who waits for room would wait for ever
+                self._failure = getattr(error, "strerror", None) or in_words(error)
+            finally:
+                self._room.release()
+
+    def _picture(self, image: np.ndarray) -> str | None:
+        """The name of the file that holds this picture, written if it is a new one and there is room for it."""
+        from PIL import Image
+
+        picture = np.ascontiguousarray(image)
+        key = hashlib.blake2b(picture.data, digest_size=8, person=str(picture.shape).encode()[:16]).digest()
+        if key not in self._written and len(self._written) < self.pictures:
+            self._pictures.mkdir(exist_ok=True)
+            path = self._pictures / f"{key.hex()}.png"
+            partial = path.with_suffix(".partial")
+            Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture).save(partial, "png", compress_level=1)
+            partial.replace(path)
+            self._written[key] = f"{self._pictures.name}/{path.name}"
+        return self._written.get(key)
+
+
+def _name(table: ActionTable, action: int) -> str:
+    if action >= len(table.names):
+        raise MinibrainsError(f"action {action} is not in the action table, which has 0 to {len(table.names) - 1}")
+    return table.names[action]

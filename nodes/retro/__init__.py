@@ -1,1 +1,0 @@
-"""Consoles: the games of stable-retro and our own, as a register."""

@@ -1,0 +1,1 @@
+"""Vision nodes: pictures, stacks of frames, tiles, overlays."""

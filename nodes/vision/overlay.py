@@ -1,0 +1,147 @@
+"""GridOverlay: a picture with what is known about its tiles drawn on it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import numpy as np
+
+from minibrains import Brain, BrainError, ColorFrame, Host, MinibrainsError, Node, Socket, setting, tensor, widget
+from nodes.vision.tiles import SIDE, Legend, TileLabels
+
+Marker = Annotated[tuple[int, int, str], Socket("marker")]
+"""A tile to point out: column, row, and a word to write beside it."""
+COORDINATES: Final = 4
+"""Every so many tiles a coordinate is written: two digits are about one tile wide."""
+
+
+class OverlayStyle(Brain):
+    """Colours by label, and the letters in which is written."""
+
+    kind = "overlay_style"
+    labels: tuple[str, ...] = setting(doc="labels that have a colour; what has another label is left as it is")
+    letters: str = setting(doc="the characters that can be written, in the order of glyphs; others are blank")
+    palette: np.ndarray = tensor("u8[labels 4]", "red, green, blue, and how much of it is laid over the picture")
+    grid: np.ndarray = tensor("u8[4]", "of the lines between tiles, likewise")
+    ink: np.ndarray = tensor("u8[4]", "of coordinates and markers, likewise")
+    glyphs: np.ndarray = tensor("u8[letters height width]", "1: ink")
+
+    def check(self, where: str) -> None:
+        if len(self.labels) != len(self.palette) or len(set(self.labels)) < len(self.labels):
+            raise BrainError(f"{where}: {len(self.palette)} colours need as many labels, all different")
+        if len(self.letters) != len(self.glyphs) or len(set(self.letters)) < len(self.letters):
+            raise BrainError(f"{where}: {len(self.glyphs)} glyphs need as many letters, all different")
+        if (self.glyphs > 1).any():
+            raise BrainError(f"{where}: glyphs must be 0 or 1")
+
+
+class GridOverlay(Node):
+    """Draw the tile grid, its coordinates, colours by label, and markers on a copy of the picture.
+
+    frame:   uint8 [h, w, 3]
+    labels:  int32 [rows, columns] from TileTokenizer, -1: no colour
+    legend:  what the labels are called, from TileTokenizer; without it the labels are the brain's own
+    markers: any number of (column, row, word): the tile is framed, the word written to its right
+    Out:     uint8 [h, w, 3]; column numbers along the top and row numbers along the left, every fourth
+    Source: second seed, a grid with semantic colours, coordinates and markers on what the model sees.
+    """
+
+    brain: OverlayStyle
+    grid: bool = widget(True, doc="draw lines between tiles")
+    coordinates: bool = widget(True, doc="write column and row numbers")
+
+    def open(self, host: Host) -> None:
+        self._colors = dict(zip(self.brain.labels, self.brain.palette, strict=True))
+        _, height, width = self.brain.glyphs.shape
+        self._blank, self._gap = np.zeros((height, width), bool), np.zeros((height, 1), bool)
+        self._glyphs = dict(zip(self.brain.letters, self.brain.glyphs.astype(bool), strict=True))
+        self._size: tuple[int, ...] = ()
+        self._numbers: tuple[np.ndarray, ...] = ()
+
+    def tick(
+        self,
+        frame: ColorFrame,
+        markers: list[Marker],
+        labels: TileLabels | None = None,
+        legend: Legend | None = None,
+    ) -> ColorFrame:
+        picture = frame.copy()
+        if labels is not None:
+            self._color(picture, labels, legend if legend is not None else self.brain.labels)
+        if self.grid:
+            lines = picture[::SIDE].copy()  # where the lines cross, once is enough
+            picture[:, ::SIDE] = _mixed(picture[:, ::SIDE], self.brain.grid)
+            picture[::SIDE] = _mixed(lines, self.brain.grid)
+        if self.coordinates:
+            if self._size != picture.shape[:2]:
+                self._size, self._numbers = picture.shape[:2], self._numbered(*picture.shape[:2])
+            picture[self._numbers] = _mixed(picture[self._numbers], self.brain.ink)
+        for column, row, word in markers:
+            self._mark(picture, column * SIDE, row * SIDE, word)
+        return picture
+
+    def _color(self, picture: np.ndarray, labels: np.ndarray, legend: tuple[str, ...]) -> None:
+        if picture.shape[:2] != (labels.shape[0] * SIDE, labels.shape[1] * SIDE):
+            raise MinibrainsError(
+                f"the frame is {picture.shape[1]}x{picture.shape[0]}, the labels are {labels.shape[1]}x{labels.shape[0]} tiles; "
+                f"expected one label for {SIDE}x{SIDE} pixels, from a TileTokenizer of the same frame"
+            )
+        if labels.max(initial=-1) >= len(legend):
+            raise MinibrainsError(
+                f"a tile has the label {labels.max()}, and the legend has {len(legend)} names; link labels and legend of one node"
+            )
+        # the last row is for -1, and lays nothing over
+        colors = np.array([self._colors.get(name, np.zeros(4, np.uint8)) for name in legend] + [np.zeros(4)], np.uint8)
+        found = colors[labels].repeat(SIDE, axis=1)
+        share = found[..., 3:].astype(np.uint16).repeat(3, axis=2)
+        # whole lines of pixels, because NumPy is slow where it goes on by three numbers at a time
+        lines = picture.reshape(len(labels), SIDE, -1)
+        lines[...] = _laid(lines, *(part.reshape(len(labels), 1, -1) for part in (found[..., :3] * share, 255 - share)))
+
+    def _numbered(self, height: int, width: int) -> tuple[np.ndarray, ...]:
+        """Where column and row numbers have ink: rows and columns of pixels."""
+        ink = np.zeros((height, width), bool)
+        for column in range(COORDINATES, width // SIDE, COORDINATES):
+            self._write(ink, column * SIDE + 1, 1, str(column))
+        for row in range(COORDINATES, height // SIDE, COORDINATES):
+            self._write(ink, 1, row * SIDE + 1, str(row))
+        return ink.nonzero()
+
+    def _mark(self, picture: np.ndarray, x: int, y: int, word: str) -> None:
+        height, width = picture.shape[:2]
+        if not (0 <= x < width and 0 <= y < height):
+            return
+        box = picture[y : y + SIDE, x : x + SIDE]
+        edge = np.ones((box.shape[0], box.shape[1]), bool)
+        edge[1 : SIDE - 1, 1 : SIDE - 1] = False
+        box[edge] = _mixed(box[edge], self.brain.ink)
+        ink = np.zeros((height, width), bool)
+        self._write(ink, x + SIDE + 1, y + 1, word.upper())
+        place = ink.nonzero()
+        picture[place] = _mixed(picture[place], self.brain.ink)
+
+    def _write(self, ink: np.ndarray, x: int, y: int, text: str) -> None:
+        """Write `text` with its upper left corner at (x, y); what does not fit is left out."""
+        if not text:
+            return
+        drawn = np.concatenate([part for letter in text for part in (self._glyphs.get(letter, self._blank), self._gap)], axis=1)
+        place = ink[y : y + drawn.shape[0], x : x + drawn.shape[1]]
+        place |= drawn[: place.shape[0], : place.shape[1]]
+
+
+def _mixed(pixels: np.ndarray, color: np.ndarray) -> np.ndarray:
+    """`color`, which is red, green, blue and opacity, laid over pixels [..., 3]."""
+    *light, share = color.astype(np.uint16)
+    mixed = np.empty_like(pixels)
+    for channel, value in enumerate(light):
+        mixed[..., channel] = _laid(pixels[..., channel], value * share, 255 - share)
+    return mixed
+
+
+def _laid(pixels: np.ndarray, added: Any, left: Any) -> np.ndarray:
+    """`left` 255ths of the pixels, and so many 255ths `added`, rounded: uint8, from uint16."""
+    mixed: np.ndarray = pixels * left
+    mixed += added
+    mixed += 127
+    mixed //= 255
+    return mixed.astype(np.uint8)

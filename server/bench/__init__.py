@@ -1,1 +1,0 @@
-"""The benchmarks: each figure beside its baseline, in one process, medians of many repeats."""

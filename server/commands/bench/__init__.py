@@ -1,0 +1,61 @@
+"""`bench`: the benchmarks, side by side with their baselines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from minibrains.engine.compile import compile_graph
+from minibrains.graph.check import Graph
+from minibrains.run.recipe import Recipe
+from server.cli import DONE
+
+
+def main(arguments: argparse.Namespace) -> int:
+    results: dict[str, Any] = {}
+    if arguments.name in (None, "engine"):
+        from server.commands.bench import engine
+
+        results["engine"] = engine.run()
+    if arguments.name in (None, "agent"):
+        from server.commands.bench import agent
+
+        results["agent"] = agent.run(compile_graph(_graph(arguments)[0]), arguments.seconds or 0)
+    if arguments.name == "realtime":
+        from server.commands.bench import realtime
+
+        results["realtime"] = realtime.run(compile_graph(_graph(arguments)[0]), arguments.seconds or 60)
+    if arguments.name == "tape":
+        from server.commands.bench import tape
+
+        results["tape"] = tape.run(compile_graph(_graph(arguments)[0]))
+    if arguments.name == "workers":
+        from server.commands.bench import workers
+
+        results["workers"] = workers.run(*_graph(arguments))
+    if arguments.name == "editor":
+        from server.commands.bench import editor
+
+        results["editor"] = editor.run(arguments.seconds or 600)
+    if arguments.json:
+        print(json.dumps(results[arguments.name] if arguments.name else results))
+    else:
+        print("\n\n".join(_table(name, result) for name, result in results.items()))
+    return DONE
+
+
+def _graph(arguments: argparse.Namespace) -> tuple[Graph, Recipe]:
+    from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
+
+    workflow, brains = read_workflow(arguments)
+    graph = check_workflow(workflow, read_registry(arguments), brains)
+    return graph, Recipe(workflow, brains, not arguments.no_packs, arguments.pack)
+
+
+def _table(name: str, result: dict[str, Any]) -> str:
+    rows = result.get("cases", [result])
+    widths = {key: max(len(key), *(len(str(row[key])) for row in rows)) for key in rows[0]}
+    lines = [name, "  ".join(key.rjust(width) for key, width in widths.items())]
+    lines += ["  ".join(str(row[key]).rjust(width) for key, width in widths.items()) for row in rows]
+    return "\n".join(lines)

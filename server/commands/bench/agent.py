@@ -1,0 +1,295 @@
+"""`bench agent`: a workflow against a hand-written loop around the same emulator.
+
+The loop is what one would write without Minibrains: set the buttons when they change, emulate a frame,
+read the variables, work out reward and end, read the screen on the ticks on which the agent does, and make of
+it what the agent makes, and let think what thinks. The buttons are known to it beforehand; so what the workflow
+takes longer is its other nodes and the engine. Thinking itself is measured apart, and is no part of either side's time.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from math import ceil, sqrt
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+from time import perf_counter, thread_time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minibrains.engine.engine import Engine
+from minibrains.engine.peek import peek
+from minibrains.engine.plan import Plan
+from minibrains.errors import MinibrainsError
+from minibrains.host import Episode
+from minibrains.run.host import RunHost
+from minibrains.run.memory import settle
+from nodes.consoles.retro import RetroEmulator
+from server.commands.bench.measure import take_turns
+from server.commands.bench.street_fighter import Played, in_time, is_the_agent, street_fighter
+
+REPEATS = 101
+MOST_TICKS = 300
+"""Of the episode's beginning. Short turns and many: what disturbs the machine then hits both sides of a pair."""
+
+
+def run(plan: Plan, seconds: float = 0.0) -> dict[str, Any]:
+    """What it costs, measured in REPEATS turns or more, for at least so many `seconds`: `{"workflow", "ticks", "pairs",
+    "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "ratio_95", "quartiles", "overhead_us", "tick_cpu_ms"}`.
+
+    `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's, with
+    the 95 % interval in which it is, and the quartiles of the pairs; `tick_cpu_ms` is CPU time of the ticking thread. The
+    same of the Street Fighter agent's own loop, where the workflow is that agent, begins with `written_out_`, and with
+    `unlimited_` of the loop that lets the model take as long as it likes, on the loop's own thread;
+    `written_out_cpu_ratio` compares CPU time of the ticking threads, which feels less of what else the machine does. With
+    nodes that think on a thread also `thoughts`, `thought_cpu_ms_p50` and `_p99`: CPU time of theirs.
+    """
+    engine = Engine(plan)
+    consoles = {name: node for name, node in engine.nodes.items() if isinstance(node, RetroEmulator)}
+    if len(consoles) != 1:
+        raise MinibrainsError("bench agent needs a workflow with one console (RetroEmulator)")
+    ((name, console),) = consoles.items()
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
+        try:
+            engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
+            script = _record(engine, console)
+            settle()
+
+            episode, ticks = Episode(0, 0, name), len(script)
+            loops = {"by_hand": _by_hand(console, episode, script)}
+            if is_the_agent(engine.nodes):
+                (thinker,) = _thinkers(engine)
+                strategist, limit = engine.nodes[thinker], plan.graph.nodes[thinker].entry.timeout
+                asked = {"written_out": in_time(strategist, pool, limit), "unlimited": strategist.tick}
+                for side, ask in asked.items():
+                    loops[side] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks, ask), ticks)
+            thinking: dict[str, list[float]] = {side: [] for side in ("workflow", *loops)}
+            cpu, cpu_written_out = list[float](), list[float]()
+
+            def workflow() -> None:
+                before, began = engine.held, thread_time()
+                engine.reset(0, 0)
+                engine.advance(ticks)
+                cpu.append(thread_time() - began)
+                thinking["workflow"].append(engine.held - before)
+
+            def loop(side: str) -> None:
+                began = thread_time()
+                thinking[side].append(loops[side]())
+                if side == "written_out":  # the model thinks on another thread
+                    cpu_written_out.append(thread_time() - began)
+
+            taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS, seconds)
+            with _thoughts(engine) as thoughts:
+                # alone: the loops think on another thread, which costs the next thought here
+                for _ in range(REPEATS if _thinkers(engine) else 0):
+                    engine.reset(0, 0)
+                    engine.advance(ticks)
+        finally:
+            gc.unfreeze()
+            engine.close()
+    times = {side: [all_of - thought for all_of, thought in zip(taken[side], thinking[side], strict=True)] for side in taken}
+    compared = {side: _compared(times["workflow"], times[side], ticks) for side in loops}
+    return {
+        "workflow": str(plan.graph.workflow.path or ""),
+        "ticks": ticks,
+        "pairs": len(cpu),
+        "workflow_ticks_per_s": round(ticks / median(times["workflow"]), 1),
+        **compared.pop("by_hand"),
+        **{f"{side}_{name}": value for side, values in compared.items() for name, value in values.items()},
+        "tick_cpu_ms": round(median(cpu) / ticks * 1e3, 4),
+        **({"written_out_cpu_ratio": _cpu_ratio(cpu, cpu_written_out)} if cpu_written_out else {}),
+        **_summed_up(thoughts),
+    }
+
+
+def _written_out(engine: Engine, console: RetroEmulator, play: Callable[[], Played], ticks: int) -> Callable[[], float]:
+    """The agent's own loop. Raises MinibrainsError if it does not play as the workflow does."""
+    engine.reset(0, 0)
+    engine.advance(ticks)
+    variables = console.data.lookup_all()
+    play()
+    if console.data.lookup_all() != variables:
+        raise MinibrainsError("the loop written out by hand plays something else than the workflow")
+    return lambda: play().thought
+
+
+def _compared(workflow: list[float], loop: list[float], ticks: int) -> dict[str, Any]:
+    ratios = [hand / flow for hand, flow in zip(loop, workflow, strict=True)]
+    low, middle, high = quantiles(ratios, n=4)
+    return {
+        "by_hand_ticks_per_s": round(ticks / median(loop), 1),
+        "ratio": round(middle, 4),
+        "ratio_95": [round(bound, 4) for bound in _interval(ratios)],
+        "quartiles": [round(low, 4), round(high, 4)],
+        "overhead_us": round((median(workflow) - median(loop)) / ticks * 1e6, 3),
+    }
+
+
+def _interval(ratios: list[float]) -> tuple[float, float]:
+    """Where the median of many is with 95 %, by the order of the numbers alone; they are taken to be independent."""
+    count = len(ratios)
+    apart = 0.98 * sqrt(count)
+    low, high = max(int(count / 2 - apart), 0), min(ceil(count / 2 + apart), count - 1)
+    return sorted(ratios)[low], sorted(ratios)[high]
+
+
+def _cpu_ratio(workflow: list[float], loop: list[float]) -> float:
+    return round(median(hand / flow for hand, flow in zip(loop, workflow, strict=True)), 4)
+
+
+@contextmanager
+def _thoughts(engine: Engine) -> Iterator[list[float]]:
+    """Collects the CPU seconds of every thought."""
+    seconds: list[float] = []
+    nodes, thinkers = engine.nodes, _thinkers(engine)
+    originals = {type(nodes[name]): type(nodes[name]).tick for name in thinkers}
+
+    def timed(tick: Callable[..., Any]) -> Callable[..., Any]:
+        def measured(*arguments: Any) -> Any:
+            began = thread_time()
+            try:
+                return tick(*arguments)
+            finally:
+                seconds.append(thread_time() - began)
+
+        return measured
+
+    try:
+        for cls, tick in originals.items():
+            cls.tick = timed(tick)
+        yield seconds
+    finally:
+        for cls, tick in originals.items():
+            cls.tick = tick
+
+
+def _summed_up(thoughts: list[float]) -> dict[str, Any]:
+    if len(thoughts) < 2:
+        return {}
+    shares = quantiles(thoughts, n=100)
+    return {
+        "thoughts": len(thoughts),
+        "thought_cpu_ms_p50": round(median(thoughts) * 1e3, 3),
+        "thought_cpu_ms_p99": round(shares[98] * 1e3, 3),
+    }
+
+
+class Turn(NamedTuple):
+    """What is done in one tick."""
+
+    looks: bool
+    """The screen is read."""
+    made: list[tuple[Callable[..., Any], dict[str, Any]]]
+    """Functions that work on pictures, and what they are given."""
+    thought: list[tuple[Callable[..., Any], dict[str, Any]]]
+    """Functions that think, and what about."""
+    masks: list[tuple[np.ndarray, int]]
+    """Buttons that are set, with the player."""
+
+
+Script = list[Turn]
+
+
+class _Watched:
+    """An emulator, with a note taken of what the workflow does to it."""
+
+    def __init__(self, emulator: Any) -> None:
+        self._emulator = emulator
+        self.masks: list[tuple[np.ndarray, int]] = []
+        self.looked = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._emulator, name)
+
+    def set_button_mask(self, mask: np.ndarray, player: int) -> None:
+        self.masks.append((mask, player))
+        self._emulator.set_button_mask(mask, player)
+
+    def get_screen(self) -> Any:
+        self.looked = True
+        return self._emulator.get_screen()
+
+
+def _record(engine: Engine, console: RetroEmulator) -> Script:
+    """Play the beginning of episode 0 and write down, tick by tick, what is done to the emulator."""
+    emulator, script = console.emulator, Script()
+    engine.reset(0, 0)
+    console.emulator = watched = _Watched(emulator)
+    painters, thinkers = _painters(engine), _thinkers(engine)
+    try:
+        while len(script) < MOST_TICKS:
+            watched.masks, watched.looked = [], False
+            before = engine.node_times()
+            if engine.advance(1):
+                break
+            after, looked = engine.node_times(), watched.looked
+            made, thought = (
+                [(engine.nodes[name].tick, _given(engine, name)) for name in names if after[name].runs > before[name].runs]
+                for names in (painters, thinkers)
+            )
+            script.append(Turn(looked, made, thought, watched.masks))
+    finally:
+        console.emulator = emulator
+    return script
+
+
+def _painters(engine: Engine) -> list[str]:
+    """Nodes that make a picture into something else, in the order in which they run."""
+    nodes = {step.node: engine.plan.graph.nodes[step.node].cls for step in engine.plan.steps if step.role == "tick"}
+    return [
+        name
+        for name, cls in nodes.items()
+        if cls.background is None
+        and cls.schema.outputs
+        and any(option.name == "frame" for socket in cls.schema.inputs.values() for option in socket.kind.options)
+    ]
+
+
+def _thinkers(engine: Engine) -> list[str]:
+    """Nodes that think on a thread of this process."""
+    return [name for name, node in engine.nodes.items() if getattr(node, "background", None) == "thread"]
+
+
+def _given(engine: Engine, node: str) -> dict[str, Any]:
+    """What lies on a node's inputs."""
+    given: dict[str, Any] = {}
+    for name, socket in engine.plan.graph.nodes[node].cls.schema.inputs.items():
+        wires = [wire for wire in engine.plan.graph.wires if wire.target == node and wire.input.name == name]
+        values = [peek(engine, wire.source, wire.output.name) for wire in wires]
+        if socket.many:
+            given[name] = values
+        elif values:
+            given[name] = values[0]
+    return given
+
+
+def _by_hand(console: RetroEmulator, episode: Episode, script: Script) -> Callable[[], float]:
+    """The loop; it returns the seconds in which it thought."""
+    emulator, data, scenario = console.emulator, console.data, console.scenario
+
+    def loop() -> float:
+        thinking = 0.0
+        console.reset(episode)
+        for looks, made, thought, masks in script:
+            if looks:
+                emulator.get_screen()
+            for make, given in made:
+                make(**given)
+            if thought:
+                began = perf_counter()
+                for think, given in thought:
+                    think(**given)
+                thinking += perf_counter() - began
+            for mask, player in masks:
+                emulator.set_button_mask(mask, player)
+            emulator.step()
+            scenario.frame(data.lookup_all())
+        return thinking
+
+    return loop

@@ -1,0 +1,238 @@
+"""`bench editor`: what an open page costs a run, and how fast the editor is, in Chromium against a real server."""
+
+from __future__ import annotations
+
+import json
+import time
+from math import ceil
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from minibrains.errors import RunError
+from minibrains.graph.catalog import find_workflow
+from server.commands.bench.tab import Server, Tab, chromium, serving, tab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+PREVIEWS: Final = 4
+"""Preview nodes; the console shows its own picture besides."""
+NODES: Final = 1000
+IN_VIEW: Final = 50
+"""So many of them at least are in view while it is panned."""
+_COLUMNS: Final = 40
+_TURN_S: Final = 60.0
+_OPENS: Final = 5
+_CLICKS: Final = 15
+_PAN_S: Final = 5.0
+_LOADS: Final = Path(__file__).with_name("loads.py")
+
+
+def run(seconds: float) -> dict[str, Any]:
+    """Duel in realtime for so many seconds with the page open and as many without, in turns of at most a minute.
+
+    `{"cases": [{"what", "measured", "aim"}], "turns": [{"page", "ticks", "missed", "unscheduled", "fps"}]}`. `missed`:
+    deadlines missed by the run's own making; `fps`: of each picture on the page, None without one. Raises
+    MinibrainsError if Chromium or Playwright is missing, RunError if something does not come so far.
+    """
+    with TemporaryDirectory() as folder, chromium() as browser, serving(Path(folder), _LOADS) as server:
+        server.save("duel", _duel())
+        server.save("thousand", _thousand())
+        server.summary(server.start(_duel(), clock="fast", episodes=1, ticks=60))  # a warm worker
+        turns = _take_turns(browser, server, seconds)
+        with tab(browser, server.address) as page:
+            opened, in_view, pan_fps = _large_graph(page)
+        with tab(browser, server.address) as page:
+            clicks = _clicks(page)
+        loads = _loads(server)
+    with_page, without = (_missed_percent(turns, page) for page in (True, False))
+    rates = [rate for turn in turns if turn["fps"] for rate in turn["fps"].values()]
+    cases = [
+        ("ticks missed with the page, %", round(with_page, 4), ""),
+        ("ticks missed without, %", round(without, 4), ""),
+        ("more with the page, %", round(with_page - without, 4), "<= 0.1"),
+        ("pictures painted a second, median", round(median(rates), 2), ">= 50"),
+        ("pictures painted a second, least", round(min(rates), 2), ""),
+        (f"opening {NODES} nodes, s", round(median(opened), 3), "<= 2"),
+        (f"panning, {in_view} nodes in view, frames a second", round(pan_fps, 1), ">= 30"),
+        ("from Run to the first tick, ms, median", round(median(clicks), 1), "<= 300"),
+        ("from Run to the first tick, ms, longest", round(max(clicks), 1), ""),
+        ("models made by a first run", loads[0], ""),
+        ("models made by a second run", loads[1], "0"),
+    ]
+    return {"cases": [{"what": what, "measured": measured, "aim": aim} for what, measured, aim in cases], "turns": turns}
+
+
+def _duel() -> dict[str, Any]:
+    """Duel's expert with previews of what he sees, fighting until he is stopped."""
+    workflow: dict[str, Any] = json.loads(find_workflow("duel_expert").read_text())
+    workflow["run"] = {"episodes": 100_000, "ticks": 40_000}
+    for number in range(PREVIEWS):
+        workflow["nodes"][f"preview_{number}"] = {"type": "Preview@1", "in": {"frame": "console.frame"}}
+        workflow["layout"][f"preview_{number}"] = [848 + number % 2 * 320, 80 + number // 2 * 320]
+    return workflow
+
+
+def _thousand() -> dict[str, Any]:
+    """A console, and rows of nodes that hand its picture on."""
+    nodes: dict[str, Any] = {"console": {"type": "RetroEmulator@1", "set": {"game": "Duel-Genesis"}}}
+    layout = {"console": [-400, 0]}
+    for number in range(NODES - 1):
+        row, column = divmod(number, _COLUMNS)
+        name = f"n{number}"
+        if column == 0:
+            nodes[name] = {"type": "Grayscale@1", "in": {"frame": "console.frame"}}
+        else:
+            nodes[name] = {"type": "Resize@1", "set": {"width": 84, "height": 84}, "in": {"frame": f"n{number - 1}.frame"}}
+        layout[name] = [column * 272, row * 168]
+    return {"minibrains": 1, "title": "A thousand nodes", "nodes": nodes, "layout": layout}
+
+
+# -- what a page costs a run ----------------------------------------------------------------------------
+
+
+def _take_turns(browser: Browser, server: Server, seconds: float) -> list[dict[str, Any]]:
+    count = ceil(seconds / _TURN_S)
+    # each comes first as often as the other, so that neither always has the warmer machine
+    pages = [page for number in range(count) for page in ((True, False) if number % 2 == 0 else (False, True))]
+    return [_turn(browser, server, seconds / count, page) for page in pages]
+
+
+def _turn(browser: Browser, server: Server, seconds: float, page: bool) -> dict[str, Any]:
+    if page:
+        with tab(browser, server.address) as shown:
+            run, rates = _watched(shown, seconds)
+            server.stop(run)
+            summary = server.summary(run)
+    else:
+        run, rates = server.start(_duel(), clock="realtime"), None
+        time.sleep(seconds)
+        server.stop(run)
+        summary = server.summary(run)
+    missed = summary["deadlines"]["missed"]
+    own = missed["engine"] + sum(missed["nodes"].values())
+    return {"page": page, "ticks": summary["ticks"], "missed": own, "unscheduled": missed["unscheduled"], "fps": rates}
+
+
+def _watched(page: Tab, seconds: float) -> tuple[str, dict[str, float]]:
+    """Start a run with the button and watch it; returns its id and how many pictures a second each preview painted."""
+    page.open("duel")
+    page.show_files(False)
+    page.ask("editor.board.fit()")
+    page.page.locator("button.run").click()
+    visible = "[...document.querySelectorAll('.screen[data-frames]:not([hidden])')]"
+    page.until(f"{visible}.length > {PREVIEWS}")  # and the console's own
+    count = f"[performance.now(), Object.fromEntries({visible}.map((each) => [each.dataset.node, Number(each.dataset.frames)]))]"
+    begun, before = page.ask(count)
+    page.page.wait_for_timeout(seconds * 1e3)
+    ended, after = page.ask(count)
+    rates = {node: (after[node] - painted) / (ended - begun) * 1e3 for node, painted in before.items()}
+    return str(page.ask("session.run.id")), {node: round(rate, 2) for node, rate in rates.items()}
+
+
+def _missed_percent(turns: list[dict[str, Any]], page: bool) -> float:
+    """Of the ticks for which the process was let run."""
+    ours = [turn for turn in turns if turn["page"] is page]
+    ticks: int = sum(turn["ticks"] - turn["unscheduled"] for turn in ours)
+    missed: int = sum(turn["missed"] for turn in ours)
+    return 100 * missed / ticks
+
+
+# -- the editor -----------------------------------------------------------------------------------------
+
+
+def _large_graph(page: Tab) -> tuple[list[float], int, float]:
+    """Seconds of each opening, nodes in view, and frames a second while they are panned."""
+    opened = []
+    for _ in range(_OPENS):
+        page.open("duel")
+        opened.append(page.open("thousand"))
+        if (there := page.ask("editor.board.boxes.size")) != NODES:
+            raise RunError(f"the editor drew {there} nodes of a workflow, expected {NODES}")
+    page.show_files(False)
+    in_view = page.measure(
+        """editor.board.fit(["n500"]);
+        const inView = () => {
+            const { area: [x, y, width, height] } = editor.board.view;
+            const meets = ([left, top, w, h]) => left < x + width && x < left + w && top < y + height && y < top + h;
+            return [...editor.board.boxes.values()].filter(meets).length;
+        };
+        while (inView() < values[0]) editor.board.zoom(0.99);
+        await frame();
+        return inView();""",
+        IN_VIEW,
+    )
+    return opened, in_view, _pan(page)
+
+
+def _pan(page: Tab) -> float:
+    """Drag the canvas in circles; frames a second in which it was drawn elsewhere than in the one before."""
+    empty = page.measure(
+        """const { left, top, width, height } = editor.board.element.getBoundingClientRect();
+        for (let x = left + width / 2; x < left + width; x += 8) {
+            for (let y = top + height / 2; y < top + height; y += 8) {
+                const around = [[x, y], [x - 8, y], [x + 8, y], [x, y - 8], [x, y + 8]];
+                if (!around.some((at) => editor.board.nodeAt(at))) return [x, y];
+            }
+        }
+        return null;"""
+    )
+    if empty is None:
+        raise RunError("bench editor: there is no empty place on the canvas to drag it by")
+    x, y = empty
+    mouse = page.page.mouse
+    mouse.move(x, y)
+    mouse.down()
+    # the page moves the mouse itself, once a frame: Playwright waits for an answer to every move, which costs frames
+    rate = page.measure(
+        """const [x, y, milliseconds] = values, { element } = editor.board, begun = performance.now();
+        let frames = 0, last = String(editor.board.view.offset);
+        for (let step = 1; performance.now() - begun < milliseconds; step++) {
+            const angle = step * Math.PI / 60;
+            const at = { clientX: x + 150 * Math.sin(angle), clientY: y + 150 * (Math.cos(angle) - 1) };
+            const held = { buttons: 1, isPrimary: true, pointerId: 1, bubbles: true };
+            element.dispatchEvent(new PointerEvent("pointermove", { ...at, ...held }));
+            await frame();
+            const now = String(editor.board.view.offset);
+            if (now !== last) frames++;
+            last = now;
+        }
+        return frames / (performance.now() - begun) * 1e3;""",
+        x,
+        y,
+        _PAN_S * 1e3,
+    )
+    mouse.up()
+    return float(rate)
+
+
+def _clicks(page: Tab) -> list[float]:
+    """Milliseconds from a click on Run until the page knows of the first tick."""
+    page.open("duel")
+    taken = []
+    for _ in range(_CLICKS):
+        taken.append(
+            page.measure(
+                """const before = session.run?.id, begun = performance.now();
+                document.querySelector("button.run").click();
+                const ticks = () => session.run && session.run.id !== before && session.run.tick > 0;
+                while (!ticks()) await new Promise((go) => setTimeout(go));
+                return performance.now() - begun;"""
+            )
+        )
+        page.page.locator("button.stop").click()
+        page.until("session.run.state === 'stopped'")
+    return taken
+
+
+def _loads(server: Server) -> tuple[int, int]:
+    """How many models a first run made, and a second one in the same worker."""
+    workflow: dict[str, Any] = json.loads(find_workflow("airstriker_pixels").read_text())
+    workflow["nodes"]["loads"] = {"type": "loads.Loads@1", "in": {"value": "console.reward"}}
+    made = [0]
+    for _ in range(2):
+        summary = server.summary(server.start(workflow, clock="fast", episodes=1, ticks=60))
+        made.append(summary["episodes"][0]["loads"])
+    return made[1] - made[0], made[2] - made[1]

@@ -1,0 +1,158 @@
+"""`bench engine`: what the engine costs a node, against calling the same nodes' ticks in a plain loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from minibrains import ABSENT, Absent, Number, Register
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.engine import Engine
+from minibrains.errors import RunError
+from minibrains.graph.catalog import brain_finder
+from minibrains.graph.check import check
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import parse_workflow
+from minibrains.host import Episode
+from minibrains.node import Node
+from minibrains.testing import ScratchHost
+from server.commands.bench.measure import medians
+
+SIZES = (12, 100, 1000, 10_000)
+REPEATS = 15
+NODE_TICKS = 200_000
+"""Ticks times nodes of one repeat."""
+
+
+class Live(Register):
+    """A register that delivers on every tick."""
+
+    def reset(self, episode: Episode) -> None:
+        self.count = 0
+
+    def emit(self) -> Number:
+        return self.count
+
+    def latch(self) -> None:
+        self.count += 1
+
+
+class Pulse(Register):
+    """A register that delivers on the first tick of an episode only."""
+
+    def reset(self, episode: Episode) -> None:
+        self.given = False
+
+    def emit(self) -> Number | Absent:
+        return ABSENT if self.given else 1
+
+    def latch(self) -> None:
+        self.given = True
+
+
+class One(Node):
+    """One input, one output."""
+
+    def tick(self, x: Number) -> Number:
+        return x
+
+
+class Pair(NamedTuple):
+    """Two outputs."""
+
+    a: Number
+    b: Number
+
+
+class Four(Node):
+    """Four inputs, two outputs in a NamedTuple."""
+
+    def tick(self, p: Number, q: Number, r: Number, s: Number) -> Pair:
+        return Pair(p, q)
+
+
+def run(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
+    """`{"cases": [{"shape", "n", "active_us", "skip_us", "plain_us", "compile_s"}…]}`, µs a node and tick.
+
+    active_us: all n nodes run on every tick, the whole tick divided by n. skip_us: a tenth of them run, and
+    what that takes more than a graph of that tenth alone, divided by the nodes that sleep. plain_us: the
+    same ticks in a bare Python loop. Shapes: a chain, a fan from one register, a chain of nodes with four
+    inputs and two outputs.
+    """
+    return {"cases": [_case(shape, n) for shape in ("chain", "wide", "four") for n in sizes]}
+
+
+def _case(shape: str, n: int) -> dict[str, Any]:
+    awake = max(1, n // 10)
+    active, tenth, alone = _engine(shape, n, n), _engine(shape, n, awake), _engine(shape, awake, awake)
+    plain, ticks = _plain(shape, n), max(5, NODE_TICKS // n)
+    works: dict[str, Callable[[], object]] = {
+        "active": lambda: active.advance(ticks),
+        "tenth": lambda: tenth.advance(ticks),
+        "alone": lambda: alone.advance(ticks),
+        "plain": lambda: plain(ticks),
+    }
+    per_tick = {name: taken / ticks * 1e6 for name, taken in medians(works, REPEATS).items()}
+    _verify(active, n, n)
+    _verify(tenth, n, awake)
+    return {
+        "shape": shape,
+        "n": n,
+        "active_us": round(per_tick["active"] / n, 4),
+        "skip_us": round((per_tick["tenth"] - per_tick["alone"]) / (n - awake), 4),
+        "plain_us": round(per_tick["plain"] / n, 4),
+        "compile_s": round(medians({"compile": lambda: _compile(shape, n, n)}, 3)["compile"], 4),
+    }
+
+
+def _verify(engine: Engine, n: int, awake: int) -> None:
+    """The counters must say what was meant to happen, or the figures are worth nothing."""
+    counted = engine.node_times()
+    for place in range(n):
+        times = counted[f"n{place}"]
+        runs = engine.ticks if place < awake else 1
+        if (times.runs, times.skips) != (runs, engine.ticks - runs):
+            raise RunError(f"n{place} ran {times.runs} times in {engine.ticks} ticks, expected {runs}")
+
+
+def _compile(shape: str, n: int, awake: int) -> Any:
+    """`awake` nodes behind a register that delivers on every tick, the others behind one that does so once."""
+    registry = Registry()
+    for cls in (Live, Pulse, One, Four):
+        registry.add(cls)
+    nodes: dict[str, Any] = {"live": {"type": "Live@1"}, "pulse": {"type": "Pulse@1"}}
+    for place in range(n):
+        first = place in (0, awake)
+        source = "live.number" if place < awake else "pulse.number"
+        if shape == "wide" or first:
+            links = dict.fromkeys("pqrs", source) if shape == "four" else {"x": source}
+        elif shape == "four":
+            links = {"p": f"n{place - 1}.a", "q": f"n{place - 1}.b", "r": f"n{place - 1}.a", "s": source}
+        else:
+            links = {"x": f"n{place - 1}.number"}
+        nodes[f"n{place}"] = {"type": "Four@1" if shape == "four" else "One@1", "in": links}
+    workflow = parse_workflow({"minibrains": 1, "nodes": nodes})
+    return compile_graph(check(workflow, registry, brain_finder(None)))
+
+
+def _engine(shape: str, n: int, awake: int) -> Engine:
+    engine = Engine(_compile(shape, n, awake))
+    engine.open(lambda node, _: ScratchHost(Path(), node))
+    engine.reset(0, 0)
+    engine.advance(2)
+    return engine
+
+
+def _plain(shape: str, n: int) -> Callable[[int], None]:
+    """The same ticks called one after the other, with nothing around them."""
+    node = Four() if shape == "four" else One()
+    calls: list[Callable[..., Any]] = [type(node)().tick for _ in range(n)]
+    arguments = (1, 2, 3, 4) if shape == "four" else (1,)
+
+    def loop(ticks: int) -> None:
+        for _ in range(ticks):
+            for call in calls:
+                call(*arguments)
+
+    return loop

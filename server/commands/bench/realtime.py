@@ -1,0 +1,99 @@
+"""`bench realtime`: a workflow at its console's own frame rate, and how many deadlines it kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+from typing import Any
+
+from minibrains.engine.engine import Engine
+from minibrains.engine.plan import Plan
+from minibrains.errors import MinibrainsError, RunError
+from minibrains.run.host import RunHost
+from minibrains.run.realtime import RealtimeClock
+from nodes.consoles.retro import RetroEmulator
+
+
+def run(plan: Plan, seconds: float) -> dict[str, Any]:
+    """Play for so many seconds of the game's time, one episode after another.
+
+    `{"workflow", "rate", "ticks", "frames", "frames_by_game", "on_time", "p99_ms", "max_ms", "missed", "late_ms",
+    "slipped_s", "drift_frames", "ticks_per_s", "cpu"}`. `frames`: what the emulator did, one a tick but for the ticks
+    that end an episode; `frames_by_game`: how many of them the game's own counter (its variable "frame", where it has
+    one) confirms; raises RunError on a frame dropped or doubled. `drift_frames`: of the episode that was worst, how
+    far its last tick ended after that tick was due, by a clock of its own. `cpu`: share of one core.
+    """
+    engine = Engine(plan)
+    consoles = [node for node in engine.nodes.values() if isinstance(node, RetroEmulator)]
+    if len(consoles) != 1:
+        raise MinibrainsError("bench realtime needs a workflow with one console (RetroEmulator)")
+    (console,) = consoles
+    with TemporaryDirectory() as folder:
+        try:
+            engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
+            console.emulator = frames = _Counted(console.emulator)
+            assert engine.frame_rate is not None
+            return _measure(engine, console, frames, engine.frame_rate, round(seconds * engine.frame_rate))
+        finally:
+            engine.close()
+
+
+class _Counted:
+    """An emulator, and how many frames it emulated."""
+
+    def __init__(self, emulator: Any) -> None:
+        self._emulator = emulator
+        self.count = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._emulator, name)
+
+    def step(self) -> None:
+        self.count += 1
+        self._emulator.step()
+
+
+def _measure(engine: Engine, console: RetroEmulator, frames: _Counted, rate: float, ticks: int) -> dict[str, Any]:
+    clock = RealtimeClock(engine, rate)
+    emulated = by_game = episodes = 0
+    wall = cpu = drift = 0.0
+    while engine.ticks < ticks:
+        engine.reset(episodes, 0)
+        episodes += 1
+        ended = False
+        started, used = perf_counter(), process_time()
+        while not ended and engine.ticks < ticks:
+            count, shown = frames.count, console.emit().variables.get("frame")
+            ended = clock.advance(1)
+            # on the tick that ends an episode nothing is latched, so nothing is emulated
+            _verify("the emulator", frames.count - count, not ended, engine)
+            emulated += not ended
+            if shown is not None:
+                _verify("the game", console.emit().variables["frame"] - shown, not ended, engine)
+                by_game += not ended
+        lasted = perf_counter() - started
+        wall, cpu, drift = wall + lasted, cpu + process_time() - used, max(drift, lasted * rate - (engine.tick - 1))
+    kept, times = clock.deadlines.report(), engine.times
+    return {
+        "workflow": str(engine.plan.graph.workflow.path or ""),
+        "rate": kept["rate"],
+        "ticks": engine.ticks,
+        "frames": emulated,
+        "frames_by_game": by_game or None,
+        "on_time": kept["on_time"],
+        "p99_ms": round((times.quantile(0.99) or 0.0) * 1e3, 4),
+        "max_ms": round(times.longest * 1e3, 4),
+        "missed": kept["missed"],
+        "late_ms": kept["late_ms"],
+        "slipped_s": kept["slipped_s"],
+        "drift_frames": round(drift, 4),
+        "ticks_per_s": round(engine.ticks / wall, 2),
+        "cpu": round(cpu / wall, 4),
+    }
+
+
+def _verify(who: str, frames: int, expected: int, engine: Engine) -> None:
+    """One frame a tick, or the figures are worth nothing."""
+    if frames != expected:
+        raise RunError(f"{who} counted {frames} frames on tick {engine.tick - 1} of an episode, expected {int(expected)}")

@@ -1,0 +1,152 @@
+"""The agent of `workflows/sf2.json` as one would write it without a graph: one loop, to be read from top to bottom.
+
+It plays the very same game, button by button. What is work on pictures, the model and the log are the same functions
+as in the graph; everything between them, from the variables to the buttons, is written out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from minibrains import Episode, Pad
+from nodes.fighting.features import STATUS
+from nodes.language.vlm import Answer, VLMStrategist
+
+AGENT: Final = (
+    "ActionParser", "All", "AntiRepeat", "CooldownGate", "DecisionLog", "EmulatorSink", "Every", "FrameHistory", "GameFeatures",
+    "GridOverlay", "LoRALoader", "Previous", "PromptBuilder", "Resize", "RetroEmulator", "TileTokenizer",
+    "VLMStrategist",
+)  # fmt: skip
+"""The types of the graph's nodes, one of each."""
+
+
+class Played(NamedTuple):
+    """What came of it."""
+
+    pads: list[Pad]
+    """The buttons held on each tick."""
+    score: float
+    thought: float
+    """Seconds in which the model thought."""
+
+
+def is_the_agent(nodes: Mapping[str, Any]) -> bool:
+    """Whether a graph is of just those parts, and its model chooses among answers."""
+    part = {type(node).__name__: node for node in nodes.values()}
+    return len(nodes) == len(part) and tuple(sorted(part)) == AGENT and part["VLMStrategist"].answer == "choose"
+
+
+Ask = Callable[..., Answer]
+"""What the model is asked by: picture, prompt, adapters."""
+
+
+def in_time(strategist: VLMStrategist, thinks: ThreadPoolExecutor, limit: float | None) -> Ask:
+    """Ask on a thread, as one has to if a model that hangs must not stop the fight: what takes longer is no answer."""
+
+    def ask(*question: Any) -> Answer:
+        try:
+            return thinks.submit(strategist.tick, *question).result(limit)
+        except TimeoutError:
+            return strategist.fallback
+
+    return ask
+
+
+def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: Ask) -> Callable[[], Played]:
+    """The loop over the first `ticks` ticks of an episode, with the settings and the brains of these opened nodes."""
+    import stable_retro
+
+    part = {type(node).__name__: node for node in nodes.values()}
+    console, tiles, overlay, view = (part[name] for name in ("RetroEmulator", "TileTokenizer", "GridOverlay", "Resize"))
+    log, history, repeat = (part[name] for name in ("DecisionLog", "FrameHistory", "AntiRepeat"))
+    every, recovery = part["Every"].ticks, part["CooldownGate"].brain.recovery.tolist()
+    template, table = part["PromptBuilder"].brain, part["EmulatorSink"].brain
+    advice = {"close": template.close, "mid": template.mid, "far": template.far}
+    sequences = {right: [table.pads(action, right) for action in range(len(table.names))] for right in (True, False)}
+    adapters = [part["LoRALoader"].tick()]
+    buttons = stable_retro.get_system_info("Genesis")["buttons"]
+
+    def moved(pixels: int) -> str:
+        return "still" if abs(pixels) <= history.still else "toward" if pixels > 0 else "away"
+
+    def points(change: float) -> str:
+        return f"{round(change * 100):+d}" if round(change * 100) else "0"
+
+    def play() -> Played:
+        console.reset(episode)
+        emulator, data, scenario = console.emulator, console.data, console.scenario
+        masks: dict[Pad, np.ndarray] = {}
+        variables = data.lookup_all()
+        pressed, score, thought = list[Pad](), 0.0, 0.0
+        held: Pad | None = None
+        sequence: tuple[Pad, ...] = ((),)
+        place, recovers, latest, times = 0, 0, -1, 0
+        moments: list[tuple[float, float, int, int, bool]] = []
+        for tick in range(ticks):
+            sent = None
+            if tick % every == 0 and not recovers:
+                frame = emulator.get_screen()
+                tokens = tiles.tick(frame)
+                picture = view.tick(overlay.tick(frame, [], tokens.labels, tokens.legend))
+
+                own_hp, enemy_hp = (min(max(variables[name], 0) / 176, 1.0) for name in ("agent_hp", "enemy_hp"))
+                own_x, enemy_x = variables["agent_x"], variables["enemy_x"]
+                distance, right = abs(own_x - enemy_x), own_x <= enemy_x
+                band = "close" if distance <= 40 else "mid" if distance <= 80 else "far"
+                moments = [*moments, (own_hp, enemy_hp, own_x, enemy_x, right)][-history.steps - 1 :]
+                happened = [
+                    f"you {points(now[0] - was[0])} hp, {moved((now[2] - was[2]) * (1 if was[4] else -1))}; "
+                    f"other {points(now[1] - was[1])} hp, {moved((now[3] - was[3]) * (-1 if was[4] else 1))}"
+                    for was, now in pairwise(moments)
+                ]
+                own, enemy = round(100 * own_hp), round(100 * enemy_hp)
+                lead = own - enemy
+                prompt = template.template.format(
+                    own_hp=own, enemy_hp=enemy, distance=distance, band=band, facing="right" if right else "left",
+                    advantage=f"you lead by {lead}" if lead > 0 else f"you are behind by {-lead}" if lead else "even",
+                    own_status=STATUS.get(variables["agent_status"], "unknown"),
+                    enemy_status=STATUS.get(variables["enemy_status"], "unknown"),
+                    own_height=max(192 - variables["agent_y"], 0), enemy_height=max(192 - variables["enemy_y"], 0),
+                    history="\n".join(happened) or "nothing yet", strategy=advice[band],
+                )  # fmt: skip
+
+                began = perf_counter()
+                answer = ask(picture, prompt, adapters)
+                thought += perf_counter() - began
+
+                action = int(answer.text or 0)  # it chooses among numbers
+                if action == latest and times >= repeat.limit:
+                    action = next(other for other in repeat.instead if other != action)
+                times = times + 1 if action == latest else 1
+                latest = sent = action
+                recovers = recovery[action]
+                log.tick(picture, prompt, answer.text, "basic", action, answer.tokens, tokens.unknown)
+            elif recovers:
+                recovers -= 1
+
+            if place + 1 < len(sequence):
+                place += 1
+            elif sent is not None:
+                sequence, place = sequences[variables["agent_x"] <= variables["enemy_x"]][sent], 0
+            pad = sequence[place]
+            if pad is not held:
+                if pad not in masks:
+                    masks[pad] = np.array([button in pad for button in buttons], np.uint8)
+                emulator.set_button_mask(masks[pad], 0)
+                held = pad
+            pressed.append(pad)
+            emulator.step()
+            variables = data.lookup_all()
+            reward, done = scenario.frame(variables)
+            score += reward
+            if done:
+                break
+        return Played(pressed, score, thought)
+
+    return play

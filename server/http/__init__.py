@@ -1,0 +1,1 @@
+"""The service: HTTP, websocket, the queue of runs and their worker processes."""

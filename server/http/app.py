@@ -1,0 +1,97 @@
+"""The server put together: settings in, an aiohttp application out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from aiohttp import web
+
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import SIZE_LIMIT
+from server.http.answers import answer_errors
+from server.http.brain_files import BrainFiles
+from server.http.clients import Clients
+from server.http.editor_files import EditorFiles, built_editor
+from server.http.folders import DataFolders
+from server.http.guard import add_headers, guard, is_loopback
+from server.http.history import History
+from server.http.node_types import NodeTypes
+from server.http.orders import WorkerRecipe
+from server.http.pictures import Pictures
+from server.http.run_routes import RunRoutes
+from server.http.runs import Runs
+from server.http.system import System
+from server.http.workflow_files import WorkflowFiles
+
+RUNS: Final = web.AppKey("runs", Runs)
+
+
+class Part(Protocol):
+    """Some routes that belong together."""
+
+    def routes(self) -> Iterable[web.RouteDef]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """How a server is to be."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    token: str | None = None
+    """Has to be given by every client; None: nobody is asked."""
+    parallel: int = 2
+    """Runs that go at once."""
+    packs: bool = True
+    """Whether the node packs of installed packages count."""
+    files: tuple[Path, ...] = ()
+    """Packs of one Python file each."""
+    editor: Path | None = None
+    """The built editor, if it lies elsewhere."""
+
+
+def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
+    """The application. Its workers start with it and end with it. Raises MinibrainsError if the folders cannot be made."""
+    folders = DataFolders(settings.data)
+    history, clients, types = History(folders), Clients(), NodeTypes(registry, folders)
+    recipe = WorkerRecipe(folders.root, folders.models, settings.packs, settings.files, Path(os.devnull))
+    runs = clients.runs = Runs(folders, history, recipe, settings.parallel, clients.tell)
+    parts: list[Part] = [
+        types,
+        System(),
+        WorkflowFiles(folders, clients.files_changed),
+        BrainFiles(folders, registry, clients.files_changed),
+        Pictures(folders),
+        RunRoutes(runs, history, types, folders),
+        clients,
+    ]
+    middlewares = [guard(is_loopback(settings.host), settings.token), answer_errors]
+    # a byte more than a workflow may have, for what stands around it
+    app = web.Application(middlewares=middlewares, client_max_size=SIZE_LIMIT + (1 << 20))
+    app[RUNS] = runs
+    for part in parts:
+        app.add_routes(_twice(part.routes()))
+    app.add_routes(EditorFiles(settings.editor or built_editor()).routes())
+    app.on_response_prepare.append(add_headers)
+
+    async def life(app: web.Application) -> AsyncIterator[None]:
+        runs.start()
+        yield
+        await runs.close()
+
+    async def say_goodbye(app: web.Application) -> None:
+        await clients.close()
+
+    app.on_shutdown.append(say_goodbye)
+    app.cleanup_ctx.append(life)
+    return app
+
+
+def _twice(routes: Iterable[web.RouteDef]) -> list[web.RouteDef]:
+    """Every route as /x and /api/x: scripts use the one, ComfyUI's pages the other."""
+    found = list(routes)
+    return found + [web.RouteDef(route.method, f"/api{route.path}", route.handler, route.kwargs) for route in found]

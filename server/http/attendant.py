@@ -1,0 +1,200 @@
+"""Looks after a run between its ticks: peeks at what is on somebody's screen, lets the run wait.
+
+Two threads meet here, the one that ticks and the one that tells. The ticking one never waits for the other: it puts
+the newest of everything into slots, and the other takes it from there when it can.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from minibrains.engine.counts import NodeTimes
+from minibrains.engine.engine import Engine
+from minibrains.engine.peek import peek
+from minibrains.run.play import Clock, Leave
+from minibrains.run.realtime import RealtimeClock
+from server.http.orders import Watch
+from server.http.previews import is_picture
+
+_WATCHED, _UNWATCHED = 0.008, 0.05
+"""Seconds from one look to the next, while pictures or values are watched and while not."""
+_COUNTS_EVERY, _VALUES_EVERY = 0.1, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How far the run is, at one moment."""
+
+    when: float
+    tick: int
+    ticks: int
+    misses: int
+    nodes: Mapping[str, NodeTimes]
+
+
+class Attendant:
+    """One run's. What is public is written by one thread and read by the other, each time as a whole."""
+
+    def __init__(self, wake: threading.Event) -> None:
+        """`wake` is set when there is something new in the slots."""
+        self.engine: Engine | None = None
+        self.watch = Watch()
+        self.wanted: set[str] = set()
+        """Nodes whose next picture may be sent."""
+        self.paused = False
+        self.waiting = False
+        """The run stands still now, because it is paused."""
+        self.counts: Counts | None = None
+        self.values: dict[str, Any] = {}
+        self.pictures: dict[str, tuple[np.ndarray, int]] = {}
+        """Node -> its newest picture and the tick."""
+        self._wake = wake
+        self._steps: deque[None] = deque()
+        self._go = threading.Event()
+        self._stopping = False
+        self._misses = 0
+        self._shown: dict[str, tuple[Any, int]] = {}
+        self._counts_due = self._values_due = 0.0
+
+    # -- from the thread that listens -----------------------------------------------------------------
+
+    def begin(self, engine: Engine) -> None:
+        """The engine is made."""
+        self.engine = engine
+        engine.stopping = self._stopping
+
+    def stop(self) -> None:
+        self._stopping = True
+        if self.engine is not None:
+            self.engine.stopping = True
+        self._go.set()
+
+    def pause(self, paused: bool) -> None:
+        self.paused = paused
+        self._steps.clear()
+        self._go.set()
+
+    def step(self, ticks: int) -> None:
+        """Let a paused run do so many ticks; one that is not paused is from now on."""
+        self.paused = True
+        self._steps.extend([None] * ticks)
+        self._go.set()
+
+    def look_again(self) -> None:
+        """A run that waits looks whether there is something to show or to change."""
+        self._go.set()
+
+    # -- from the thread that ticks -------------------------------------------------------------------
+
+    def attend(self, clock: Clock) -> Leave:
+        """Between two ticks."""
+        engine = self.engine
+        assert engine is not None
+        realtime = clock if isinstance(clock, RealtimeClock) else None
+        self._misses = realtime.deadlines.misses if realtime else 0
+        self._look(engine)
+        waited = False
+        while self.paused and not engine.stopping:
+            if self._steps:
+                self._steps.popleft()
+                break
+            waited = self.waiting = True
+            self._look(engine)
+            self._go.wait()
+            self._go.clear()
+            if engine.edits:
+                engine.advance(0)
+        self.waiting = False
+        if waited and realtime is not None:
+            realtime.resume()
+        ticks = 1 if self.paused else sys.maxsize
+        return Leave(ticks, _WATCHED if self.watch.previews or self.watch.values else _UNWATCHED)
+
+    def _look(self, engine: Engine) -> None:
+        now, watch, news = perf_counter(), self.watch, False
+        peeked: dict[tuple[str, str], Any] = {}
+        for node in watch.previews:
+            if node in self.wanted and self._show(engine, node, peeked):
+                self.wanted.discard(node)
+                news = True
+        if now >= self._values_due or self.waiting:
+            self._values_due = now + _VALUES_EVERY
+            self.values = dict(_values(engine, watch.values))
+            news = True
+        if now >= self._counts_due or self.waiting:
+            self._counts_due = now + _COUNTS_EVERY
+            self.counts = Counts(now, engine.tick, engine.ticks, self._misses, engine.node_times())
+            news = True
+        if news:
+            self._wake.set()
+
+    def _show(self, engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> bool:
+        """Put the node's picture into its slot, if it is a new one. `peeked`: what was looked at just now."""
+        last, ticks = self._shown.get(node, (None, -1))
+        if ticks == engine.ticks:
+            return False
+        picture = _picture(engine, node, peeked)
+        self._shown[node] = picture, engine.ticks
+        if picture is None or picture is last:
+            return False
+        self.pictures[node] = picture, engine.tick
+        return True
+
+
+def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> np.ndarray | None:
+    """What a node shows: the first picture it gives out, else the first it is given."""
+    checked = engine.plan.graph.nodes.get(node)
+    if checked is None:
+        return None
+    places = [(node, name) for name in checked.cls.schema.outputs]
+    places += [(wire.source, wire.output.name) for wire in engine.plan.graph.wires if wire.target == node]
+    for place in places:
+        if place not in peeked:
+            peeked[place] = peek(engine, *place)
+        if is_picture(peeked[place]):
+            picture: np.ndarray = peeked[place]
+            return picture
+    return None
+
+
+def _values(engine: Engine, nodes: tuple[str, ...]) -> list[tuple[str, Any]]:
+    graph = engine.plan.graph.nodes
+    known = [(node, graph[node].cls.schema.outputs) for node in nodes if node in graph]
+    return [
+        (f"{node}.{name}", value)
+        for node, outputs in known
+        for name, output in outputs.items()
+        if not output.lazy and (value := peek(engine, node, name)) is not None
+    ]
+
+
+MOST_CHARACTERS: Final = 80
+
+
+def words(value: Any) -> Any:
+    """A value for people: a number, a flag, or a text of at most 80 characters."""
+    if isinstance(value, (bool, int)) and -(2**53) < value < 2**53:
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else str(value)
+    if isinstance(value, np.generic):
+        return words(value.item())
+    if isinstance(value, np.ndarray):
+        text = f"{value.dtype}[{' '.join(map(str, value.shape))}]"
+    elif isinstance(value, str):
+        text = value[: MOST_CHARACTERS + 1]
+    elif isinstance(value, Mapping):
+        text = ", ".join(f"{key} {item}" for key, item in list(value.items())[:20])
+    elif isinstance(value, (list, tuple)):
+        text = ", ".join(str(words(item)) for item in value[:20]) or "nothing"
+    else:
+        text = type(value).__name__
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"

@@ -1,0 +1,316 @@
+"""The pages that look on: one websocket each. A page that is slow is sent less; nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final
+
+from aiohttp import WSMsgType, web
+
+from minibrains.values import parse_json
+from server.http.hands import Hands
+from server.http.orders import Watch
+from server.http.runs import Run, Runs
+
+_EVERY: Final = 0.05
+"""Seconds from one set of changes to the next."""
+_MOST_EVENTS: Final = 2000
+"""A page that is this far behind is cut off; when it comes back it gets the whole state."""
+_MESSAGE_LIMIT: Final = 1 << 20
+_WATCHED: Final = 1000
+"""Nodes that a page may watch."""
+_UNDERWAY: Final = 2
+"""Pictures of a node that may be on their way to a page: with one, a way there and back longer than a tick costs every other."""
+
+
+class Client:
+    """One page. What it is to be sent is worked out when it can be sent, so it is always the newest."""
+
+    def __init__(self, sid: str, socket: web.WebSocketResponse, request: web.Request) -> None:
+        self.sid, self.socket = sid, socket
+        self._request = request
+        self.prompt_id: str | None = None
+        self.watch = Watch()
+        self.underway = Counter[str]()
+        """Node -> pictures that were sent and not acknowledged yet."""
+        self.shown: dict[str, int] = {}
+        """Node -> number of the last picture that was sent."""
+        self.seen: dict[str, int] = {}
+        """Run -> version of its scene."""
+        self.seen_inside = 0
+        """The same for nodes and values of the watched run."""
+        self.events: deque[dict[str, Any]] = deque()
+        self.due = 0.0
+        self.wake = asyncio.Event()
+
+    def queue(self, type_: str, data: Any) -> None:
+        """Something to be told in full, and in order."""
+        self.events.append({"type": type_, "data": data})
+        self.wake.set()
+
+    def cut_off(self) -> None:
+        """End the connection at once: saying goodbye would have to wait behind all that was not read."""
+        if self._request.transport is not None:
+            self._request.transport.abort()
+
+    def is_idle(self, node: str, run: Run) -> bool:
+        """Whether it has been sent the newest picture of a node and can take another one."""
+        newest = run.pictures.get(node, (0, b""))[0]
+        return node in self.watch.previews and self.underway[node] < _UNDERWAY and self.shown.get(node, 0) == newest
+
+
+class Clients:
+    """All pages, and what each of them is told."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, Client] = {}
+        self._hands = Hands()
+        self.runs: Runs | None = None
+
+    def routes(self) -> Iterator[web.RouteDef]:
+        yield web.get("/ws", self.connect)
+
+    # -- what there is to tell ------------------------------------------------------------------------
+
+    def files_changed(self, what: str) -> None:
+        """`workflows` or `brains`: something on the disk is new."""
+        self._tell("files", {"what": what})
+
+    def tell(self, run: Run, what: str, data: dict[str, Any]) -> None:
+        """Something happened to a run."""
+        ours = {"prompt_id": run.prompt_id}
+        stamped = {**ours, "timestamp": int(time.time() * 1000)}
+        if what == "picture":
+            for client in self._watching(run):
+                client.wake.set()
+            return
+        if what == "said":
+            self._tell("said", data)
+        elif what == "started":
+            self._tell_owner(run, "execution_start", stamped)
+            self._tell_owner(run, "execution_cached", {**stamped, "nodes": []})
+        elif what == "over":
+            self._hands.forget(run)
+            self._end(run, stamped)
+        if what in ("queued", "cancelled"):
+            self._tell("status", self.status())
+        for client in self._clients.values():
+            if what == "over":
+                client.due = 0.0
+            client.wake.set()
+
+    def _end(self, run: Run, stamped: dict[str, Any]) -> None:
+        outcome = run.outcome
+        assert outcome is not None
+        ours = {"prompt_id": run.prompt_id}
+        if outcome.state == "failed":
+            error = outcome.summary["error"]
+            failed = {**ours, "node": outcome.node, "socket": None, **error}
+            faults = error.get("faults") or []
+            if faults:
+                failed["socket"] = faults[0].get("socket")
+            self._tell("failed", failed)
+        self._tell("result", {**ours, "state": outcome.state, "summary": outcome.summary})
+        node = outcome.node or ""
+        about = {**stamped, "node_id": node, "node_type": _type(run, node), "executed": []}
+        if outcome.state == "failed":
+            error = {"exception_message": outcome.summary["error"]["message"], "exception_type": outcome.exception}
+            self._tell_owner(
+                run,
+                "execution_error",
+                {**about, **error, "traceback": list(outcome.traceback), "current_inputs": {}, "current_outputs": []},
+            )
+        elif outcome.state == "stopped":
+            self._tell("execution_interrupted", about)
+        else:
+            self._tell_owner(run, "execution_success", stamped)
+        self._tell("status", self.status())
+        self._tell_owner(run, "executing", {**ours, "node": None, "display_node": None})
+
+    def status(self) -> dict[str, Any]:
+        return {"status": {"exec_info": {"queue_remaining": self.runs.remaining if self.runs else 0}}}
+
+    def _tell(self, type_: str, data: Any) -> None:
+        for client in self._clients.values():
+            client.queue(type_, data)
+
+    def _tell_owner(self, run: Run, type_: str, data: Any) -> None:
+        """Who asked for the run; if nobody said that it was theirs, everybody."""
+        for client in self._clients.values():
+            if run.client_id in (None, client.sid):
+                client.queue(type_, data)
+
+    def _watching(self, run: Run) -> list[Client]:
+        return [client for client in self._clients.values() if client.prompt_id == run.prompt_id]
+
+    # -- one page -------------------------------------------------------------------------------------
+
+    async def connect(self, request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse(compress=False, heartbeat=30.0, max_msg_size=_MESSAGE_LIMIT)
+        await socket.prepare(request)
+        sid = request.query.get("clientId", "")[:100] or uuid.uuid4().hex
+        before, client = self._clients.get(sid), Client(sid, socket, request)
+        self._clients[sid] = client
+        if before is not None:
+            before.wake.set()
+            await before.socket.close(message=b"another page took over")
+        client.seen = {run.prompt_id: run.scene.version for run in self._known() if run.over}
+        client.queue("status", {**self.status(), "sid": sid})
+        sending = asyncio.create_task(self._send(client))
+        try:
+            async for message in socket:
+                if message.type is WSMsgType.TEXT:
+                    self._obey(client, message.data)
+        finally:
+            if self._clients.get(sid) is client:
+                del self._clients[sid]
+            self._hands.drop(client)
+            sending.cancel()
+            with suppress(asyncio.CancelledError, ConnectionError, RuntimeError):
+                await sending
+            self._watch_changed(client.prompt_id)
+        return socket
+
+    async def close(self) -> None:
+        """The server ends."""
+        for client in list(self._clients.values()):
+            with suppress(ConnectionError, TimeoutError):
+                await asyncio.wait_for(client.socket.close(code=1001, message=b"the server ends"), 1.0)
+
+    def _obey(self, client: Client, text: str) -> None:
+        """Do what a page says. What cannot be understood is left aside, as ComfyUI's server does."""
+        try:
+            message = parse_json(text)
+            type_, data = message["type"], message["data"]
+            if type_ == "watch":
+                self._watch(client, data)
+            elif type_ == "ack":
+                if client.underway[data["node"]]:
+                    client.underway[data["node"]] -= 1
+                client.wake.set()
+                self._want(self._run(client.prompt_id))
+            elif type_ in ("take", "input", "release"):
+                self._hold(client, type_, data)
+            elif type_ == "feature_flags":
+                client.queue("feature_flags", {"supports_preview_metadata": True})
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return
+
+    def _hold(self, client: Client, type_: str, data: dict[str, Any]) -> None:
+        run, node = self._run(data["prompt_id"]), str(data["node"])
+        if run is None or run.over or node not in run.data["nodes"]:
+            return
+        if type_ == "take":
+            self._hands.take(client, run, node)
+        elif type_ == "input":
+            self._hands.give(client, run, node, data["value"])
+        else:
+            self._hands.release(client, run, node)
+
+    def _watch(self, client: Client, data: dict[str, Any]) -> None:
+        previews, values = (tuple(str(node) for node in data.get(key, ())[:_WATCHED]) for key in ("previews", "values"))
+        before, prompt_id = client.prompt_id, data.get("prompt_id")
+        if prompt_id != before:
+            client.prompt_id = prompt_id if isinstance(prompt_id, str) else None
+            client.underway.clear()
+            client.shown.clear()
+            client.seen.pop(client.prompt_id or "", None)
+        client.underway = Counter({node: count for node, count in client.underway.items() if node in previews})
+        client.shown = {node: number for node, number in client.shown.items() if node in previews}
+        client.watch = Watch(previews, values)
+        client.seen_inside = 0
+        client.due = 0.0
+        client.wake.set()
+        self._watch_changed(before)
+        self._watch_changed(client.prompt_id)
+
+    def _watch_changed(self, prompt_id: str | None) -> None:
+        """Tell the run's worker what is on anybody's screen now."""
+        run = self._run(prompt_id)
+        if run is None:
+            return
+        watches = [client.watch for client in self._watching(run)]
+        previews = dict.fromkeys(node for watch in watches for node in watch.previews)
+        values = dict.fromkeys(node for watch in watches for node in watch.values)
+        run.watch = Watch(tuple(previews), tuple(values))
+        run.tell("watch", run.watch)
+        self._want(run)
+
+    def _want(self, run: Run | None) -> None:
+        """Ask the worker for the next picture of each node for which a page is waiting."""
+        if run is None or run.over:
+            return
+        for node in run.watch.previews:
+            if node not in run.wanted and any(client.is_idle(node, run) for client in self._watching(run)):
+                run.wanted.add(node)
+                run.tell("want", node)
+
+    def _run(self, prompt_id: str | None) -> Run | None:
+        return self.runs.known.get(prompt_id) if self.runs and prompt_id else None
+
+    def _known(self) -> list[Run]:
+        return list(self.runs.known.values()) if self.runs else []
+
+    # -- sending --------------------------------------------------------------------------------------
+
+    async def _send(self, client: Client) -> None:
+        """Send whenever there is something; waits only for this page's own connection."""
+        loop = asyncio.get_running_loop()
+        later: asyncio.TimerHandle | None = None
+        try:
+            while True:
+                await client.wake.wait()
+                client.wake.clear()
+                if len(client.events) > _MOST_EVENTS:
+                    raise ConnectionResetError
+                now = loop.time()
+                if now >= client.due:
+                    client.due, later = now + _EVERY, None
+                    for message in list(self._changes(client)):  # at one moment: a page watches something else as it likes
+                        await client.socket.send_str(json.dumps(message))
+                elif not later and self._has_changes(client):
+                    later = loop.call_at(client.due, client.wake.set)
+                while client.events:
+                    await client.socket.send_str(json.dumps(client.events.popleft(), default=repr))
+                await self._send_pictures(client)
+        except ConnectionError:
+            client.cut_off()
+
+    async def _send_pictures(self, client: Client) -> None:
+        run = self._run(client.prompt_id)
+        if run is None:
+            return
+        for node in client.watch.previews:
+            number, message = run.pictures.get(node, (0, b""))
+            if number > client.shown.get(node, 0) and client.underway[node] < _UNDERWAY:
+                client.underway[node] += 1
+                client.shown[node] = number
+                await client.socket.send_bytes(message)
+        self._want(run)
+
+    def _has_changes(self, client: Client) -> bool:
+        return any(run.scene.version > client.seen.get(run.prompt_id, 0) for run in self._known())
+
+    def _changes(self, client: Client) -> Iterator[dict[str, Any]]:
+        for run in self._known():
+            version, ours = run.scene.version, {"prompt_id": run.prompt_id}
+            if news := run.scene.since("run", client.seen.get(run.prompt_id, 0)):
+                yield {"type": "run", "data": {**ours, **news}}
+            client.seen[run.prompt_id] = version
+            if run.prompt_id == client.prompt_id:
+                seen, client.seen_inside = client.seen_inside, version
+                if nodes := run.scene.since("nodes", seen):
+                    yield {"type": "nodes", "data": {**ours, "nodes": nodes}}
+                if values := run.scene.since("values", seen, client.watch.values):
+                    yield {"type": "values", "data": {**ours, "values": values}}
+
+
+def _type(run: Run, node: str) -> str:
+    entry = run.workflow.nodes.get(node)
+    return f"{entry.type}@{entry.version}" if entry else ""

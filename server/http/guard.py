@@ -1,0 +1,96 @@
+"""Who may ask: this machine's own pages and programs, or whoever has the token; and what a page of ours may do."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from typing import Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
+from server.http.answers import Handler, refusal
+
+COOKIE: Final = "minibrains_token"
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; media-src 'self' blob:; worker-src 'self' blob:; connect-src 'self'; object-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def guard(loopback: bool, token: str | None) -> Middleware:
+    """Refuse what comes from elsewhere.
+
+    `loopback`: the server listens on this machine only, so the Host has to be this machine too (a page from
+    elsewhere can give its own name our address). `token`: has to be given, in the address (?token=…), as a cookie or
+    as a bearer; the address sets the cookie.
+    """
+
+    @web.middleware
+    async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+        host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
+        if loopback and not is_loopback(_name(host)):
+            return refusal(403, "forbidden", f"the host {host!r} is not this machine; open http://127.0.0.1 instead")
+        if origin is not None and _netloc(origin) != host:
+            return refusal(403, "forbidden", f"the request comes from a page of {origin!r}, not from this server's own")
+        if token is None:
+            return await handler(request)
+        if "token" in request.query and request.method == "GET" and not request.path.endswith("/ws"):
+            return _let_in(request, token)
+        bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        given = [request.cookies.get(COOKIE, ""), bearer, request.query.get("token", "")]
+        if not any(_same(text, token) for text in given):
+            return refusal(401, "token", "the token is missing or wrong; open the address that `serve` printed")
+        return await handler(request)
+
+    return check
+
+
+def _let_in(request: web.Request, token: str) -> web.StreamResponse:
+    if not _same(request.query["token"], token):
+        return refusal(401, "token", "the token is wrong; open the address that `serve` printed")
+    rest = str(request.rel_url.without_query_params("token")).lstrip("/\\")  # //name is another server
+    answer = web.Response(status=303, headers={"Location": f"/{rest}"})
+    answer.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
+    return answer
+
+
+def _same(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode(errors="replace"), token.encode())
+
+
+def _name(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """What every answer says to the browser: run our own scripts only, and take a file for what we say it is."""
+    response.headers.update(_HEADERS)
+    response.headers.setdefault("Cache-Control", "no-store")

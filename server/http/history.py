@@ -1,0 +1,128 @@
+"""Runs that are over, read from their folders: so they are still there when the server was not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from minibrains.files import write_whole
+from server.http.folders import DataFolders
+
+_REQUEST: Final = "request.json"
+"""Who asked for the run: prompt_id, number, client_id, extra_data, and when (milliseconds)."""
+_LOST: Final = "the server ended while this run was running"
+
+
+class History:
+    """The run folders by prompt id, oldest first. A run of the command line goes by its folder's name."""
+
+    def __init__(self, folders: DataFolders) -> None:
+        self._folders = folders
+        self._paths: dict[str, Path] = {}
+        for path in sorted(path for path in folders.runs.iterdir() if path.is_dir()):
+            request = _read(path / _REQUEST)
+            self._paths[str(request.get("prompt_id") or path.name)] = path
+
+    def add(self, prompt_id: str, folder: Path, request: dict[str, Any]) -> None:
+        """A run begins."""
+        write_whole(folder / _REQUEST, json.dumps(request))
+        self._paths[prompt_id] = folder
+
+    def forget(self, prompt_ids: list[str]) -> None:
+        """Move run folders to the trash."""
+        for prompt_id in prompt_ids:
+            if (path := self._paths.pop(prompt_id, None)) is not None and path.exists():
+                self._folders.throw_away(path)
+
+    def __contains__(self, prompt_id: str) -> bool:
+        return prompt_id in self._paths
+
+    def ids(self) -> list[str]:
+        return list(self._paths)
+
+    def details(self, prompt_id: str) -> dict[str, Any]:
+        """A run that is over, as `GET /runs/{id}` shows it. Raises KeyError."""
+        path = self._paths[prompt_id]
+        workflow, summary = _read(path / "workflow.json"), _read(path / "summary.json")
+        return {
+            "prompt_id": prompt_id,
+            **_run(summary),
+            "workflow": workflow,
+            "settings": workflow.get("run", {}),
+            "nodes": {
+                name: {
+                    "state": "idle",
+                    "runs": node.get("runs", 0),
+                    "us": node.get("mean_us"),
+                    **({"think_times": node["think_times"]} if "think_times" in node else {}),
+                }
+                for name, node in summary.get("nodes", {}).items()
+            },
+            "values": {},
+            "said": [],
+            "result": summary or None,
+            "error": summary.get("error") or (None if summary else {"message": _LOST}),
+        }
+
+    def item(self, prompt_id: str) -> dict[str, Any]:
+        """The same as ComfyUI has it. Raises KeyError."""
+        path = self._paths[prompt_id]
+        request, summary, workflow = _read(path / _REQUEST), _read(path / "summary.json"), _read(path / "workflow.json")
+        state, nodes = _state(summary), list(workflow.get("nodes", {}))
+        messages: list[Any] = [["execution_start", {"prompt_id": prompt_id, "timestamp": request.get("started")}]]
+        if state == "failed":
+            error = summary.get("error") or {"message": _LOST}
+            messages.append(["execution_error", {"prompt_id": prompt_id, "exception_message": error["message"]}])
+        elif state == "stopped":
+            messages.append(["execution_interrupted", {"prompt_id": prompt_id}])
+        else:
+            messages.append(["execution_success", {"prompt_id": prompt_id}])
+        status = {"status_str": "error" if state == "failed" else "success", "completed": state == "done", "messages": messages}
+        return {
+            "prompt": [request.get("number", 0), prompt_id, workflow, request.get("extra_data", {}), nodes],
+            "outputs": dict(self._outputs(path, nodes)),
+            "status": status,
+            "meta": {node: {"node_id": node, "display_node": node, "parent_node": None, "real_node_id": node} for node in nodes},
+            "state": state,
+            "result": summary or None,
+        }
+
+    def _outputs(self, path: Path, nodes: list[str]) -> Iterator[tuple[str, Any]]:
+        """Pictures by the node that left them: `<node>.png` in the run folder."""
+        for node in nodes:
+            if (path / f"{node}.png").is_file():
+                place = {"filename": f"{node}.png", "subfolder": path.name, "type": "output"}
+                yield node, {"images": [place]}
+
+
+def _state(summary: dict[str, Any]) -> str:
+    if not summary or "error" in summary:
+        return "failed"
+    state = summary.get("state", "done")
+    return state if state in ("done", "stopped") else "failed"
+
+
+def _run(summary: dict[str, Any]) -> dict[str, Any]:
+    episodes = summary.get("episodes") or [{}]
+    return {
+        "state": _state(summary),
+        "episode": len(episodes) - 1,
+        "episodes": len(episodes),
+        "tick": episodes[-1].get("ticks"),
+        "ticks": summary.get("ticks"),
+        "ticks_per_s": summary.get("ticks_per_s"),
+        "score": episodes[-1].get("score"),
+        "clock": summary.get("clock"),
+        "misses": summary.get("misses"),
+    }
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A JSON object; {} if there is none that can be read."""
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,173 @@
+"""What node types there are, and whether a workflow is sound: what the editor asks while one wires."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Literal, get_args, get_origin
+
+from aiohttp import web
+
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.make import make_nodes
+from minibrains.errors import MinibrainsError, WorkflowError, faults_of
+from minibrains.graph.catalog import brain_finder
+from minibrains.graph.check import Graph, check, resolve_outputs
+from minibrains.graph.facts import node_heading
+from minibrains.graph.registry import Registry
+from minibrains.graph.schema import widget_schema, workflow_schema
+from minibrains.graph.workflow import parse_workflow
+from minibrains.node import Input, Node, Output, Register, Widget
+from minibrains.sockets import SocketTypes
+from minibrains.values import plain_value
+from server.http.answers import read_object, text
+from server.http.folders import DataFolders
+
+_COMFY: Final = {int: "INT", float: "FLOAT", bool: "BOOLEAN"}
+
+
+class NodeTypes:
+    """The node types of this server, and the checking of workflows of them."""
+
+    def __init__(self, registry: Registry, folders: DataFolders) -> None:
+        self.registry = registry
+        self._folders = folders
+
+    def routes(self) -> Iterator[web.RouteDef]:
+        yield web.get("/nodes", self.nodes)
+        yield web.get("/object_info", self.object_info)
+        yield web.get("/object_info/{name}", self.object_info_of)
+        yield web.get("/schema", self.schema)
+        yield web.post("/check", self.check)
+
+    def read(self, data: Any, path: Path | None = None) -> Graph:
+        """A workflow checked, as far as that is possible before it runs. Slow. Raises MinibrainsError with all faults."""
+        workflow = parse_workflow(data, path)
+        graph = check(workflow, self.registry, brain_finder(path, models=self._folders.models))
+        plan = compile_graph(graph)
+        # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
+        make_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
+        return graph
+
+    async def nodes(self, request: web.Request) -> web.Response:
+        return web.json_response(self._described)
+
+    async def object_info(self, request: web.Request) -> web.Response:
+        return web.json_response(self._comfy)
+
+    async def object_info_of(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        return web.json_response({name: self._comfy[name]} if name in self._comfy else {})
+
+    async def schema(self, request: web.Request) -> web.Response:
+        return web.json_response(self._schema)
+
+    async def check(self, request: web.Request) -> web.Response:
+        body = await read_object(request)
+        data, path = body.get("workflow"), self._folders.workflow(text(body, "name"))
+
+        def look() -> dict[str, Any]:
+            try:
+                graph = self.read(data, path)
+            except (WorkflowError, MinibrainsError) as error:
+                return {"faults": faults_of(error), "types": {}}
+            return {"faults": [], "types": {f"{node}.{name}": words for (node, name), words in resolve_outputs(graph).items()}}
+
+        return web.json_response(await asyncio.to_thread(look))
+
+    @cached_property
+    def _described(self) -> dict[str, Any]:
+        return {f"{name}@{cls.version}": _describe(name, cls) for name, cls in self.registry.items()}
+
+    @cached_property
+    def _comfy(self) -> dict[str, Any]:
+        return {name: _comfy_info(name, cls) for name, cls in self.registry.items()}
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        return workflow_schema(self.registry)
+
+
+def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
+    schema, heading = cls.schema, node_heading(name, cls)
+    return {
+        "type": heading["type"],
+        "family": heading["family"],
+        "pack": name.rpartition(".")[0],
+        "summary": heading["doc"],
+        "doc": inspect.cleandoc(cls.__doc__ or ""),
+        "inputs": {i.name: _input(i) for i in schema.inputs.values()},
+        "outputs": {o.name: {**_kind(o.kind), "absent": o.absent, "lazy": o.lazy} for o in schema.outputs.values()},
+        "widgets": {w.name: _widget(w) for w in schema.widgets.values()},
+        "brain": {"kind": schema.brain.kind, "required": schema.brain_required} if schema.brain else None,
+        "register": issubclass(cls, Register),
+        "outside": issubclass(cls, Register) and cls.outside,
+        "clocked": cls.clocked,
+        "background": cls.background,
+        "terminal": getattr(cls, "terminal", None),
+    }
+
+
+def _input(socket: Input) -> dict[str, Any]:
+    facts = {"reading": socket.reading, "many": socket.many, "required": socket.required, "needed": socket.needed}
+    return {**_kind(socket.kind), **facts}
+
+
+def _kind(kind: SocketTypes) -> dict[str, Any]:
+    """A socket's type: in words, and by its parts, of which several are alternatives."""
+    options = [{"label": o.name, "dtype": o.dtype, "dims": list(o.dims)} for o in kind.options]
+    first = options[0] if options else {"label": "anything" if kind.anything else kind.variable, "dtype": None, "dims": []}
+    return {"kind": str(kind), **first, "options": options, "variable": kind.variable, "anything": kind.anything}
+
+
+def _widget(widget: Widget) -> dict[str, Any]:
+    return {
+        "type": widget.describe(),
+        "schema": widget_schema(widget),
+        "default": plain_value(widget.default),
+        "required": widget.required,
+        "min": widget.min,
+        "max": widget.max,
+        "doc": widget.doc,
+        "rebuild": widget.rebuild,
+    }
+
+
+def _comfy_info(name: str, cls: type[Node]) -> dict[str, Any]:
+    """The same in ComfyUI's words: what its clients know to read."""
+    schema, heading = cls.schema, node_heading(name, cls)
+    required: dict[str, Any] = {}
+    optional: dict[str, Any] = {}
+    for socket in schema.inputs.values():
+        (required if socket.needed else optional)[socket.name] = [_comfy_type(socket.kind), {}]
+    for widget in schema.widgets.values():
+        (required if widget.required else optional)[widget.name] = _comfy_widget(widget)
+    outputs: list[Output] = list(schema.outputs.values())
+    return {
+        "input": {"required": required, "optional": optional},
+        "input_order": {"required": list(required), "optional": list(optional)},
+        "output": [_comfy_type(output.kind) for output in outputs],
+        "output_is_list": [False] * len(outputs),
+        "output_name": [output.name for output in outputs],
+        "name": name,
+        "display_name": name.rpartition(".")[2],
+        "description": heading["doc"],
+        "python_module": cls.__module__,
+        "category": heading["family"],
+        "output_node": not outputs,
+    }
+
+
+def _comfy_type(kind: SocketTypes) -> str:
+    return ",".join(option.name.upper() for option in kind.options) or "*"
+
+
+def _comfy_widget(widget: Widget) -> list[Any]:
+    options = {"default": plain_value(widget.default), "min": widget.min, "max": widget.max, "tooltip": widget.doc or None}
+    type_: Any = _COMFY.get(widget.annotation, "STRING")
+    if get_origin(widget.annotation) is Literal:
+        type_ = list(get_args(widget.annotation))
+    return [type_, {key: value for key, value in options.items() if value is not None}]

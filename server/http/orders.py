@@ -1,0 +1,64 @@
+"""What the server and its workers say to each other over a pipe: pairs of a word and what belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from minibrains.graph.workflow import RunSettings
+from minibrains.run.folder import RunFolder
+
+OrderWord = Literal["play", "stop", "pause", "resume", "step", "watch", "want", "edit", "input", "quit"]
+"""To a worker. play: an Order; watch: a Watch; want: a node whose next frame may be sent; edit: number and
+workflow; input: a register that is outside and what a page sent to it; quit: end the run, then yourself."""
+ReportWord = Literal["ready", "seen", "frame", "said", "edited", "over"]
+"""To the server. seen: parts of a run's scene; frame: node, number, message; said: node or None, text; edited: number and
+the answer; over: an Outcome."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A run to be played."""
+
+    prompt_id: str
+    workflow: Mapping[str, Any]
+    path: Path | None
+    """Where the workflow was saved, for its name and the brains beside it."""
+    settings: RunSettings
+    folder: RunFolder
+    record: bool = False
+    """Put it on a tape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is on somebody's screen: nodes whose pictures, and nodes whose values are wanted."""
+
+    previews: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended. The summary holds all of it for people and files."""
+
+    state: Literal["done", "failed", "stopped"]
+    summary: dict[str, Any]
+    node: str | None = None
+    """The node that failed."""
+    traceback: tuple[str, ...] = ()
+    exception: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRecipe:
+    """What a worker has to know before its first run."""
+
+    data: Path
+    models: Path
+    packs: bool
+    files: tuple[Path, ...]
+    words: Path
+    """The file that takes what it writes to standard error."""

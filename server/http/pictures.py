@@ -1,0 +1,87 @@
+"""Pictures and clips: what a run has left behind, and what a person uploads."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from aiohttp import BodyPartReader, web
+
+from minibrains.files import write_whole
+from server.http.answers import Refused
+from server.http.folders import BadName, DataFolders, inside
+
+UPLOAD_LIMIT: Final = 100 << 20
+"""Bytes of a picture that is uploaded."""
+_SHOWN: Final = {
+    ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+    ".mp4": "video/mp4", ".json": "application/json", ".jsonl": "text/plain", ".csv": "text/plain", ".txt": "text/plain",
+}  # fmt: skip
+"""What a browser may show; all else is only offered for saving."""
+_PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+
+
+class Pictures:
+    """ComfyUI's /view and /upload/image: `output` is runs/, `input` is uploads/."""
+
+    def __init__(self, folders: DataFolders) -> None:
+        self._places = {"output": folders.runs, "input": folders.uploads, "temp": folders.runs}
+
+    def routes(self) -> Iterator[web.RouteDef]:
+        yield web.get("/view", self.view)
+        yield web.post("/upload/image", self.upload)
+
+    async def view(self, request: web.Request) -> web.StreamResponse:
+        query = request.query
+        folder = self._places.get(query.get("type", "output"))
+        if folder is None:
+            raise Refused(400, "bad_request", "the type is not known; expected output, input or temp")
+        path = inside(folder, "/".join(filter(None, [query.get("subfolder"), query.get("filename", "")])))
+        if not path.is_file():
+            raise Refused(404, "not_found", f"there is no file {query.get('filename')!r}")
+        type_ = _SHOWN.get(path.suffix.lower())
+        headers = {"Content-Type": type_ or "application/octet-stream"}
+        if type_ is None:
+            headers["Content-Disposition"] = "attachment"
+        return web.FileResponse(path, headers=headers)
+
+    async def upload(self, request: web.Request) -> web.Response:
+        if not request.content_type.startswith("multipart/"):
+            raise Refused(400, "bad_request", 'expected multipart/form-data with a part "image"')
+        data, fields = None, dict[str, str]()
+        async for part in await request.multipart():
+            if isinstance(part, BodyPartReader) and part.name == "image":
+                fields["name"], data = part.filename or "", await _read(part, UPLOAD_LIMIT)
+            elif isinstance(part, BodyPartReader) and part.name in ("subfolder", "overwrite"):
+                fields[part.name] = (await _read(part, 1000)).decode(errors="replace")
+        if data is None:
+            raise Refused(400, "bad_request", 'there is no part "image" in the upload')
+        name, subfolder = fields["name"], fields.get("subfolder", "")
+        if not name.lower().endswith(_PICTURES) or "/" in name:
+            raise BadName(f"the file is called {name[:200]!r}; expected a plain name ending in one of {', '.join(_PICTURES)}")
+        place = inside(self._places["input"], "/".join(filter(None, [subfolder, name])))
+        place = await asyncio.to_thread(_write, place, data, fields.get("overwrite", "") in ("true", "1"))
+        return web.json_response({"name": place.name, "subfolder": subfolder, "type": "input"})
+
+
+async def _read(part: BodyPartReader, limit: int) -> bytes:
+    data = bytearray()
+    while chunk := await part.read_chunk(1 << 16):
+        data += chunk
+        if len(data) > limit:
+            raise Refused(413, "too_large", f"the part {part.name!r} is larger than {limit} bytes")
+    return bytes(data)
+
+
+def _write(place: Path, data: bytes, overwrite: bool) -> Path:
+    free, number = place, 0
+    while free.exists() and not overwrite:
+        if hashlib.sha256(free.read_bytes()).digest() == hashlib.sha256(data).digest():
+            return free
+        number += 1
+        free = place.with_stem(f"{place.stem} ({number})")
+    write_whole(free, data)
+    return free

@@ -1,0 +1,231 @@
+"""The routes of runs: ComfyUI's prompt, queue and history, and our own control of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from aiohttp import web
+
+from minibrains.errors import MinibrainsError, WorkflowError, faults_of
+from minibrains.graph.workflow import RunSettings, Workflow, parse_workflow
+from server.http.answers import Refused, read_object, text, texts
+from server.http.folders import DataFolders
+from server.http.history import History
+from server.http.node_types import NodeTypes
+from server.http.runs import Run, Runs
+
+_SHOWN: Final = 200
+"""Runs that GET /history shows unless it is asked for more."""
+_STEPS: Final = 100_000
+
+
+class RunRoutes:
+    """What a client can do with runs."""
+
+    def __init__(self, runs: Runs, history: History, types: NodeTypes, folders: DataFolders) -> None:
+        self._runs, self._history, self._types, self._folders = runs, history, types, folders
+
+    def routes(self) -> Iterator[web.RouteDef]:
+        yield web.post("/prompt", self.submit)
+        yield web.get("/prompt", self.remaining)
+        yield web.get("/queue", self.queue)
+        yield web.post("/queue", self.change_queue)
+        yield web.get("/history", self.history)
+        yield web.get("/history/{id}", self.history_of)
+        yield web.post("/history", self.change_history)
+        yield web.post("/interrupt", self.interrupt)
+        yield web.post("/free", self.free)
+        yield web.get("/runs", self.list)
+        yield web.get("/runs/{id}", self.details)
+        yield web.post("/runs/{id}/{what:stop|pause|resume|step}", self.control)
+        yield web.post("/runs/{id}/edit", self.edit)
+
+    # -- ComfyUI's ------------------------------------------------------------------------------------
+
+    async def submit(self, request: web.Request) -> web.Response:
+        body = await read_object(request)
+        data = body.get("prompt")
+        if data is None:
+            raise Refused(400, "no_prompt", "No prompt provided", 'expected {"prompt": a workflow}', node_errors={}, faults=[])
+        extra = body.get("extra_data") or {}
+        if not isinstance(extra, dict):
+            raise Refused(400, "bad_request", "'extra_data' is not an object")
+        prompt_id = text(body, "prompt_id") or str(uuid.uuid4())
+        if prompt_id in self._runs.known or prompt_id in self._history:
+            raise Refused(400, "invalid_prompt_id", f"there is a run {prompt_id!r} already")
+        workflow, settings = await self._read(data, extra)
+        number = body.get("number")
+        if number is None or isinstance(number, bool) or not isinstance(number, (int, float)):
+            number = self._runs.next_number() * (-1 if body.get("front") else 1)
+        client_id = text(body, "client_id")
+        self._runs.submit(Run(prompt_id, number, workflow, settings, client_id, extra, workflow.to_json()))
+        return web.json_response({"prompt_id": prompt_id, "number": number, "node_errors": {}})
+
+    async def _read(self, data: Any, extra: Mapping[str, Any]) -> tuple[Workflow, RunSettings]:
+        """The workflow with the settings of this run. Raises Refused with all faults."""
+        path = self._folders.workflow(text(dict(extra), "name"))
+        try:
+            workflow = parse_workflow(data, path)
+            given = extra.get("settings", {})
+            if not isinstance(given, dict):
+                raise Refused(400, "bad_request", "'settings' is not an object")
+            run = {**{key: value for key, value in asdict(workflow.run).items() if value is not None}, **given}
+            changed = parse_workflow({**workflow.to_json(), "run": {key: v for key, v in run.items() if v is not None}}, path)
+            await asyncio.to_thread(self._types.read, changed.to_json(), path)
+        except MinibrainsError as error:
+            raise _invalid(error, data) from None
+        return changed, changed.run
+
+    async def remaining(self, request: web.Request) -> web.Response:
+        return web.json_response({"exec_info": {"queue_remaining": self._runs.remaining}})
+
+    async def queue(self, request: web.Request) -> web.Response:
+        running, pending = ([_item(run) for run in runs] for runs in (self._runs.running, self._runs.queue))
+        return web.json_response({"queue_running": running, "queue_pending": pending})
+
+    async def change_queue(self, request: web.Request) -> web.Response:
+        body = await read_object(request)
+        waiting = [run.prompt_id for run in self._runs.queue]
+        self._runs.cancel(waiting if body.get("clear") else texts(body, "delete"))
+        return web.Response()
+
+    async def history(self, request: web.Request) -> web.Response:
+        most, offset = _whole(request, "max_items"), _whole(request, "offset")
+        ids = [prompt_id for prompt_id in self._history.ids() if not self._is_alive(prompt_id)]
+        most = _SHOWN if most is None else most
+        chosen = ids[offset:][:most] if offset is not None and offset >= 0 else ids[max(0, len(ids) - most) :]
+        items = await asyncio.to_thread(lambda: {prompt_id: self._history.item(prompt_id) for prompt_id in chosen})
+        return web.json_response(items)
+
+    async def history_of(self, request: web.Request) -> web.Response:
+        prompt_id = request.match_info["id"]
+        if prompt_id not in self._history or self._is_alive(prompt_id):
+            return web.json_response({})
+        return web.json_response({prompt_id: await asyncio.to_thread(self._history.item, prompt_id)})
+
+    async def change_history(self, request: web.Request) -> web.Response:
+        body = await read_object(request)
+        ids = self._history.ids() if body.get("clear") else texts(body, "delete")
+        over = [prompt_id for prompt_id in ids if not self._is_alive(prompt_id)]
+        for prompt_id in over:
+            self._runs.known.pop(prompt_id, None)
+        await asyncio.to_thread(self._history.forget, over)
+        return web.Response()
+
+    async def interrupt(self, request: web.Request) -> web.Response:
+        prompt_id = text(await read_object(request), "prompt_id")
+        for run in self._runs.running:
+            if prompt_id in (None, run.prompt_id):
+                self._runs.stop(run)
+        return web.Response()
+
+    async def free(self, request: web.Request) -> web.Response:
+        body = await read_object(request)
+        if body.get("unload_models") or body.get("free_memory"):
+            await self._runs.free()
+        return web.Response()
+
+    # -- our own --------------------------------------------------------------------------------------
+
+    async def list(self, request: web.Request) -> web.Response:
+        shown = [
+            {"prompt_id": run.prompt_id, "title": run.workflow.title, **run.scene.parts["run"]}
+            for run in self._runs.known.values()
+        ]
+        return web.json_response(shown)
+
+    async def details(self, request: web.Request) -> web.Response:
+        prompt_id = request.match_info["id"]
+        if (run := self._runs.known.get(prompt_id)) is not None:
+            return web.json_response(run.details(), dumps=_dump)
+        if prompt_id not in self._history:
+            raise _unknown(prompt_id)
+        return web.json_response(await asyncio.to_thread(self._history.details, prompt_id))
+
+    async def control(self, request: web.Request) -> web.Response:
+        run, what = self._alive(request), request.match_info["what"]
+        if what == "stop":
+            self._runs.stop(run)
+        elif run.state in ("queued", "starting"):
+            raise Refused(409, "not_yet", f"the run is {run.state}; it can be paused and stepped once it ticks")
+        elif what == "step":
+            ticks = (await read_object(request)).get("ticks", 1)
+            if type(ticks) is not int or not 1 <= ticks <= _STEPS:
+                raise Refused(400, "bad_request", f"'ticks' is {ticks!r}; expected a whole number from 1 to {_STEPS}")
+            run.tell("step", ticks)
+        else:
+            run.tell(what)
+        return web.json_response({"prompt_id": run.prompt_id, "state": run.state})
+
+    async def edit(self, request: web.Request) -> web.Response:
+        run, data = self._alive(request), (await read_object(request)).get("workflow")
+        if not isinstance(data, dict):
+            raise Refused(400, "bad_request", "'workflow' is not an object")
+        try:
+            await asyncio.to_thread(self._types.read, data, run.workflow.path)
+        except MinibrainsError as error:
+            raise _invalid(error, data) from None
+        found = await self._runs.edit(run, data)
+        if "error" in found:
+            raise Refused(400, "edit_failed", found["error"], faults=found["faults"])
+        return web.json_response(found)
+
+    def _alive(self, request: web.Request) -> Run:
+        """The run that is meant. Raises Refused unless it waits or runs."""
+        prompt_id = request.match_info["id"]
+        run = self._runs.known.get(prompt_id)
+        if run is None and prompt_id not in self._history:
+            raise _unknown(prompt_id)
+        if run is None or run.over:
+            raise Refused(409, "over", f"the run {prompt_id!r} is over")
+        return run
+
+    def _is_alive(self, prompt_id: str) -> bool:
+        run = self._runs.known.get(prompt_id)
+        return run is not None and not run.over
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, default=repr)
+
+
+def _unknown(prompt_id: str) -> Refused:
+    return Refused(404, "not_found", f"there is no run {prompt_id[:200]!r}")
+
+
+def _item(run: Run) -> list[Any]:
+    return [run.number, run.prompt_id, run.data, dict(run.extra), list(run.workflow.nodes)]
+
+
+def _whole(request: web.Request, key: str) -> int | None:
+    found = request.query.get(key)
+    if found is None:
+        return None
+    try:
+        return int(found[:12])
+    except ValueError:
+        raise Refused(400, "bad_request", f"{key!r} is {found[:50]!r}; expected a whole number") from None
+
+
+def _invalid(error: MinibrainsError, data: Any) -> Refused:
+    """Everything that is wrong with a workflow: in ComfyUI's shape by node, and as our own faults."""
+    faults = faults_of(error)
+    nodes = data.get("nodes") if isinstance(data, dict) else None
+    node_errors: dict[str, Any] = {}
+    for fault in faults:
+        node = fault["node"]
+        if node is None:
+            continue
+        entry = nodes.get(node) if isinstance(nodes, dict) else None
+        type_ = entry.get("type") if isinstance(entry, dict) else None
+        errors = node_errors.setdefault(node, {"errors": [], "class_type": type_, "dependent_outputs": [node]})
+        extra = {"input_name": fault["socket"], "received_value": fault["found"], "expected": fault["expected"]}
+        details = " ".join(filter(None, [fault["socket"], fault["hint"]]))
+        errors["errors"].append({"type": "fault", "message": fault["message"], "details": details, "extra_info": extra})
+    type_ = "prompt_outputs_failed_validation" if isinstance(error, WorkflowError) and node_errors else "invalid_prompt"
+    return Refused(400, type_, "the workflow has faults", str(error), node_errors=node_errors, faults=faults)

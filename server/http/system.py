@@ -1,0 +1,56 @@
+"""What the machine and this server are: ComfyUI's /system_stats and /features."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+
+from aiohttp import web
+
+import minibrains
+from server.http.pictures import UPLOAD_LIMIT
+
+
+class System:
+    """Facts about the machine; nothing is imported or measured for them."""
+
+    def routes(self) -> Iterator[web.RouteDef]:
+        yield web.get("/system_stats", self.stats)
+        yield web.get("/features", self.features)
+
+    async def stats(self, request: web.Request) -> web.Response:
+        system = {
+            "os": sys.platform,
+            "ram_total": _memory("SC_PHYS_PAGES"),
+            "ram_free": _memory("SC_AVPHYS_PAGES"),
+            "minibrains_version": minibrains.__version__,
+            "comfyui_version": None,
+            "python_version": platform.python_version(),
+            "pytorch_version": _version("torch"),
+            "embedded_python": False,
+            "cpu_count": os.cpu_count(),
+            "argv": sys.argv[:1],  # the others may hold the token
+        }
+        cpu = {"name": "cpu", "type": "cpu", "index": None}
+        memory = {f"{kind}_{what}": system[f"ram_{what}"] for kind in ("vram", "torch_vram") for what in ("total", "free")}
+        return web.json_response({"system": system, "devices": [{**cpu, **memory}]})
+
+    async def features(self, request: web.Request) -> web.Response:
+        return web.json_response({"supports_preview_metadata": True, "max_upload_size": UPLOAD_LIMIT, "minibrains": 1})
+
+
+def _memory(pages: str) -> int | None:
+    try:
+        return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

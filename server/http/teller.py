@@ -1,0 +1,140 @@
+"""Tells the server what a run is doing, on a thread of its own: counts and values as deltas, pictures encoded."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from minibrains.engine.counts import NodeTimes
+from minibrains.engine.timing import by_duration
+from server.http.attendant import Attendant, Counts, words
+from server.http.orders import Order, ReportWord
+from server.http.previews import Encoded, Encoder
+
+Send = Callable[[ReportWord, Any], None]
+_EVERY: Final = 0.05
+"""Seconds from one report to the next."""
+_RATE_OVER: Final = 1.0
+"""Seconds over which ticks a second are counted."""
+
+
+class Teller:
+    """One run's."""
+
+    def __init__(self, order: Order, attendant: Attendant, wake: threading.Event, send: Send) -> None:
+        self.progress: tuple[int, float | None] = 0, None
+        """Episode and score, as the run says now and then."""
+        self._order, self._attendant, self._wake, self._send = order, attendant, wake, send
+        self._said: deque[tuple[str | None, str]] = deque()
+        self._encoders: dict[str, Encoder] = {}
+        self._number = 0
+        self._told: dict[str, dict[str, Any]] = {"run": {}, "nodes": {}, "values": {}}
+        self._times: dict[str, NodeTimes] = {}
+        self._history: deque[tuple[float, int]] = deque()
+        self._counted: Counts | None = None
+        self._over = False
+        self._thread = threading.Thread(target=self._tell, name="tells the server", daemon=True)
+        self._thread.start()
+
+    def say(self, text: str, node: str | None = None) -> None:
+        """A line for people. May be called within a tick."""
+        self._said.append((node, text))
+        self._wake.set()
+
+    def close(self) -> None:
+        """Tell what is left, then end."""
+        self._over = True
+        self._wake.set()
+        self._thread.join()
+
+    def _tell(self) -> None:
+        due = 0.0
+        while not self._over:
+            self._wake.wait(_EVERY)  # not longer: a held node thinks within a tick
+            self._wake.clear()
+            self._send_said()
+            self._send_pictures()
+            if (now := perf_counter()) >= due:
+                due = now + _EVERY
+                self._send_seen()
+        self._send_said()
+        self._send_pictures()
+        self._send_seen()
+
+    def _send_said(self) -> None:
+        while self._said:
+            self._send("said", self._said.popleft())
+
+    def _send_pictures(self) -> None:
+        done: dict[int, tuple[np.ndarray, Encoded]] = {}  # several nodes may show the same picture
+        for node in list(self._attendant.pictures):
+            picture, tick = self._attendant.pictures.pop(node)
+            if node not in self._encoders:
+                self._encoders[node] = Encoder()
+            if id(picture) not in done:
+                done[id(picture)] = picture, self._encoders[node].encode(picture)
+            self._number += 1
+            about = {"node": node, "node_id": node, "prompt_id": self._order.prompt_id, "seq": self._number, "tick": tick}
+            self._send("frame", (node, self._number, done[id(picture)][1].message(about)))
+
+    def _send_seen(self) -> None:
+        engine, counts = self._attendant.engine, self._attendant.counts
+        if engine is None or counts is None:
+            return
+        parts = {"run": self._run(counts), "values": {key: words(value) for key, value in self._attendant.values.items()}}
+        parts["nodes"] = self._nodes(counts, engine.thinking())
+        news = {part: self._new(part, entries) for part, entries in parts.items()}
+        if any(news.values()):
+            self._send("seen", news)
+
+    def _new(self, part: str, entries: dict[str, Any]) -> dict[str, Any]:
+        told = self._told[part]
+        news = {key: value for key, value in entries.items() if key not in told or told[key] != value}
+        told.update(news)
+        return news
+
+    def _run(self, counts: Counts) -> dict[str, Any]:
+        self._history.append((counts.when, counts.ticks))
+        while len(self._history) > 2 and counts.when - self._history[0][0] > _RATE_OVER:
+            self._history.popleft()
+        seconds, ticks = counts.when - self._history[0][0], counts.ticks - self._history[0][1]
+        paused = self._attendant.waiting
+        episode, score = self.progress
+        return {
+            "state": "paused" if paused else "running",
+            "episode": episode,
+            "episodes": self._order.settings.episodes,
+            "tick": counts.tick,
+            "ticks": counts.ticks,
+            "ticks_per_s": 0.0 if paused else round(ticks / seconds, 1) if seconds else None,
+            "score": score,
+            "clock": self._order.settings.clock,
+            "misses": counts.misses,
+        }
+
+    def _nodes(self, counts: Counts, busy: set[str]) -> dict[str, Any]:
+        if counts is self._counted:  # only who is thinking can have changed meanwhile
+            told = self._told["nodes"]
+            return {name: {**told[name], "state": "thinking"} for name in busy if name in told}
+        self._counted = counts
+        entries = {name: self._node(name, now, name in busy) for name, now in counts.nodes.items()}
+        self._times = dict(counts.nodes)
+        return entries
+
+    def _node(self, name: str, now: NodeTimes, busy: bool) -> dict[str, Any]:
+        before, told = self._times.get(name), self._told["nodes"].get(name)
+        runs = now.runs - (before.runs if before else 0)
+        if told is not None and before is not None and not busy and not runs and now.skips == before.skips:
+            return told if told["state"] != "thinking" else {**told, "state": "skipped"}
+        seconds = now.seconds - (before.seconds if before else 0.0)
+        state = "thinking" if busy else "running" if runs > 0 else "cached" if now.cached else "skipped" if now.skips else "idle"
+        us = round(seconds / runs * 1e6, 1) if runs > 0 else (told or {}).get("us")
+        if now.thinking and now.runs:  # a thought may end in another report than it began
+            us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
+        now_and_then = {"errors": now.errors, "think_times": by_duration(now.think_times)}
+        return {"state": state, "runs": now.runs, "us": us, **{key: value for key, value in now_and_then.items() if value}}
