@@ -13,26 +13,15 @@ from minibrains import Frames, Node
 from minibrains.files import shipped
 from minibrains.graph.catalog import node_types
 from minibrains.testing import Inputs, ScratchHost, check_node
-from nodes import (
-    action,
-    control,
-    decision_log,
-    fight,
-    fighters,
-    image,
-    lora,
-    output,
-    overlay,
-    pad,
-    policy,
-    pretrained,
-    prompt,
-    reply,
-    strategist,
-    tiles,
-    vlm,
-)
+from nodes.actions import gates, sink
+from nodes.consoles import pads
 from nodes.consoles.retro import RetroEmulator
+from nodes.control import flow
+from nodes.fighting import features, fighters, strategist
+from nodes.language import lora, pretrained, prompt, reply, vlm
+from nodes.policies import baselines, network
+from nodes.recording import decision_log, output
+from nodes.vision import frames, overlay, tiles
 
 MODELS = shipped("models")
 RANDOM = np.random.default_rng(7)
@@ -60,7 +49,7 @@ MOMENTS = [
     }
     for tick in range(8)
 ]  # fmt: skip
-FIGHTS = [fight.GameFeatures().tick(moment).fight for moment in MOMENTS]
+FIGHTS = [features.GameFeatures().tick(moment).fight for moment in MOMENTS]
 CODEBOOK = tiles.TileCodebook(
     labels=("wall", "floor"), tiles=RANDOM.integers(0, 256, (3, 8, 8, 3), np.uint8), label=np.int32([1, 0, 1])
 )
@@ -73,41 +62,41 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(text=["9", "", "I would kick", "12", "41", "no"], facing=[True, True, False, False, False, True]),
     ),
     "ActionSampler": (
-        lambda: policy.ActionSampler(mode="sample"),
+        lambda: network.ActionSampler(mode="sample"),
         _ticks(logits=[RANDOM.standard_normal(6).astype(np.float32) for _ in range(8)]),
     ),
-    "All": (control.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
-    "AntiRepeat": (action.AntiRepeat, _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None])),
-    "Any": (control.Any, _ticks(flags=[[], [False], [True, False]])),
+    "All": (flow.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
+    "AntiRepeat": (gates.AntiRepeat, _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None])),
+    "Any": (flow.Any, _ticks(flags=[[], [False], [True, False]])),
     "ButtonHistory": (
-        lambda: pad.ButtonHistory(brain=_brain(pad.ButtonColumns, "button_history/genesis8.safetensors")),
+        lambda: pads.ButtonHistory(brain=_brain(pads.ButtonColumns, "button_history/genesis8.safetensors")),
         _ticks(pad=[("UP", "B"), None, (), ("LEFT",)] * 3),
     ),
-    "Changed": (control.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
+    "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
     "CooldownGate": (
-        lambda: action.CooldownGate(idle="release", brain=_brain(action.RecoveryTable, "recovery/airstriker.safetensors")),
+        lambda: gates.CooldownGate(idle="release", brain=_brain(gates.RecoveryTable, "recovery/airstriker.safetensors")),
         _ticks(action=ACTIONS),
     ),
     "DecisionLog": (
-        lambda: decision_log.DecisionLog(brain=_brain(action.ActionTable, "action_table/sf2.safetensors")),
+        lambda: decision_log.DecisionLog(brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")),
         _ticks(image=[*FRAMES[:2], None], prompt=["a", None, "b"], text=["9", "21", None], rung=["basic"] * 3, action=[9, 21, 0]),
     ),
     "EmulatorSink": (
-        lambda: action.EmulatorSink(brain=_brain(action.ActionTable, "action_table/airstriker.safetensors")),
+        lambda: sink.EmulatorSink(brain=_brain(sink.ActionTable, "action_table/airstriker.safetensors")),
         _ticks(action=ACTIONS * 3),
     ),
-    "Every": (lambda: control.Every(ticks=3, offset=1), [{}] * 8),
+    "Every": (lambda: flow.Every(ticks=3, offset=1), [{}] * 8),
     "FightVector": (
-        lambda: fight.FightVector(brain=_brain(fight.FightNumbers, "fight_vector/sf2.safetensors")),
+        lambda: features.FightVector(brain=_brain(features.FightNumbers, "fight_vector/sf2.safetensors")),
         _ticks(fight=FIGHTS),
     ),
-    "FrameHistory": (lambda: fight.FrameHistory(steps=2), _ticks(fight=FIGHTS)),
+    "FrameHistory": (lambda: features.FrameHistory(steps=2), _ticks(fight=FIGHTS)),
     "FrameStack": (
-        lambda: image.FrameStack(brain=_brain(image.FrameStackTaps, "frame_stack/grey4.safetensors")),
+        lambda: frames.FrameStack(brain=_brain(frames.FrameStackTaps, "frame_stack/grey4.safetensors")),
         _ticks(frame=GREY * 4),
     ),
-    "GameFeatures": (fight.GameFeatures, _ticks(variables=MOMENTS)),
-    "Grayscale": (image.Grayscale, _ticks(frame=FRAMES)),
+    "GameFeatures": (features.GameFeatures, _ticks(variables=MOMENTS)),
+    "Grayscale": (frames.Grayscale, _ticks(frame=FRAMES)),
     "GridOverlay": (
         lambda: overlay.GridOverlay(brain=_brain(overlay.OverlayStyle, "overlay_style/plain.safetensors")),
         _ticks(frame=TILED, labels=[None, np.int32([[0, 1, -1]] * 2), None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
@@ -117,43 +106,43 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         [{}] * 2,
     ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
-    "Override": (control.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
+    "Override": (flow.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
     "PadView": (
-        lambda: pad.PadView(brain=_brain(pad.PadFace, "pad_face/plain.safetensors")),
+        lambda: pads.PadView(brain=_brain(pads.PadFace, "pad_face/plain.safetensors")),
         _ticks(frame=FRAMES[:3], pad=[None, ("UP", "B"), ()]),
     ),
-    "PersonPad": (pad.PersonPad, [{}] * 3),
+    "PersonPad": (pads.PersonPad, [{}] * 3),
     "PolicyHead": (
-        lambda: policy.PolicyHead(brain=_brain(policy.PolicyWeights, "policy_head/airstriker-untrained.safetensors")),
+        lambda: network.PolicyHead(brain=_brain(network.PolicyWeights, "policy_head/airstriker-untrained.safetensors")),
         _ticks(frames=[RANDOM.random((4, 84, 84), np.float32) for _ in range(3)]),
     ),
     "Preview": (output.Preview, _ticks(frame=FRAMES)),
-    "Previous": (lambda: control.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
+    "Previous": (lambda: flow.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
     "PromptBuilder": (
         lambda: prompt.PromptBuilder(brain=_brain(prompt.PromptTemplate, "prompt/sf2.safetensors")),
         _ticks(fight=FIGHTS[:3], history=[None, "you 0 hp", "x"]),
     ),
-    "RandomPolicy": (lambda: policy.RandomPolicy(actions=6, hold=2), [{}] * 12),
+    "RandomPolicy": (lambda: baselines.RandomPolicy(actions=6, hold=2), [{}] * 12),
     "ReflexPolicy": (
-        lambda: policy.ReflexPolicy(brain=_brain(policy.ReflexTable, "reflex/airstriker.safetensors")),
+        lambda: baselines.ReflexPolicy(brain=_brain(baselines.ReflexTable, "reflex/airstriker.safetensors")),
         [{}] * 130,
     ),
-    "Reroute": (control.Reroute, _ticks(value=[FRAMES[0], 2])),
-    "Resize": (lambda: image.Resize(width=8, height=6), _ticks(frame=[*FRAMES, *GREY])),
+    "Reroute": (flow.Reroute, _ticks(value=[FRAMES[0], 2])),
+    "Resize": (lambda: frames.Resize(width=8, height=6), _ticks(frame=[*FRAMES, *GREY])),
     "RetroEmulator": (
         lambda: RetroEmulator(noops=30, states=("Level1",)),
         _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("RIGHT", "B"), (), ("B",)] * 5),
     ),
     "ScriptedFighter": (lambda: fighters.ScriptedFighter(style="zoner", late=2), _ticks(variables=FIGHT)),
     "ScriptedStrategist": (
-        lambda: strategist.ScriptedStrategist(brain=_brain(action.ActionTable, "action_table/sf2.safetensors"), late=2),
+        lambda: strategist.ScriptedStrategist(brain=_brain(sink.ActionTable, "action_table/sf2.safetensors"), late=2),
         _ticks(variables=FIGHT, ask=[True, False, True] * 12, pad=[None, ("RIGHT",), ()] * 12),
     ),
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
-    "Switch": (control.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
+    "Switch": (flow.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
-    "ToPicture": (image.ToPicture, _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)])),
-    "Variable": (lambda: control.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
+    "ToPicture": (frames.ToPicture, _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)])),
+    "Variable": (lambda: flow.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
     "VLMStrategist": (
         lambda: vlm.VLMStrategist(answer="choose", brain=_brain(pretrained.VisionLanguageModel, "vlm/sf2-untrained.safetensors")),
         _ticks(image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]),
