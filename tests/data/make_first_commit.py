@@ -1,0 +1,71 @@
+"""Store what the first commit came to: first_commit.json and tapes/ beside this file, which tests/test_first_commit.py reads.
+
+Play in a checkout of that commit. Tapes hold its absolute paths, so check it out where nobody works:
+
+    git worktree add --detach /nowhere/minibrains dd576e2
+    cd /nowhere/minibrains
+    python PATH/TO/tests/data/make_first_commit.py
+
+Only that commit's own code plays and records. It keeps no snapshots, which hold most of a tape and name Python modules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).resolve().parent
+COMMIT = "dd576e2"
+ARGUMENTS = ["--episodes", "2", "--ticks", "3000", "--seed", "7", "--clock", "fast"]
+MADE_BY = [
+    f"git worktree add --detach /nowhere/minibrains {COMMIT}",
+    "cd /nowhere/minibrains",
+    "python PATH/TO/tests/data/make_first_commit.py",
+]
+RECORD = """import math, sys
+from server import cli
+from server.run import recording
+recording._SNAPSHOT_EVERY = math.inf
+sys.exit(cli.main(sys.argv[1:]))"""
+KEPT = ("game", "rom_sha1", "ticks", "actions_sha256", "distinct_episodes", "episodes")
+"""Of the summary: what is the same every time."""
+
+
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def play(workflow: Path, folder: Path) -> dict[str, Any]:
+    """Play and record a workflow; return what it came to and keep its tape."""
+    command = [sys.executable, "-c", RECORD, "run", str(workflow), *ARGUMENTS, "--record", "--json", "--runs", str(folder)]
+    environment = {**os.environ, "MINIBRAINS_HOME": str(folder / "home"), "PYTHONPATH": str(Path.cwd())}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    summary = json.loads(done.stdout)
+    run = Path(summary["run_dir"])
+    shutil.copyfile(run / "run.tape", DATA / "tapes" / f"{workflow.stem}.tape")
+    logs = [file for file in sorted(run.glob("*.jsonl")) if file.name != "episodes.jsonl"]
+    return {**{name: summary[name] for name in KEPT}, "logs": {file.name: sha256(file) for file in logs}}
+
+
+def main() -> None:
+    """Write first_commit.json and the tapes anew."""
+    head = subprocess.run(["git", "rev-parse", "HEAD"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    if not head.startswith(COMMIT):
+        sys.exit(f"this is a checkout of {head}, not of {COMMIT}; see the top of {__file__}")
+    (DATA / "tapes").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        workflows = {file.stem: play(file, Path(folder)) for file in sorted(Path("workflows").glob("*.json"))}
+    brains = {str(file): sha256(file) for file in sorted(Path("models").rglob("*.safetensors"))}
+    stored = {"commit": head, "made_by": MADE_BY, "arguments": ARGUMENTS, "workflows": workflows, "brains": brains}
+    (DATA / "first_commit.json").write_text(json.dumps(stored, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

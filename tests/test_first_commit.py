@@ -1,0 +1,65 @@
+"""What the first commit came to, every later one comes to as well: actions, trajectories, scores, tapes, brains.
+
+tests/data/make_first_commit.py says how tests/data/first_commit.json and the tapes were made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "tests" / "data"
+FIRST: dict[str, Any] = json.loads((DATA / "first_commit.json").read_text())
+MADE_IN = Path("/nowhere/minibrains")
+"""Where the tapes were made."""
+
+
+@pytest.mark.parametrize("workflow", FIRST["workflows"])
+def test_a_workflow_plays_as_in_the_first_commit(workflow: str, summary: Callable[..., dict[str, Any]]) -> None:
+    expected = FIRST["workflows"][workflow]
+    found = summary(workflow, *FIRST["arguments"])
+    assert len(found["episodes"]) == len(expected["episodes"])
+    for episode, before in zip(found["episodes"], expected["episodes"], strict=True):
+        assert _same_part(episode, before) == before
+    logs = {name: _sha256(Path(found["run_dir"]) / name) for name in expected["logs"]}
+    assert {**_same_part(found, expected), "episodes": expected["episodes"], "logs": logs} == expected
+
+
+@pytest.mark.parametrize("workflow", FIRST["workflows"])
+def test_a_tape_of_the_first_commit_replays(workflow: str, minibrains: Callable[..., Any]) -> None:
+    expected = FIRST["workflows"][workflow]
+    tape = DATA / "tapes" / f"{workflow}.tape"
+    assert str(MADE_IN).encode() in tape.read_bytes(), "it names files where they were when it was made"
+    assert not MADE_IN.exists(), "they are not there now"
+    done = minibrains("replay", tape, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert (found["equal"], found["difference"], found["tape"]) == (True, None, None)
+    assert (found["first_tick"], found["ticks"]) == (0, expected["ticks"])
+    assert found["episodes"] == len(expected["episodes"])
+    assert found["checks"] >= found["episodes"]
+    assert "the ROM is another one" not in done.stderr
+
+
+def test_every_workflow_of_the_first_commit_has_its_tape() -> None:
+    assert {file.stem for file in (DATA / "tapes").iterdir()} == set(FIRST["workflows"])
+
+
+@pytest.mark.parametrize("brain", FIRST["brains"])
+def test_a_brain_is_the_one_of_the_first_commit(brain: str) -> None:
+    assert _sha256(ROOT / brain) == FIRST["brains"][brain]
+
+
+def _same_part(found: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
+    """What was found, as far as it was known in the first commit."""
+    return {name: value for name, value in found.items() if name in expected}
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
