@@ -164,6 +164,10 @@ def _array(mark: Any, data: bytes) -> Any:
     return array[()]
 
 
+_MOVED: Final = {"nodes.vlm:Answer": "nodes.language.vlm:Answer"}
+"""Classes that have moved since tapes were written with them: their name then, and now."""
+
+
 def _fields(cls: type) -> tuple[str, ...] | None:
     """The fields of a NamedTuple or frozen dataclass; None for any other class."""
     fields = getattr(cls, "_fields", None)
@@ -186,7 +190,7 @@ def _record_mark(cls: type) -> Any:
 def _record(form: str, values: list[Any]) -> Any:
     """The NamedTuple or dataclass `module:Class field …`, made without its constructor."""
     name, *fields = form.split(" ")
-    cls = _find_class(name)
+    cls = _find_class(_MOVED.get(name, name))
     if cls is None or _fields(cls) != tuple(fields) or len(values) != len(fields):
         raise ValueError(f"there is no imported NamedTuple or frozen dataclass {form[:200]!r}")
     if issubclass(cls, tuple):
