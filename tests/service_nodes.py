@@ -67,6 +67,22 @@ class Troubled(Node):
         return f"{count:g} of them"
 
 
+class Chatty(Node):
+    """Says so many lines of so many letters on each tick, up to a number of ticks."""
+
+    lines: int = widget(5)
+    letters: int = widget(2000)
+    ticks: int = widget(2_000_000_000)
+
+    def open(self, host: Host) -> None:
+        self.host = host
+
+    def tick(self, count: Number) -> None:
+        if count < self.ticks:
+            for _ in range(self.lines):
+                self.host.say("x" * self.letters)
+
+
 class Adder(Node):
     """Adds its widget to what it gets."""
 

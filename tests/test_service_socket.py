@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import socket
 import urllib.request
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import aiohttp
 import numpy as np
@@ -184,11 +186,7 @@ def test_what_a_page_says_wrongly_changes_nothing(server: Server) -> None:
 
 
 def test_a_page_that_never_reads_holds_nobody_up(server: Server) -> None:
-    port = int(server.announced["port"])
-    with socket.create_connection(("127.0.0.1", port)) as deaf:
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        upgrade = "GET /ws?clientId=deaf HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        deaf.sendall(f"{upgrade}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode())
+    with _deaf_page(server) as deaf:
 
         async def talk(client: Talk) -> None:
             async with client.page() as page:
@@ -207,6 +205,47 @@ def test_a_page_that_never_reads_holds_nobody_up(server: Server) -> None:
                 assert outcome["state"] == "stopped"
 
         server.talk(talk)
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        pytest.param({"lines": 10, "letters": 2000}, id="more than 2000 events"),
+        pytest.param({"lines": 1, "letters": 1_000_000, "ticks": 200}, id="200 events of a million letters"),
+    ],
+)
+def test_a_page_that_lives_and_never_reads_is_cut_off(server: Server, says: dict[str, int]) -> None:
+    workflow = film()
+    workflow["nodes"]["chatty"] = {"type": "service_nodes.Chatty@1", "set": says, "in": {"count": "film.count"}}
+
+    async def talk(client: Talk) -> None:
+        with _deaf_page(server) as deaf:
+            prompt_id = await client.run(workflow)
+            with pytest.raises(ConnectionError):
+                await _show_life(deaf)
+        assert (await client.get(f"/runs/{prompt_id}"))["state"] in ("starting", "running"), "nobody else is harmed"
+        await client.post(f"/runs/{prompt_id}/stop")
+        while (await client.get(f"/runs/{prompt_id}"))["state"] != "stopped":
+            await asyncio.sleep(0.05)
+
+    server.talk(talk)
+
+
+async def _show_life(deaf: socket.socket) -> None:
+    """Send pongs until the connection ends: without them the heartbeat would end it."""
+    while True:
+        deaf.sendall(bytes([0x8A, 0x80, 0, 0, 0, 0]))
+        await asyncio.sleep(0.05)
+
+
+@contextmanager
+def _deaf_page(server: Server) -> Iterator[socket.socket]:
+    """A websocket that nobody reads."""
+    with socket.create_connection(("127.0.0.1", int(server.announced["port"]))) as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        upgrade = "GET /ws?clientId=deaf HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        deaf.sendall(f"{upgrade}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode())
+        yield deaf
 
 
 def _masked(text: bytes) -> bytes:

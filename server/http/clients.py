@@ -22,6 +22,8 @@ _EVERY: Final = 0.05
 """Seconds from one set of changes to the next."""
 _MOST_EVENTS: Final = 2000
 """A page that is this far behind is cut off; when it comes back it gets the whole state."""
+_MOST_CHARACTERS: Final = 64 << 20
+"""The same, for events that are few and long."""
 _MESSAGE_LIMIT: Final = 1 << 20
 _WATCHED: Final = 1000
 """Nodes that a page may watch."""
@@ -45,17 +47,43 @@ class Client:
         """Run -> version of its scene."""
         self.seen_inside = 0
         """The same for nodes and values of the watched run."""
-        self.events: deque[dict[str, Any]] = deque()
+        self._events: deque[str] = deque()
+        self._characters = 0
+        """In all of `_events`."""
+        self._gone = False
         self.due = 0.0
         self.wake = asyncio.Event()
 
     def queue(self, type_: str, data: Any) -> None:
         """Something to be told in full, and in order."""
-        self.events.append({"type": type_, "data": data})
+        self.queue_event(_event(type_, data))
+
+    def queue_event(self, event: str) -> None:
+        """Queue a whole message, or cut the page off if too much is waiting already.
+
+        Not looked at where it is sent: there a page that reads nothing keeps its task waiting.
+        """
+        if self._gone:
+            return
+        if len(self._events) >= _MOST_EVENTS or self._characters > _MOST_CHARACTERS:
+            self.cut_off()
+            return
+        self._events.append(event)
+        self._characters += len(event)
         self.wake.set()
+
+    async def send_events(self) -> None:
+        """Send what was queued, waiting for the page."""
+        while self._events:
+            event = self._events.popleft()
+            self._characters -= len(event)
+            await self.socket.send_str(event)
 
     def cut_off(self) -> None:
         """End the connection at once: saying goodbye would have to wait behind all that was not read."""
+        self._gone = True
+        self._events.clear()
+        self._characters = 0
         if self._request.transport is not None:
             self._request.transport.abort()
 
@@ -137,14 +165,16 @@ class Clients:
         return {"status": {"exec_info": {"queue_remaining": self.runs.remaining if self.runs else 0}}}
 
     def _tell(self, type_: str, data: Any) -> None:
+        event = _event(type_, data)
         for client in self._clients.values():
-            client.queue(type_, data)
+            client.queue_event(event)
 
     def _tell_owner(self, run: Run, type_: str, data: Any) -> None:
         """Who asked for the run; if nobody said that it was theirs, everybody."""
+        event = _event(type_, data)
         for client in self._clients.values():
             if run.client_id in (None, client.sid):
-                client.queue(type_, data)
+                client.queue_event(event)
 
     def _watching(self, run: Run) -> list[Client]:
         return [client for client in self._clients.values() if client.prompt_id == run.prompt_id]
@@ -267,8 +297,6 @@ class Clients:
             while True:
                 await client.wake.wait()
                 client.wake.clear()
-                if len(client.events) > _MOST_EVENTS:
-                    raise ConnectionResetError
                 now = loop.time()
                 if now >= client.due:
                     client.due, later = now + _EVERY, None
@@ -276,8 +304,7 @@ class Clients:
                         await client.socket.send_str(json.dumps(message))
                 elif not later and self._has_changes(client):
                     later = loop.call_at(client.due, client.wake.set)
-                while client.events:
-                    await client.socket.send_str(json.dumps(client.events.popleft(), default=repr))
+                await client.send_events()
                 await self._send_pictures(client)
         except ConnectionError:
             client.cut_off()
@@ -309,6 +336,11 @@ class Clients:
                     yield {"type": "nodes", "data": {**ours, "nodes": nodes}}
                 if values := run.scene.since("values", seen, client.watch.values):
                     yield {"type": "values", "data": {**ours, "values": values}}
+
+
+def _event(type_: str, data: Any) -> str:
+    """Return a message as it is sent: one text for all pages, however many are behind."""
+    return json.dumps({"type": type_, "data": data}, default=repr)
 
 
 def _type(run: Run, node: str) -> str:
