@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +68,59 @@ def test_a_change_whose_node_never_opens_does_not_keep_the_run_from_ending(tmp_p
     assert not _lives(number)
 
 
-def _thinking(folder: Path, name: str = "thinker", **set: str) -> dict[str, Any]:
-    """Pad, and a node that thinks about its frame counter in a process of its own."""
+@pytest.mark.parametrize("place", ["tick", "report"])
+@pytest.mark.parametrize("type_", ["Thinker", "ThinkerOnThread", "ThinkerInTick"])
+def test_the_second_ctrl_c_ends_a_run_whose_node_hangs(tmp_path: Path, type_: str, place: str) -> None:
+    with _run(tmp_path, _thinking(tmp_path, type_, hangs=place)) as run:
+        _hanging(tmp_path)
+        run.send_signal(signal.SIGINT)
+        _await_line(run, "Ctrl-C again ends it at once")
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=20)
+    assert run.returncode == 130
+    (summary,) = (json.loads(file.read_text()) for file in tmp_path.glob("runs/*/summary.json"))
+    assert summary["error"]["message"] == "stopped by Ctrl-C"
+
+
+def test_the_third_ctrl_c_ends_a_run_that_the_second_did_not(tmp_path: Path) -> None:
+    with _run(tmp_path, _thinking(tmp_path, "Stubborn")) as run:
+        _hanging(tmp_path)
+        run.send_signal(signal.SIGINT)
+        _await_line(run, "Ctrl-C again ends it at once")
+        run.send_signal(signal.SIGINT)
+        _await((tmp_path / "interrupted").exists)
+        _await(lambda: run.poll() is not None or run.send_signal(signal.SIGINT))
+    assert run.returncode == 130
+
+
+@contextmanager
+def _run(folder: Path, workflow: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
+    """Play a workflow in a process that does not outlive the test."""
+    file = folder / "hangs.json"
+    file.write_text(json.dumps(workflow))
+    command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--ticks", "1000"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            yield run
+        finally:
+            run.kill()
+
+
+def _await_line(run: subprocess.Popen[str], words: str) -> None:
+    """Read what the run says until these words are in a line."""
+    assert run.stderr is not None
+    for line in run.stderr:
+        if words in line:
+            return
+    raise AssertionError(f"the run ended and did not say {words!r}")
+
+
+def _thinking(folder: Path, type_: str = "Thinker", name: str = "thinker", **set: str) -> dict[str, Any]:
+    """Pad, and a node that thinks about its frame counter, in a process of its own if its type does not say otherwise."""
     nodes = {
         "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
         "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
-        name: {"type": "fault_pack.Thinker@1", "set": {"folder": str(folder), **set}, "in": {"number": "frame.number"}},
+        name: {"type": f"fault_pack.{type_}@1", "set": {"folder": str(folder), **set}, "in": {"number": "frame.number"}},
     }
     return {"minibrains": 1, "nodes": nodes}
 

@@ -66,6 +66,8 @@ class Thinker:
         """Spent thinking in all finished thoughts."""
         self.times = ThinkTimes()
         self._node = node
+        self._last: Job | None = None
+        """What it was asked last, whatever that was."""
         self._thought: Job | None = None
         self._given_up: Job | None = None
         self._changes: SimpleQueue[dict[str, Any]] = SimpleQueue()
@@ -102,6 +104,11 @@ class Thinker:
     def busy(self) -> bool:
         """Whether it is thinking at this moment."""
         return self._thought is not None and not self._thought.over.is_set()
+
+    @property
+    def occupied(self) -> bool:
+        """Whether it is still at what it was asked last: what else it is asked would have to wait for that."""
+        return self._last is not None and not self._last.over.is_set()
 
     @property
     def stuck(self) -> bool:
@@ -162,7 +169,7 @@ class Thinker:
 
     def _begin(self, what: str, arguments: tuple[Any, ...], tick: int) -> Job:
         self._given_up = None
-        job = Job(what, arguments, tick)
+        job = self._last = Job(what, arguments, tick)
         self._jobs.put(job)
         return job
 

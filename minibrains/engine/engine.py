@@ -56,6 +56,8 @@ class Engine:
         self._thinkers: dict[str, Thinker] = {}
         self._thoughts: dict[str, Thought] = {}
         self._opened: list[str] = []
+        self._silenced: set[str] = set()
+        """Nodes that had not answered `report` when Ctrl-C came."""
 
     @property
     def frame_rate(self) -> float | None:
@@ -103,16 +105,20 @@ class Engine:
     def report(self) -> dict[str, Any]:
         """What the nodes say of the episode: registers first, so that a Score node has the last word.
 
-        A node that is thinking is not asked.
+        A node that is thinking is not asked, and neither is one that hung when it was asked before.
         """
         report: dict[str, Any] = {}
+        asked = set(self._opened) - self._silenced
         for name in self._registers_first():
             silent = self.plan.graph.nodes[name].cls.report is Node.report
-            if name in self._opened and not silent and not self._is_thinking(name):
+            if name in asked and not silent and not self._is_thinking(name):
                 try:
                     report.update(self._life(name).report())
                 except Exception as error:
                     self._bear(name, self.tick, error)
+                except BaseException:
+                    self._silenced.add(name)
+                    raise
         return report
 
     def close(self, patience: float | None = None) -> list[str]:
@@ -395,7 +401,7 @@ class Engine:
 
     def _is_thinking(self, name: str) -> bool:
         thought, thinker = self._thoughts.get(name), self._thinkers.get(name)
-        return (thought is not None and thought.job is not None) or (thinker is not None and thinker.stuck)
+        return (thought is not None and thought.job is not None) or (thinker is not None and thinker.occupied)
 
     def _registers_first(self) -> list[str]:
         return sorted(self.nodes, key=lambda name: not self.plan.graph.nodes[name].register)

@@ -2,8 +2,9 @@
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from minibrains import Host, MinibrainsError, Node, Number, Variables, widget
 
@@ -24,7 +25,7 @@ class Thinker(Node):
 
     background = "process"
     folder: str = widget("", doc="where")
-    hangs: Literal["", "open", "tick"] = widget("", doc="where it leaves another mark, and never comes to an end")
+    hangs: Literal["", "open", "tick", "report"] = widget("", doc="where it leaves another mark, and never comes to an end")
 
     def open(self, host: Host) -> None:
         (Path(self.folder) / f"thinker-{os.getpid()}").touch()
@@ -34,7 +35,37 @@ class Thinker(Node):
         self._come_to("tick")
         return sum(range(20_000)) + number
 
+    def report(self) -> Mapping[str, Any]:
+        self._come_to("report")
+        return {}
+
     def _come_to(self, place: str) -> None:
         if self.hangs == place:
             (Path(self.folder) / f"hangs-{os.getpid()}").touch()
             time.sleep(1e6)
+
+
+class ThinkerOnThread(Thinker):
+    """The same on a thread."""
+
+    background = "thread"
+
+
+class ThinkerInTick(Thinker):
+    """The same within the tick."""
+
+    background = None
+
+
+class Stubborn(Node):
+    """Never come to an end, and leave a mark when somebody interrupts that."""
+
+    folder: str = widget("", doc="where")
+
+    def tick(self, number: Number) -> Number:
+        (Path(self.folder) / f"hangs-{os.getpid()}").touch()
+        while True:
+            try:
+                time.sleep(1e6)
+            except KeyboardInterrupt:
+                (Path(self.folder) / "interrupted").touch()
