@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minibrains import Episode, Frame, Host, Node, Number, Register, Text, widget
+from minibrains import Brain, Episode, Frame, Host, Node, Number, Register, Text, tensor, widget
 
 
 def picture(count: int, colours: int, height: int = 24, width: int = 32) -> np.ndarray:
@@ -65,6 +65,22 @@ class Troubled(Node):
             if self.does == "hang":
                 threading.Event().wait()
         return f"{count:g} of them"
+
+
+class Bytes(Brain):
+    """As large as one likes."""
+
+    kind = "bytes"
+    bytes: np.ndarray = tensor("u8[n]")
+
+
+class HasBytes(Node):
+    """Takes a brain that may be large."""
+
+    brain: Bytes
+
+    def tick(self, count: Number) -> Number:
+        return count
 
 
 class Chatty(Node):

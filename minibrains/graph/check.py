@@ -80,11 +80,16 @@ class Graph:
 
 FindBrain = Callable[[BrainPin], Path]
 """Where a brain named in the workflow lies. Raises BrainError."""
+HashBrain = Callable[[Path], str | None]
+"""The SHA-256 of a brain file; None while it is not known."""
 
 
-def check(workflow: Workflow, registry: Registry, find_brain: FindBrain) -> Graph:
-    """Check a workflow. Raises WorkflowError with everything that is wrong with it."""
-    return _Checker(workflow, registry, find_brain).graph()
+def check(workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain = hash_file) -> Graph:
+    """Check a workflow. Raises WorkflowError with everything that is wrong with it.
+
+    `hash_brain` is for who cannot wait while a large file is read.
+    """
+    return _Checker(workflow, registry, find_brain, hash_brain).graph()
 
 
 def check_sizes(graph: Graph, opened: Sizes) -> None:
@@ -95,9 +100,10 @@ def check_sizes(graph: Graph, opened: Sizes) -> None:
 
 
 class _Checker:
-    def __init__(self, workflow: Workflow, registry: Registry, find_brain: FindBrain) -> None:
+    def __init__(self, workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain) -> None:
         self.workflow = workflow
         self.find_brain = find_brain
+        self.hash_brain = hash_brain
         self.faults: list[Fault] = list(workflow.faults)
         self.unreadable = {fault.node for fault in workflow.faults}
         found = {name: registry.current(entry, self.faults) for name, entry in workflow.nodes.items()}
@@ -133,9 +139,11 @@ class _Checker:
         sha256: str | None = None
         try:
             brain, sizes = self._brain(cls, entry)
-            sha256 = None if brain is None else hash_file(brain)
-            if brain is not None and entry.brain is not None and entry.brain.sha256 not in (None, sha256):
-                wanted = entry.brain.sha256
+            sha256 = None if brain is None else self.hash_brain(brain)
+            wanted = None if entry.brain is None else entry.brain.sha256
+            if wanted is not None and brain is not None and sha256 is None:
+                raise BrainError(f"{brain}: its SHA-256 is still being worked out, expected {wanted}. Try again in a while")
+            if wanted not in (None, sha256):
                 raise BrainError(f"{brain} is not the brain this workflow was saved with; expected SHA-256 {wanted}")
         except BrainError as error:
             self.faults.append(Fault(str(error), name, "brain"))

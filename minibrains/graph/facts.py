@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from minibrains.brain import UNSET, Brain
-from minibrains.brain_file import BrainHeader, hash_file
+from minibrains.brain_file import BrainHeader
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema
 from minibrains.node import Node, Register
@@ -74,12 +74,12 @@ def node_heading(name: str, cls: type[Node]) -> dict[str, Any]:
     return {"type": f"{name}@{cls.version}", "family": family, "doc": first}
 
 
-def brain_facts(header: BrainHeader) -> dict[str, Any]:
+def brain_facts(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
     """The header as `--json` prints it; what it does not say is None."""
     return {
         "file": str(header.path),
         "size": header.size,
-        "sha256": hash_file(header.path),
+        "sha256": sha256,
         "kind": header.kind,
         "version": header.version,
         **{name: _plain(header.metadata.get(name)) for name in FOR_PEOPLE},

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from minibrains.brain_file import read_header
+from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import BrainError, as_error
 from minibrains.graph.catalog import find_brain_file, node_types
 from minibrains.graph.facts import FOR_PEOPLE, brain_facts, users
@@ -22,7 +22,7 @@ def main(arguments: argparse.Namespace) -> int:
     for sentence in broken:
         print(sentence, file=sys.stderr)
     header = read_header(find_brain_file(arguments.file, None))
-    facts, status = brain_facts(header), DONE
+    facts, status = brain_facts(header, hash_file(header.path)), DONE
     try:
         facts["used_by"] = list(users(header, registry))
     except BrainError as error:

@@ -11,6 +11,8 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
+from typing import Final
 
 from aiohttp import web
 
@@ -20,10 +22,16 @@ from server.cli import DONE
 from server.commands.workflow_arguments import read_registry
 from server.http.app import ServiceSettings, make_app
 from server.http.guard import is_loopback
+from server.http.threads import DaemonPool
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Serve until Ctrl-C or SIGTERM. Raises MinibrainsError if the address cannot be had."""
+    """Serve until Ctrl-C or SIGTERM; a second one ends the process at once.
+
+    Raises MinibrainsError if the address cannot be had.
+    """
     registry = read_registry(arguments)
     token = arguments.token or (None if is_loopback(arguments.host) else secrets.token_urlsafe(24))
     settings = ServiceSettings(
@@ -39,10 +47,18 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(app: web.Application, settings: ServiceSettings, port: int, as_json: bool) -> None:
-    over = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):  # Windows
-            asyncio.get_running_loop().add_signal_handler(number, over.set)
+    over, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.set_default_executor(DaemonPool(min(32, (os.cpu_count() or 1) + 4)))
+
+    def end(number: int, frame: FrameType | None) -> None:
+        # the next signal is the system's own affair: whatever hangs here, it ends the process
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_DFL)
+        with suppress(RuntimeError):  # the event loop has ended, and so does the process
+            loop.call_soon_threadsafe(over.set)
+
+    for each in _SIGNALS:
+        signal.signal(each, end)
     runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=2.0)
     await runner.setup()
     try:

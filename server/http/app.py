@@ -15,6 +15,7 @@ from minibrains.graph.workflow import SIZE_LIMIT
 from server.http.answers import answer_errors
 from server.http.brain_files import BrainFiles
 from server.http.clients import Clients
+from server.http.digests import Digests
 from server.http.editor_files import EditorFiles, built_editor
 from server.http.folders import DataFolders
 from server.http.guard import add_headers, guard, is_loopback
@@ -57,14 +58,16 @@ class ServiceSettings:
 def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     """The application. Its workers start with it and end with it. Raises MinibrainsError if the folders cannot be made."""
     folders = DataFolders(settings.data)
-    history, clients, types = History(folders), Clients(), NodeTypes(registry, folders)
+    history, clients = History(folders), Clients()
+    digests = Digests(lambda: clients.files_changed("brains"))
+    types = NodeTypes(registry, folders, digests)
     recipe = WorkerRecipe(folders.root, folders.models, settings.packs, settings.files, Path(os.devnull))
     runs = clients.runs = Runs(folders, history, recipe, settings.parallel, clients.tell)
     parts: list[Part] = [
         types,
         System(),
         WorkflowFiles(folders, clients.files_changed),
-        BrainFiles(folders, registry, clients.files_changed),
+        BrainFiles(folders, registry, digests, clients.files_changed),
         Pictures(folders),
         RunRoutes(runs, history, types, folders),
         clients,

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from aiohttp import BodyPartReader, web
 
-from minibrains.brain_file import hash_file, read_header
+from minibrains.brain_file import read_header
 from minibrains.errors import BrainError
 from minibrains.files import find_inside, shipped
 from minibrains.graph.facts import brain_facts, users
 from minibrains.graph.registry import Registry
 from server.http.answers import Refused
+from server.http.digests import Digests
 from server.http.folders import BadName, DataFolders, inside
 
 UPLOAD_LIMIT: Final = 16 << 30
 """Bytes of a brain file that is uploaded."""
 _SUFFIX: Final = ".safetensors"
+_PATIENCE: Final = 5.0
+"""Seconds that an answer waits for the SHA-256 of a brain."""
+T = TypeVar("T")
 
 
 class BrainFiles:
     """Brains in the person's own models/ and in the shipped one; a name is found in the own one first."""
 
-    def __init__(self, folders: DataFolders, registry: Registry, changed: Callable[[str], None]) -> None:
+    def __init__(self, folders: DataFolders, registry: Registry, digests: Digests, changed: Callable[[str], None]) -> None:
         """`changed` is called with "brains" after each change."""
         self._models = folders.models
         self._registry = registry
+        self._digests = digests
         self._changed = changed
+        self._reading = asyncio.Lock()
+        """Held while headers are read: however many ask, one thread of all that the server has is at it."""
+        self._naming = asyncio.Lock()
 
     def routes(self) -> Iterator[web.RouteDef]:
         yield web.get("/models", self.folders)
@@ -53,24 +62,30 @@ class BrainFiles:
 
     async def list(self, request: web.Request) -> web.Response:
         names = self._names()
-        return web.json_response(await asyncio.to_thread(lambda: [_entry(name, path) for name, path in names.items()]))
+        return web.json_response(await self._read(lambda: [self._entry(name, path) for name, path in names.items()]))
 
     async def header(self, request: web.Request) -> web.Response:
         name = request.match_info["file"]
         path = self._find(name)
+        digest = await self._digests.of(path, _PATIENCE)
 
         def read() -> dict[str, Any]:
             header = read_header(path)
             try:
-                return {**brain_facts(header), "file": name, "used_by": list(users(header, self._registry)), "fault": None}
+                return {
+                    **brain_facts(header, digest),
+                    "file": name,
+                    "used_by": list(users(header, self._registry)),
+                    "fault": None,
+                }
             except BrainError as error:
-                return {**brain_facts(header), "file": name, "fault": str(error)}
+                return {**brain_facts(header, digest), "file": name, "fault": str(error)}
 
-        return web.json_response(await asyncio.to_thread(read))
+        return web.json_response(await self._read(read))
 
     async def metadata(self, request: web.Request) -> web.Response:
         path = self._find(f"{request.match_info['folder']}/{request.query.get('filename', '')}")
-        header = await asyncio.to_thread(read_header, path)
+        header = await self._read(lambda: read_header(path))
         return web.json_response(dict(header.metadata))
 
     async def upload(self, request: web.Request) -> web.Response:
@@ -89,17 +104,47 @@ class BrainFiles:
         handle, temporary = tempfile.mkstemp(prefix=".upload.", dir=self._models)
         try:
             with os.fdopen(handle, "wb") as file:
-                size = 0
+                size, whole = 0, hashlib.sha256()
                 while chunk := await part.read_chunk(1 << 20):
                     size += len(chunk)
                     if size > UPLOAD_LIMIT:
                         raise Refused(413, "too_large", f"{name} is larger than {UPLOAD_LIMIT >> 30} GB")
                     await asyncio.to_thread(file.write, chunk)
-            place = await asyncio.to_thread(_settle, Path(temporary), place)
+                    await asyncio.to_thread(whole.update, chunk)
+            await self._read(lambda: _check(Path(temporary), name))
+            self._digests.keep(Path(temporary), whole.hexdigest())
+            place = await self._settle(Path(temporary), place, whole.hexdigest())
         finally:
             Path(temporary).unlink(missing_ok=True)
         self._changed("brains")
-        return await asyncio.to_thread(_entry, place.name, place)
+        return await self._read(lambda: self._entry(place.name, place))
+
+    async def _settle(self, temporary: Path, place: Path, digest: str) -> Path:
+        """Give an upload its name; another one if that is taken by another file. If it is there already, that one stays."""
+        free, number, size = place, 0, temporary.stat().st_size
+        while True:
+            async with self._naming:  # or two uploads could find the same name free
+                if not free.exists():
+                    await asyncio.to_thread(_name, temporary, free)
+                    return free
+            if free.stat().st_size == size and await self._digests.of(free) == digest:
+                return free
+            number += 1
+            free = place.with_stem(f"{place.stem} ({number})")
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        """Read headers on a thread, after who came before."""
+        async with self._reading:
+            return await asyncio.to_thread(work)
+
+    def _entry(self, name: str, path: Path) -> dict[str, Any]:
+        own = {"file": name, "size": path.stat().st_size, "shipped": path.is_relative_to(shipped("models"))}
+        try:
+            header = read_header(path)
+        except BrainError as error:
+            return {**own, "kind": None, "title": None, "sha256": None, "fault": str(error)}
+        digest = self._digests.known(path)
+        return {**own, "kind": header.kind, "title": header.metadata.get("title"), "sha256": digest, "fault": None}
 
     def _names(self) -> dict[str, Path]:
         """Every brain by its name as a workflow writes it."""
@@ -115,29 +160,17 @@ class BrainFiles:
         return path
 
 
-def _settle(temporary: Path, place: Path) -> Path:
-    """Check what was uploaded and give it its name; another one if that is taken by another file. Raises BrainError."""
+def _check(temporary: Path, name: str) -> None:
+    """Check what was uploaded under this name. Raises BrainError."""
     try:
         read_header(temporary)
     except BrainError as error:
-        raise BrainError(str(error).replace(str(temporary), place.name)) from None
-    free, number = place, 0
-    while free.exists():
-        if hash_file(free) == hash_file(temporary):
-            return free
-        number += 1
-        free = place.with_stem(f"{place.stem} ({number})")
+        raise BrainError(str(error).replace(str(temporary), name)) from None
+
+
+def _name(temporary: Path, place: Path) -> None:
+    """Give a file its name once it is safe on the disk."""
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
     temporary.chmod(0o644)
-    temporary.replace(free)
-    return free
-
-
-def _entry(name: str, path: Path) -> dict[str, Any]:
-    own = {"file": name, "size": path.stat().st_size, "shipped": path.is_relative_to(shipped("models"))}
-    try:
-        header = read_header(path)
-    except BrainError as error:
-        return {**own, "kind": None, "title": None, "sha256": None, "fault": str(error)}
-    return {**own, "kind": header.kind, "title": header.metadata.get("title"), "sha256": hash_file(path), "fault": None}
+    temporary.replace(place)

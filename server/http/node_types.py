@@ -13,28 +13,32 @@ from aiohttp import web
 
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.make import make_nodes
-from minibrains.errors import MinibrainsError, WorkflowError, faults_of
+from minibrains.errors import MinibrainsError, faults_of
 from minibrains.graph.catalog import brain_finder
 from minibrains.graph.check import Graph, check, resolve_outputs
 from minibrains.graph.facts import node_heading
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema, workflow_schema
-from minibrains.graph.workflow import parse_workflow
+from minibrains.graph.workflow import BrainPin, parse_workflow
 from minibrains.node import Input, Node, Output, Register, Widget
 from minibrains.sockets import SocketTypes
 from minibrains.values import plain_value
 from server.http.answers import read_object, text
+from server.http.digests import Digests
 from server.http.folders import DataFolders
 
+_PATIENCE: Final = 5.0
+"""Seconds that a check waits for the SHA-256 of a brain."""
 _COMFY: Final = {int: "INT", float: "FLOAT", bool: "BOOLEAN"}
 
 
 class NodeTypes:
     """The node types of this server, and the checking of workflows of them."""
 
-    def __init__(self, registry: Registry, folders: DataFolders) -> None:
+    def __init__(self, registry: Registry, folders: DataFolders, digests: Digests) -> None:
         self.registry = registry
         self._folders = folders
+        self._digests = digests
 
     def routes(self) -> Iterator[web.RouteDef]:
         yield web.get("/nodes", self.nodes)
@@ -43,10 +47,41 @@ class NodeTypes:
         yield web.get("/schema", self.schema)
         yield web.post("/check", self.check)
 
-    def read(self, data: Any, path: Path | None = None) -> Graph:
-        """A workflow checked, as far as that is possible before it runs. Slow. Raises MinibrainsError with all faults."""
-        workflow = parse_workflow(data, path)
-        graph = check(workflow, self.registry, brain_finder(path, models=self._folders.models))
+    async def read(self, data: Any, path: Path | None = None) -> Graph:
+        """Check a workflow, as far as that is possible before it runs. Raises MinibrainsError with all faults.
+
+        A SHA-256 that the workflow gives is compared. One that is not known yet is waited for in the event loop: a thread
+        that waited would be missing for everybody else.
+        """
+        unknown: set[Path] = set()
+        try:
+            graph = await asyncio.to_thread(self._read, data, path, unknown)
+        except MinibrainsError:
+            if not unknown:
+                raise
+        else:
+            return graph
+        await asyncio.gather(*(self._digests.of(file, _PATIENCE) for file in unknown))
+        return await asyncio.to_thread(self._read, data, path, unknown)
+
+    def _read(self, data: Any, path: Path | None, unknown: set[Path]) -> Graph:
+        """The same at once. `unknown` is given the files whose SHA-256 would have been needed."""
+        finder = brain_finder(path, models=self._folders.models)
+        wanted: set[Path] = set()
+
+        def find(pin: BrainPin) -> Path:
+            file = finder(pin)
+            if pin.sha256 is not None:
+                wanted.add(file)
+            return file
+
+        def known(file: Path) -> str | None:
+            digest = self._digests.known(file)
+            if digest is None and file in wanted:
+                unknown.add(file)
+            return digest
+
+        graph = check(parse_workflow(data, path), self.registry, find, known)
         plan = compile_graph(graph)
         # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
         make_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
@@ -69,14 +104,12 @@ class NodeTypes:
         body = await read_object(request)
         data, path = body.get("workflow"), self._folders.workflow(text(body, "name"))
 
-        def look() -> dict[str, Any]:
-            try:
-                graph = self.read(data, path)
-            except (WorkflowError, MinibrainsError) as error:
-                return {"faults": faults_of(error), "types": {}}
-            return {"faults": [], "types": {f"{node}.{name}": words for (node, name), words in resolve_outputs(graph).items()}}
-
-        return web.json_response(await asyncio.to_thread(look))
+        try:
+            graph = await self.read(data, path)
+        except MinibrainsError as error:
+            return web.json_response({"faults": faults_of(error), "types": {}})
+        outputs = await asyncio.to_thread(resolve_outputs, graph)
+        return web.json_response({"faults": [], "types": {f"{node}.{name}": words for (node, name), words in outputs.items()}})
 
     @cached_property
     def _described(self) -> dict[str, Any]:

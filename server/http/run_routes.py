@@ -76,7 +76,7 @@ class RunRoutes:
                 raise Refused(400, "bad_request", "'settings' is not an object")
             run = {**{key: value for key, value in asdict(workflow.run).items() if value is not None}, **given}
             changed = parse_workflow({**workflow.to_json(), "run": {key: v for key, v in run.items() if v is not None}}, path)
-            await asyncio.to_thread(self._types.read, changed.to_json(), path)
+            await self._types.read(changed.to_json(), path)
         except MinibrainsError as error:
             raise _invalid(error, data) from None
         return changed, changed.run
@@ -167,7 +167,7 @@ class RunRoutes:
         if not isinstance(data, dict):
             raise Refused(400, "bad_request", "'workflow' is not an object")
         try:
-            await asyncio.to_thread(self._types.read, data, run.workflow.path)
+            await self._types.read(data, run.workflow.path)
         except MinibrainsError as error:
             raise _invalid(error, data) from None
         found = await self._runs.edit(run, data)

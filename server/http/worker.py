@@ -6,6 +6,7 @@ import faulthandler
 import os
 import sys
 import threading
+import time
 import traceback
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -32,6 +33,8 @@ from server.http.teller import Teller
 
 _SWITCH: Final = 0.0005
 """Seconds after which the tick gets the interpreter back from a thread that tells."""
+_PATIENCE: Final = 10.0
+"""Seconds that a run gets to come to an end when the server is gone: a node may hang."""
 
 
 def live(connection: Connection, recipe: WorkerRecipe) -> None:
@@ -94,6 +97,8 @@ class Worker:
             if self._performance is not None:
                 self._performance.attendant.stop()
             self._orders.put(None)
+            time.sleep(_PATIENCE)  # on a daemon thread: a worker that ends in good order does not wait for it
+            os._exit(1)
 
     def _obey(self, word: OrderWord, content: Any) -> None:
         if word == "quit":

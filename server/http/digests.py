@@ -1,0 +1,135 @@
+"""The SHA-256 of brain files, on a thread of its own: whole files are read, and some take longer than anybody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final
+
+_Key = tuple[int, int, int, int]
+"""What changes with a file: device, inode, size, time of the last change in ns. Its name need not."""
+_KEPT: Final = 10_000
+"""Digests that are kept."""
+_BLOCK: Final = 1 << 20
+"""Bytes that are read at once."""
+_BLOCKS: Final = 32
+"""Blocks of a file before it is asked whether another one has less left."""
+
+
+class Digests:
+    """Hash files on demand, one at a time, and keep what was found.
+
+    All callers who want one file wait for the same work. Of several files the one with the least left goes first, so a
+    small one never waits for a large one. The methods belong to the event loop; `known` may be called from any thread.
+    """
+
+    def __init__(self, found: Callable[[], None]) -> None:
+        """`found` is called after each digest that was worked out."""
+        self._found = found
+        self._kept: dict[_Key, str] = {}
+        self._waiting: dict[_Key, asyncio.Future[str | None]] = {}
+        self._asked: SimpleQueue[_Unfinished] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def known(self, path: Path) -> str | None:
+        """Return the digest if it is known. Reads nothing."""
+        key = _key(path)
+        return None if key is None else self._kept.get(key)
+
+    def keep(self, path: Path, digest: str) -> None:
+        """Keep what somebody else worked out."""
+        key = _key(path)
+        if key is not None:
+            self._keep(key, digest)
+
+    async def of(self, path: Path, patience: float | None = None) -> str | None:
+        """Return the digest; None if the file cannot be read, or after `patience` seconds: then the work goes on."""
+        key = _key(path)
+        if key is None or key in self._kept:
+            return None if key is None else self._kept[key]
+        if key not in self._waiting:
+            self._waiting[key] = asyncio.get_running_loop().create_future()
+            self._asked.put(_Unfinished(path, key))
+        if self._thread is None:
+            # a daemon: the process does not wait for it when it ends
+            self._thread = threading.Thread(target=self._work, args=(asyncio.get_running_loop(),), name="hashes", daemon=True)
+            self._thread.start()
+        waiting = self._waiting[key]
+        over, _ = await asyncio.wait([waiting], timeout=patience)
+        return waiting.result() if over else None
+
+    def _keep(self, key: _Key, digest: str) -> None:
+        self._kept[key] = digest
+        if len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+
+    def _over(self, key: _Key, digest: str | None) -> None:
+        """In the event loop: the thread has done with a file."""
+        if digest is not None:
+            self._keep(key, digest)
+        self._waiting.pop(key).set_result(digest)
+        if digest is not None:
+            self._found()
+
+    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
+        """On the thread: go on with the file that has the least left."""
+        unfinished: list[_Unfinished] = []
+        while True:
+            while not unfinished or not self._asked.empty():
+                unfinished.append(self._asked.get())
+            nearest = min(unfinished, key=lambda file: file.left)
+            try:
+                digest = nearest.go_on()
+                over = digest is not None
+            except OSError:
+                digest, over = None, True
+            if over:
+                unfinished.remove(nearest)
+                with suppress(RuntimeError):  # the event loop has ended
+                    loop.call_soon_threadsafe(self._over, nearest.key, digest)
+
+
+class _Unfinished:
+    """A file that was hashed up to some point."""
+
+    def __init__(self, path: Path, key: _Key) -> None:
+        self.path, self.key = path, key
+        self.left = key[2]
+        """Bytes."""
+        self._position = 0
+        self._hash = hashlib.sha256()
+
+    def go_on(self) -> str | None:
+        """Read the next blocks; return the digest at the end. Raises OSError, also if the file has changed meanwhile."""
+        block = memoryview(bytearray(_BLOCK))
+        with self.path.open("rb", buffering=0) as file:
+            if _key(file.fileno()) != self.key:
+                raise OSError("the file has changed")
+            file.seek(self._position)
+            for _ in range(_BLOCKS):
+                count = file.readinto(block)
+                self._hash.update(block[:count])
+                self._position += count
+                if not count:
+                    return self._finish(file.fileno())
+        self.left = self.key[2] - self._position
+        return None
+
+    def _finish(self, file: int) -> str:
+        if _key(file) != self.key:
+            raise OSError("the file has changed")
+        return self._hash.hexdigest()
+
+
+def _key(file: Path | int) -> _Key | None:
+    try:
+        stat = os.stat(file)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns

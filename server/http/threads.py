@@ -1,0 +1,55 @@
+"""Threads for the slow parts of requests that nobody waits for when the process ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class DaemonPool(ThreadPoolExecutor):
+    """A pool for `asyncio.to_thread` whose threads end with the process, whatever they are doing.
+
+    Those of ThreadPoolExecutor are joined when the event loop closes, and again when the interpreter ends: one that
+    hangs in a read would keep the process alive. An event loop takes no other class, so all of it is replaced.
+    """
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self._most = threads
+        self._jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        self._running: list[threading.Thread] = []
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Call a function on one of the threads. For the event loop: not to be called from several threads."""
+        future: Future[T] = Future()
+        self._jobs.put((future, partial(fn, *args, **kwargs)))
+        if len(self._running) < self._most:
+            thread = threading.Thread(target=self._work, name=f"works {len(self._running)}", daemon=True)
+            self._running.append(thread)
+            thread.start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Do nothing: the threads end with the process."""
+
+    def _work(self) -> None:
+        while True:
+            _do(*self._jobs.get())
+
+
+def _do(future: Future[Any], work: Callable[[], Any]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = work()
+    except BaseException as error:  # it is raised again where the result is taken
+        future.set_exception(error)
+    else:
+        future.set_result(result)
