@@ -8,30 +8,18 @@ from pathlib import Path
 import pytest
 
 from minibrains import Episode
-from minibrains.engine.compile import compile_graph
-from minibrains.engine.engine import Engine
 from minibrains.engine.peek import peek
-from minibrains.engine.plan import Plan
-from minibrains.graph.catalog import brain_finder, find_workflow, node_types
-from minibrains.graph.check import check
-from minibrains.graph.workflow import load_workflow
-from minibrains.run.host import RunHost
+from minibrains.run.run import Run
+from minibrains.run.spec import RunSpec
 from server.commands.bench import agent
 from server.commands.bench.street_fighter import in_time, is_the_agent, street_fighter
 
 TICKS = 900
 
 
-def _plan(name: str) -> Plan:
-    workflow = load_workflow(find_workflow(name))
-    registry, _ = node_types(False, [])
-    return compile_graph(check(workflow, registry, brain_finder(workflow.path, [])))
-
-
 def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
-    engine = Engine(_plan("sf2"))
-    try:
-        engine.open(lambda node, engine: RunHost(node, tmp_path, engine, lambda text: None, {}))
+    with Run(RunSpec("sf2"), dir=tmp_path) as run:
+        engine = run.engine
         engine.reset(0, 0)
         pads = []
         for _ in range(TICKS):
@@ -42,8 +30,6 @@ def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
         with ThreadPoolExecutor(1) as pool:
             ask = in_time(engine.nodes["strategist"], pool, 60)
             played = street_fighter(engine.nodes, Episode(0, 0, "console"), TICKS, ask)()
-    finally:
-        engine.close()
     assert played.pads == pads
     assert len(set(pads)) > 3, "the untrained model wants some of everything"
     assert played.score == score
@@ -51,7 +37,7 @@ def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
 
 def test_it_is_measured_against_both_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "REPEATS", 4)
-    result = agent.run(_plan("sf2"))
+    result = agent.run(RunSpec("sf2"))
     assert result["ticks"] == 300
     for side in ("", "written_out_", "unlimited_"):
         low, high = result[f"{side}quartiles"]
@@ -59,4 +45,4 @@ def test_it_is_measured_against_both_loops(monkeypatch: pytest.MonkeyPatch) -> N
         least, most = result[f"{side}ratio_95"]
         assert least <= result[f"{side}ratio"] <= most
     assert result["pairs"] == 4
-    assert "written_out_ratio" not in agent.run(_plan("airstriker_random"))
+    assert "written_out_ratio" not in agent.run(RunSpec("airstriker_random"))

@@ -20,11 +20,12 @@ from thinking_nodes import Burns
 
 from minibrains import Episode, Host, Node, Variables, widget
 from minibrains.engine.engine import Engine
-from minibrains.graph.workflow import RunSettings, parse_workflow
+from minibrains.graph.registry import Registry
+from minibrains.hooks import Hook, Progress
 from minibrains.run.deadlines import PATIENCE, Deadlines
-from minibrains.run.folder import RunFolder
-from minibrains.run.play import Results, play
 from minibrains.run.realtime import RealtimeClock
+from minibrains.run.run import Run
+from minibrains.run.spec import RunSpec
 from nodes.consoles.retro import RetroEmulator
 
 Summary = Callable[..., dict[str, Any]]
@@ -323,14 +324,27 @@ def test_stopping_ends_the_wait_without_another_tick() -> None:
         assert engine.tick == 5
 
 
-def test_the_progress_is_shown_while_ticks_are_caught_up(tmp_path: Path) -> None:
-    engine, shown = make_engine(_nodes(how="sleep", seconds=0.095), (RetroEmulator, Frames, Slow, Holding)), [0]
-    folder = RunFolder(tmp_path, parse_workflow({"minibrains": 1, "nodes": _nodes()}))
-    settings, results = RunSettings(ticks=60, clock="realtime"), Results()
-    play(engine, settings, folder, results, print, lambda index, tick, rate, score: shown.append(tick))
-    folder.finish({})
-    assert shown[-1] == 60
-    assert max(later - earlier for earlier, later in itertools.pairwise(shown)) <= 24
+class _Ticks(Hook):
+    """Notes the ticks of which people are told."""
+
+    def __init__(self) -> None:
+        self.shown = [0]
+
+    def on_progress(self, run: Run, progress: Progress) -> None:
+        self.shown.append(progress.tick)
+
+
+def test_the_progress_is_shown_while_ticks_are_caught_up() -> None:
+    registry = Registry()
+    for cls in (RetroEmulator, Frames, Slow, Holding):
+        registry.add(cls)
+    workflow = {"minibrains": 1, "nodes": _nodes(how="sleep", seconds=0.095)}
+    hook = _Ticks()
+    with Run(RunSpec(workflow, ticks=60, clock="realtime"), [hook], registry=registry) as run:
+        for _ in run:
+            pass
+    assert hook.shown[-1] == 60
+    assert max(later - earlier for earlier, later in itertools.pairwise(hook.shown)) <= 24
 
 
 # -- the command line ---------------------------------------------------------------------------------

@@ -10,14 +10,16 @@ from minibrains.errors import sentence
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.rows import Rows
 from minibrains.process.workers import Death, Launcher, Pool, WorkerDied
-from minibrains.run.episodes import Episodes, Said
-from minibrains.run.play import Say, lost_episode
+from minibrains.run.episode import lost_episode
+from minibrains.run.parallel import EpisodeTask, LogLine
 
 
 class Games:
     """Plays one player after the other. `stopping` is as an engine's: no episode is begun any more."""
 
-    def __init__(self, launch: Callable[[], Launcher], say: Say, ended: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, launch: Callable[[], Launcher], say: Callable[[str], None], ended: Callable[[dict[str, Any]], None]
+    ) -> None:
         """`launch` gives what starts the workers, `ended` is told of each episode."""
         self._launch, self._say, self._ended = launch, say, ended
         self._pool: Pool | None = None
@@ -41,8 +43,7 @@ class Games:
         """
         if not missing or self._stopping:
             return
-        settings = player.graph.workflow.run
-        with Pool(self._launch(), Episodes(player.recipe, settings, folder), self._hear) as pool:
+        with Pool(self._launch(), EpisodeTask(player.spec, folder), self._hear) as pool:
             self._pool = pool
             if self._stopping:  # since a moment ago
                 pool.stopping = True
@@ -65,7 +66,7 @@ class Games:
             self._say(trouble)
 
     def _hear(self, worker: int, content: Any) -> None:
-        if isinstance(content, Said):
+        if isinstance(content, LogLine):
             self._say(content.text)
         elif isinstance(content, Death):
             self._say(f"worker {worker} died ({content.how}); its episode is begun anew, once")

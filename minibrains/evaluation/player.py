@@ -20,7 +20,7 @@ from minibrains.engine.kept import hash_module
 from minibrains.evaluation.protocol import Protocol
 from minibrains.graph.check import Graph
 from minibrains.graph.workflow import NodeEntry
-from minibrains.run.episodes import Recipe
+from minibrains.run.spec import RunSpec
 
 _LIBRARIES: Final = ("numpy", "stable-retro", "torch", "transformers", "peft")
 _OURS: Final = ("minibrains", "nodes")
@@ -34,7 +34,8 @@ class Player:
     roles: list[str]
     """evaluated, against, or what the game calls its baseline."""
     graph: Graph
-    recipe: Recipe
+    spec: RunSpec
+    """What each worker makes its engine from."""
     protocol: Protocol
     facts: Mapping[str, Any] = field(init=False)
     """What its games follow from: the same facts, the same games."""

@@ -8,14 +8,19 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.files import write_whole
 from minibrains.graph.workflow import Workflow
+from minibrains.hooks import Hook
+
+if TYPE_CHECKING:
+    from minibrains.run.episode import EpisodeResult
+    from minibrains.run.run import Run
 
 
-class RunFolder:
+class RunFolder(Hook):
     """One run's files. What was appended or written is on the disk, whatever happens next. Can be sent to another process."""
 
     def __init__(self, runs: Path, workflow: Workflow) -> None:
@@ -28,10 +33,16 @@ class RunFolder:
         except OSError as error:
             raise MinibrainsError(f"the run folder {runs / stem} cannot be made: {error.strerror or error}") from None
 
-    def append_episode(self, episode: Mapping[str, Any]) -> None:
+    def after_episode(self, run: Run, episode: EpisodeResult) -> None:
         """Add an episode to episodes.jsonl. Raises RunError if it cannot be written."""
         with self._writing("episodes.jsonl"), (self.path / "episodes.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(episode) + "\n")
+            file.write(json.dumps(episode.row) + "\n")
+
+    def on_summary(self, run: Run) -> None:
+        """Write summary.json, and error.txt if the run failed. Raises RunError."""
+        if run.error is not None:
+            self.keep_traceback(run.error)
+        self.finish(run.summary)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write summary.json as a whole. Raises RunError."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from minibrains.engine.engine import Engine
+from minibrains.hooks import NO_LIMIT, Budget, Hook
 from minibrains.run.deadlines import Deadlines
+
+if TYPE_CHECKING:
+    from minibrains.run.run import Run
 
 LEAST: Final = 64
 """Optional nodes run on at least one in so many of their ticks."""
@@ -18,7 +22,7 @@ _CALM: Final = 5
 
 
 @dataclass
-class Monitor:
+class Monitor(Hook):
     """Looks at a realtime run once a second of the game and sets the engine's `thinning`."""
 
     engine: Engine
@@ -31,8 +35,12 @@ class Monitor:
     _spent: float = 0.0
     _calm: int = 0
 
+    def between_ticks(self, run: Run) -> Budget:
+        self.look()
+        return NO_LIMIT
+
     def look(self) -> None:
-        """Call now and then, between two ticks."""
+        """Look once, between two ticks."""
         deadlines, world = self.deadlines, self.engine.world
         ticks = deadlines.ticks - self._ticks
         if ticks < deadlines.rate:

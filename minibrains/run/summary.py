@@ -51,7 +51,7 @@ class Results:
     """Workers that died."""
 
 
-def summarise(graph: Graph, results: Results, settings: RunSettings, folder: RunFolder) -> dict[str, Any]:
+def summarise(graph: Graph, results: Results, settings: RunSettings, folder: RunFolder | None) -> dict[str, Any]:
     """The object that `--json` prints and summary.json holds."""
     episodes, ticks = results.episodes, sum(counts.ticks for counts in results.counts.values())
     times = TickTimes()
@@ -89,7 +89,7 @@ def summarise(graph: Graph, results: Results, settings: RunSettings, folder: Run
         "seed": settings.seed,
         "workers": results.workers,
         "worker_deaths": results.deaths,
-        "run_dir": str(folder.path),
+        "run_dir": str(folder.path) if folder is not None else None,
         "brains": results.brains,
         **{name: fact for name, fact in results.facts.items() if name not in ("game", "rom_sha1")},
     }

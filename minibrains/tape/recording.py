@@ -5,19 +5,25 @@ from __future__ import annotations
 import sys
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
+import minibrains
 from minibrains.brain_file import hash_file
 from minibrains.engine.engine import Engine
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.graph.check import Graph
+from minibrains.hooks import NO_LIMIT, Budget, Hook
 from minibrains.tape import snapshot
 from minibrains.tape.tape import Event, Kind
 from minibrains.tape.tape_file import TapeReader, TapeWriter
+
+if TYPE_CHECKING:
+    from minibrains.run.episode import EpisodeResult
+    from minibrains.run.run import Run
 
 FILE: Final = "run.tape"
 """Its name within the run folder."""
@@ -27,8 +33,10 @@ _COMPARED: Final = ("score", "won", "start", "actions_sha256", "trajectory_sha25
 """Of what the nodes report: what a replay must come to as well."""
 
 
-class Recorder:
+class Recorder(Hook):
     """Writes down everything that comes to a run from outside, and now and then what it has come to.
+
+    As a hook it follows the run, as the engine's tape it hears what comes from outside.
 
     Snapshots are written by a thread of its own: their order on the tape is not that of their ticks.
     """
@@ -45,15 +53,20 @@ class Recorder:
         """Why there are no more snapshots; the tape can still be replayed from its beginning."""
         self._checked = self._kept = 0.0
 
-    def begin(self, engine: Engine, folder: Path, header: Mapping[str, Any]) -> None:
-        """Make the tape in the run folder. The engine is open; `header` says all that is needed to open it again.
-
-        Raises RunError.
-        """
-        self._writer = TapeWriter(folder / FILE)
-        self._engine = engine
+    def after_open(self, run: Run) -> None:
+        """Make the tape in the run folder; its header says all that is needed to open the run again. Raises RunError."""
+        self._writer = TapeWriter(run.dir / FILE)
+        self._engine = run.engine
         self._thread.start()
-        self.add("", "header", dict(header))
+        path = run.graph.workflow.path
+        header = {
+            "minibrains": minibrains.__version__,
+            "path": "" if path is None else str(path.absolute()),
+            "packs": name_packs(map(Path, run.spec.packs)),
+            **recorded(run.graph),
+            "facts": run.results.facts,
+        }
+        self.add("", "header", header)
 
     def add(self, node: str, kind: str, value: Any) -> None:
         """Write down an event of the current tick. Raises RunError if that cannot be done: the disk is full, say."""
@@ -62,17 +75,22 @@ class Recorder:
     def take(self, node: str) -> None:
         """Nothing comes from a tape that is being written."""
 
-    def episode(self, index: int, seed: int, ended: str | None = None) -> None:
-        """An episode begins, or has ended."""
-        about: dict[str, Any] = {"index": index, "seed": seed}
-        if ended is not None:
-            about |= {"ended": ended, "report": compared(self._engine)}
-        self.add("", "episode", about)
+    def before_episode(self, run: Run, index: int) -> None:
+        self.add("", "episode", {"index": index, "seed": run.settings.seed})
 
-    def look(self) -> None:
-        """Between two ticks, now and then: write down what the run has come to, and keep a snapshot."""
+    def after_episode(self, run: Run, episode: EpisodeResult) -> None:
+        about = {"index": episode.index, "seed": run.settings.seed, "ended": episode.ended}
+        self.add("", "episode", {**about, "report": compared(self._engine)})
+
+    def between_ticks(self, run: Run) -> Budget:
+        """Write down, now and then, what the run has come to, and keep a snapshot."""
         if self._failure is not None:
             raise self._failure
+        if self._engine.tick:  # before the first tick there is nothing to be held to
+            self._look()
+        return NO_LIMIT
+
+    def _look(self) -> None:
         now = perf_counter()
         if now - self._checked >= _CHECK_EVERY:
             self._checked = now
@@ -86,8 +104,10 @@ class Recorder:
             else:
                 self._snapshots.put((self._engine.ticks, state, modules(self._engine)))
 
-    def close(self) -> None:
+    def after_close(self, run: Run) -> None:
         """Write what is left. Raises RunError."""
+        if self.unkept is not None:
+            run.say(f"the tape replays from its beginning only, no more snapshots were kept: {self.unkept}")
         if self._thread.is_alive():
             self._snapshots.put(None)
             self._thread.join()

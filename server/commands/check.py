@@ -6,19 +6,17 @@ import argparse
 import json
 from typing import Any
 
-from minibrains.engine.compile import compile_graph
-from minibrains.engine.engine import Engine
 from minibrains.engine.plan import Clock, Plan, Step
+from minibrains.run.run import Run
 from server.cli import DONE
-from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
+from server.commands.workflow_arguments import read_registry, read_spec
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Check the workflow and print its plan. Raises WorkflowError with everything that is wrong."""
     registry = read_registry(arguments)
-    workflow, brains = read_workflow(arguments)
-    plan = compile_graph(check_workflow(workflow, registry, brains))
-    Engine(plan)  # makes the nodes, which look for their brain, game and states; nothing is opened
+    # making the run makes the nodes, which look for their brain, game and states; nothing is opened
+    plan = Run(read_spec(arguments), registry=registry).engine.plan
     facts = plan_facts(plan)
     print(json.dumps(facts) if arguments.json else describe(facts))
     return DONE

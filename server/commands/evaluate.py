@@ -19,16 +19,15 @@ from minibrains.evaluation.protocol import Protocol, agree, choose_game
 from minibrains.evaluation.report import describe, evaluation, outcome
 from minibrains.evaluation.rows import Rows
 from minibrains.files import write_whole
-from minibrains.graph.catalog import find_workflow
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import Workflow, load_workflow
+from minibrains.graph.workflow import Workflow
+from minibrains.process.launchers import choose_launcher
 from minibrains.process.process_workers import ProcessLauncher
 from minibrains.process.workers import Launcher
-from minibrains.run.recipe import Recipe
+from minibrains.run.spec import RunSpec
 from server.cli import DONE, FAILED, STOPPED
 from server.commands.interrupt import stop_on_interrupt
-from server.commands.workers_argument import choose_launcher
-from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
+from server.commands.workflow_arguments import read_registry, read_spec
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -59,23 +58,24 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _players(arguments: argparse.Namespace, registry: Registry) -> tuple[Protocol, list[Player]]:
     """Who plays, the evaluated one first; who would play exactly the same games as another is the same player."""
-    workflow, brains = read_workflow(arguments)
+    spec = read_spec(arguments)
+    workflow = spec.load_workflow()
     game, rules = choose_game(workflow, registry)
     protocol = agree(game, rules, arguments.states, arguments.seed, arguments.ticks)
     players: dict[str, Player] = {}
 
-    def add(role: str, workflow: Workflow, brains: list[Path]) -> None:
-        graph = check_workflow(protocol.pin(workflow, registry, arguments.episodes), registry, brains)
-        recipe = Recipe(graph.workflow, brains, not arguments.no_packs, arguments.pack)
-        player = Player([role], graph, recipe, protocol)
+    def add(role: str, spec: RunSpec, workflow: Workflow) -> None:
+        graph = spec.check(protocol.pin(workflow, registry, arguments.episodes), registry)
+        player = Player([role], graph, spec.for_worker(graph.workflow), protocol)
         known = players.setdefault(player.key, player)
         if known is not player:
             known.roles.append(role)
 
-    add("evaluated", workflow, brains)
+    add("evaluated", spec, workflow)
     others = [*(("against", name) for name in arguments.against), *rules.baselines.items()]
     for role, name in others:
-        add(role, load_workflow(find_workflow(name)), [])
+        other = RunSpec(name, packs=spec.packs, installed_packs=spec.installed_packs)
+        add(role, other, other.load_workflow())
     return protocol, list(players.values())
 
 

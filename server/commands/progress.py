@@ -1,27 +1,40 @@
-"""The progress bar of `run`, on standard error if that is a terminal."""
+"""What a person sees of a run on the command line, all of it on standard error: a progress bar, and lines of text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 
-from minibrains.graph.workflow import RunSettings
-from minibrains.run.play import Progress
+from minibrains.hooks import Hook, Progress
+from minibrains.run.run import Run
 
 
-@contextmanager
-def progress_bar(settings: RunSettings) -> Iterator[Progress]:
-    """Episode, ticks a second and score while a run goes on."""
-    from tqdm import tqdm
+class PrintMessages(Hook):
+    """Prints what the run and its nodes have to say."""
 
-    whole = settings.episodes * (settings.ticks or 0)
-    form = "{desc} {bar} {elapsed}{postfix}" if whole else "{desc} {elapsed}{postfix}"
-    with tqdm(total=whole or None, bar_format=form, disable=None, leave=False) as bar:
+    def on_message(self, run: Run, text: str) -> None:
+        print(text, file=sys.stderr)
 
-        def show(index: int, tick: int, rate: float, score: float | None) -> None:
-            bar.set_description(f"episode {index + 1}/{settings.episodes}", refresh=False)
-            bar.set_postfix_str(f"{rate:.0f} ticks/s" + ("" if score is None else f", score {score:g}"), refresh=False)
-            bar.n = index * (settings.ticks or 0) + tick
-            bar.refresh()
 
-        yield show
+class ProgressBar(Hook):
+    """Shows episode, ticks a second and score, if standard error is a terminal."""
+
+    def before_open(self, run: Run) -> None:
+        from tqdm import tqdm
+
+        self._episodes = run.settings.episodes
+        self._ticks = run.settings.ticks or 0
+        whole = self._episodes * self._ticks or None
+        form = "{desc} {bar} {elapsed}{postfix}" if whole else "{desc} {elapsed}{postfix}"
+        self._bar = tqdm(total=whole, bar_format=form, disable=None, leave=False)
+
+    def on_progress(self, run: Run, progress: Progress) -> None:
+        shown = f"{progress.ticks_per_s:.0f} ticks/s"
+        if progress.score is not None:
+            shown += f", score {progress.score:g}"
+        self._bar.set_description(f"episode {progress.episode + 1}/{self._episodes}", refresh=False)
+        self._bar.set_postfix_str(shown, refresh=False)
+        self._bar.n = progress.episode * self._ticks + progress.tick
+        self._bar.refresh()
+
+    def before_close(self, run: Run) -> None:
+        self._bar.close()

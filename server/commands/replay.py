@@ -5,20 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from minibrains.brain_file import hash_file
-from minibrains.engine.compile import compile_graph
-from minibrains.engine.plan import Plan
 from minibrains.errors import MinibrainsError
-from minibrains.graph.workflow import parse_workflow
-from minibrains.run.host import RunHost
+from minibrains.run.replay import Replayed, find_tape, replay
 from minibrains.tape.recording import FILE, read_events
-from minibrains.tape.replay import Replayed, find_tape, replay
 from server.cli import DONE, FAILED
-from server.commands.workflow_arguments import check_workflow, read_registry
+from server.commands.workflow_arguments import read_registry
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -31,32 +26,15 @@ def main(arguments: argparse.Namespace) -> int:
     last = max(event.tick for event in events)
     if arguments.start > last:
         raise MinibrainsError(f"--from {arguments.start}: the tape ends at tick {last}")
-
-    def make_plan(recorded: Any) -> Plan:
-        brains = [Path(brain["file"]) for brain in recorded["brains"].values()]
-        graph = check_workflow(parse_workflow(recorded["workflow"], Path(header["path"])), registry, brains)
-        for name, brain in recorded["brains"].items():
-            if graph.nodes[name].brain_sha256 != brain["sha256"]:
-                raise MinibrainsError(
-                    f"{name}: {brain['file']} is no longer the brain of the run; its SHA-256 was {brain['sha256']}"
-                )
-        return compile_graph(graph)
-
-    facts: dict[str, str] = {}
     done = Replayed()
-    with tempfile.TemporaryDirectory() as folder, tqdm(total=last, unit=" ticks", disable=None, leave=False) as bar:
-        for done in replay(
-            events,
-            arguments.start,
-            make_plan,
-            lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, facts),
-        ):
+    with tqdm(total=last, unit=" ticks", disable=None, leave=False) as bar:
+        for done in replay(events, registry, arguments.start):
             bar.n = done.first + done.ticks
             bar.refresh()
     if cut:
         print(cut, file=sys.stderr)
-    if facts.get("rom_sha1") != header["facts"].get("rom_sha1"):
-        print(f"the ROM is another one: {facts.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}", file=sys.stderr)
+    if done.facts.get("rom_sha1") != header["facts"].get("rom_sha1"):
+        print(f"the ROM is another one: {done.facts.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}", file=sys.stderr)
     if arguments.json:
         print(json.dumps(_as_json(done, cut)))
     else:

@@ -1,19 +1,20 @@
-"""WORKFLOW, --set and --brain: from the command line to a checked graph."""
+"""WORKFLOW, --set, --brain and what goes with them: from the command line to a RunSpec."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from minibrains.errors import Fault, WorkflowError, near
-from minibrains.graph.catalog import brain_finder, find_brain_file, find_workflow, node_types
-from minibrains.graph.check import Graph, check
+from minibrains.errors import Fault, WorkflowError
+from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
-from minibrains.graph.workflow import Workflow, load_workflow
+from minibrains.run.spec import RunSpec
 from minibrains.values import parse_json
+
+_OPTIONS = ("episodes", "ticks", "seed", "clock", "record", "runs", "workers")
+"""Arguments of some commands that are called like the spec's own."""
 
 
 def read_registry(arguments: argparse.Namespace) -> Registry:
@@ -24,36 +25,23 @@ def read_registry(arguments: argparse.Namespace) -> Registry:
     return registry
 
 
-def read_workflow(arguments: argparse.Namespace) -> tuple[Workflow, list[Path]]:
-    """The workflow as the command line changes it, and the brain files it was given there."""
-    workflow = load_workflow(find_workflow(arguments.workflow))
+def read_spec(arguments: argparse.Namespace) -> RunSpec:
+    """The run that the arguments describe. Raises WorkflowError if one cannot be read."""
+    widgets = {}
     for text in arguments.set:
         place, separator, value = text.partition("=")
-        node, dot, name = place.partition(".")
-        if not separator or not dot:
+        if not separator or "." not in place:
             raise WorkflowError([Fault("cannot be read", expected="NODE.WIDGET=VALUE", found=text)], "--set")
-        entry = _entry(workflow, node, "--set")
-        workflow = workflow.with_node(node, {**entry, "set": {**workflow.nodes[node].set, name: _value(value)}})
-    brains = []
+        widgets[place] = _value(value)
+    brains = {}
     for text in arguments.brain:
-        node, separator, name = text.partition("=")
+        node, separator, file = text.partition("=")
         if not separator:
             raise WorkflowError([Fault("cannot be read", expected="NODE=FILE", found=text)], "--brain")
-        file = find_brain_file(name, workflow.path).absolute()
-        brains.append(file)
-        workflow = workflow.with_node(node, {**_entry(workflow, node, "--brain"), "brain": str(file)})
-    return workflow, brains
-
-
-def check_workflow(workflow: Workflow, registry: Registry, brains: list[Path]) -> Graph:
-    """Check a workflow with its brains where they belong, and `brains` where the command line says."""
-    return check(workflow, registry, brain_finder(workflow.path, brains))
-
-
-def _entry(workflow: Workflow, node: str, option: str) -> Mapping[str, Any]:
-    if node not in workflow.nodes:
-        raise WorkflowError([Fault(f"there is no node {node!r}", hint=near(node, workflow.nodes))], option)
-    return workflow.nodes[node].raw
+        brains[node] = file
+    options = {name: getattr(arguments, name) for name in _OPTIONS if hasattr(arguments, name)}
+    options |= {"packs": tuple(arguments.pack), "installed_packs": not arguments.no_packs}
+    return RunSpec(arguments.workflow, widgets=widgets, brains=brains, **options)
 
 
 def _value(text: str) -> Any:

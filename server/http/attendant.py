@@ -18,9 +18,11 @@ import numpy as np
 
 from minibrains.engine.counts import NodeTimes
 from minibrains.engine.engine import Engine
+from minibrains.engine.live_edit import Edit
 from minibrains.engine.peek import peek
-from minibrains.run.play import Clock, Leave
+from minibrains.hooks import Budget, Hook
 from minibrains.run.realtime import RealtimeClock
+from minibrains.run.run import Run
 from server.http.orders import Watch
 from server.http.previews import is_picture
 
@@ -40,7 +42,7 @@ class Counts:
     nodes: Mapping[str, NodeTimes]
 
 
-class Attendant:
+class Attendant(Hook):
     """One run's. What is public is written by one thread and read by the other, each time as a whole."""
 
     def __init__(self, wake: threading.Event) -> None:
@@ -66,10 +68,9 @@ class Attendant:
 
     # -- from the thread that listens -----------------------------------------------------------------
 
-    def begin(self, engine: Engine) -> None:
-        """The engine is made."""
-        self.engine = engine
-        engine.stopping = self._stopping
+    def before_open(self, run: Run) -> None:
+        self.engine = run.engine
+        run.stopping = self._stopping
 
     def stop(self) -> None:
         self._stopping = True
@@ -94,11 +95,10 @@ class Attendant:
 
     # -- from the thread that ticks -------------------------------------------------------------------
 
-    def attend(self, clock: Clock) -> Leave:
-        """Between two ticks."""
-        engine = self.engine
-        assert engine is not None
-        realtime = clock if isinstance(clock, RealtimeClock) else None
+    def between_ticks(self, run: Run) -> Budget:
+        """Look at what is on somebody's screen, and wait while the run is paused."""
+        engine = run.engine
+        realtime = run.clock if isinstance(run.clock, RealtimeClock) else None
         self._misses = realtime.deadlines.misses if realtime else 0
         self._look(engine)
         waited = False
@@ -116,7 +116,10 @@ class Attendant:
         if waited and realtime is not None:
             realtime.resume()
         ticks = 1 if self.paused else sys.maxsize
-        return Leave(ticks, _WATCHED if self.watch.previews or self.watch.values else _UNWATCHED)
+        return Budget(ticks, _WATCHED if self.watch.previews or self.watch.values else _UNWATCHED)
+
+    def on_edit(self, run: Run, edit: Edit) -> None:
+        self.look_again()
 
     def _look(self, engine: Engine) -> None:
         now, watch, news = perf_counter(), self.watch, False

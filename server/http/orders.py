@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from minibrains.graph.workflow import RunSettings
 from minibrains.run.folder import RunFolder
+from minibrains.run.spec import RunSpec
 
 OrderWord = Literal["play", "stop", "pause", "resume", "step", "watch", "want", "edit", "input", "quit"]
 """To a worker. play: an Order; watch: a Watch; want: a node whose next frame may be sent; edit: number and
@@ -23,13 +23,9 @@ class Order:
     """A run to be played."""
 
     prompt_id: str
-    workflow: Mapping[str, Any]
-    path: Path | None
-    """Where the workflow was saved, for its name and the brains beside it."""
+    spec: RunSpec
     settings: RunSettings
     folder: RunFolder
-    record: bool = False
-    """Put it on a tape."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from minibrains.errors import Fault, MinibrainsError, RunError, as_error
 from minibrains.graph.workflow import RunSettings, Workflow
 from minibrains.run.folder import RunFolder
+from minibrains.run.spec import RunSpec
 from server.http.folders import DataFolders
 from server.http.history import History
 from server.http.orders import Order, Outcome, ReportWord, Watch, WorkerRecipe
@@ -212,13 +213,19 @@ class Runs:
             self._fill()
             return
         self._tell(run, "started", {})
-        order = Order(
-            run.prompt_id, run.workflow.to_json(), run.workflow.path, run.settings, run.folder, bool(run.extra.get("record"))
-        )
-        slot.tell("play", order)
+        slot.tell("play", Order(run.prompt_id, self._spec(run), run.settings, run.folder))
         slot.tell("watch", run.watch)
         for node in run.wanted:
             slot.tell("want", node)
+
+    def _spec(self, run: Run) -> RunSpec:
+        return RunSpec(
+            run.workflow.with_run(run.settings),
+            packs=self._recipe.files,
+            installed_packs=self._recipe.packs,
+            record=bool(run.extra.get("record")),
+            models=self._recipe.models,
+        )
 
     def _make_folder(self, run: Run) -> RunFolder:
         folder = RunFolder(self._folders.runs, run.workflow)

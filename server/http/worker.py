@@ -12,24 +12,19 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any, Final
 
-from minibrains import __version__
 from minibrains.engine.compile import compile_graph
-from minibrains.engine.engine import Engine
 from minibrains.engine.kept import KeptOutputs
-from minibrains.engine.plan import Plan
-from minibrains.errors import MinibrainsError, as_error, faults_of, sentence
-from minibrains.graph.catalog import brain_finder, node_types
-from minibrains.graph.check import Graph, check
+from minibrains.errors import MinibrainsError, RunError, as_error, faults_of, sentence
+from minibrains.graph.catalog import node_types
+from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
+from minibrains.hooks import Hook, Progress
 from minibrains.node import Register
 from minibrains.process.spawn import SIGNALS, take_no_orders
-from minibrains.run.host import RunHost
-from minibrains.run.play import play
-from minibrains.run.summary import Results, summarise
-from minibrains.tape.recording import Recorder, name_packs, recorded
+from minibrains.run.run import Run
 from server.http.attendant import Attendant
 from server.http.orders import Order, OrderWord, Outcome, ReportWord, WorkerRecipe
-from server.http.teller import Teller
+from server.http.teller import Send, Teller
 
 _SWITCH: Final = 0.0005
 """Seconds after which the tick gets the interpreter back from a thread that tells."""
@@ -55,31 +50,17 @@ class Worker:
         self._connection = connection
         self._recipe = recipe
         self._sending = threading.Lock()
-        self._orders: SimpleQueue[_Performance | None] = SimpleQueue()
-        self._performance: _Performance | None = None
+        self._orders: SimpleQueue[RunSession | None] = SimpleQueue()
+        self._session: RunSession | None = None
 
     def live(self) -> None:
         registry, _ = node_types(self._recipe.packs, self._recipe.files)
         self._registry = registry
-        self._kept = KeptOutputs(folder=self._recipe.data / "kept")
+        self._cache = KeptOutputs(folder=self._recipe.data / "kept")
         threading.Thread(target=self._listen, name="listens to the server", daemon=True).start()
         self._send("ready", None)
-        while (performance := self._orders.get()) is not None:
-            self._send("over", performance.play())
-
-    def plan(self, order: Order, workflow: Any) -> Plan:
-        """Check and compile a workflow. Raises MinibrainsError."""
-        parsed = parse_workflow(workflow, order.path)
-        return compile_graph(check(parsed, self._registry, brain_finder(order.path, models=self._recipe.models)))
-
-    def make(self, order: Order, recorder: Recorder | None) -> Engine:
-        """The engine of a run; not opened yet. Raises MinibrainsError."""
-        return Engine(self.plan(order, order.workflow), self._kept, recorder)
-
-    def header(self, order: Order, graph: Graph) -> dict[str, Any]:
-        """What a replay needs to open this run again."""
-        path, packs = str(order.path or ""), name_packs(self._recipe.files)
-        return {"minibrains": __version__, "path": path, "packs": packs, **recorded(graph)}
+        while (session := self._orders.get()) is not None:
+            self._send("over", session.play())
 
     def _send(self, word: ReportWord, content: Any) -> None:
         try:
@@ -94,8 +75,8 @@ class Worker:
                 word, content = self._connection.recv()
                 self._obey(word, content)
         except (EOFError, OSError):
-            if self._performance is not None:
-                self._performance.attendant.stop()
+            if self._session is not None:
+                self._session.attendant.stop()
             self._orders.put(None)
             time.sleep(_PATIENCE)  # on a daemon thread: a worker that ends in good order does not wait for it
             os._exit(1)
@@ -105,12 +86,12 @@ class Worker:
             raise EOFError
         if word == "play":
             os.ftruncate(2, 0)
-            self._performance = _Performance(self, content, self._send)
-            self._orders.put(self._performance)
+            self._session = RunSession(content, self._registry, self._cache, self._send)
+            self._orders.put(self._session)
             return
-        if self._performance is None:
+        if self._session is None:
             return
-        attendant = self._performance.attendant
+        attendant = self._session.attendant
         if word == "stop":
             attendant.stop()
         elif word in ("pause", "resume"):
@@ -124,51 +105,40 @@ class Worker:
             attendant.wanted.add(content)
             attendant.look_again()
         elif word == "input":
-            self._performance.receive(*content)
+            self._session.receive(*content)
         else:
-            threading.Thread(target=self._performance.edit, args=content, name="edits", daemon=True).start()
+            threading.Thread(target=self._session.edit, args=content, name="edits", daemon=True).start()
 
 
-class _Performance:
-    """One run, from its order to its outcome."""
+class RunSession(Hook):
+    """One run in this worker, from its order to its outcome."""
 
-    def __init__(self, worker: Worker, order: Order, send: Any) -> None:
+    def __init__(self, order: Order, registry: Registry, cache: KeptOutputs, send: Send) -> None:
         wake = threading.Event()
         self.attendant = Attendant(wake)
-        self._worker, self._order, self._send = worker, order, send
-        self._results = Results()
+        self._order = order
+        self._registry = registry
+        self._cache = cache
+        self._send = send
         self._teller = Teller(order, self.attendant, wake, send)
-        self._editing = threading.Lock()
-        self._over = threading.Event()
+        self._run: Run | None = None
 
     def play(self) -> Outcome:
         """Play it; whatever happens is in the outcome, and in the run folder."""
-        order, errors = self._order, list[BaseException]()
-        engine = graph = None
-        recorder = Recorder() if order.record else None
+        order = self._order
+        hooks: list[Hook] = [self, self.attendant, order.folder]
         try:
-            engine = self._worker.make(order, recorder)
-            self.attendant.begin(engine)
-            graph = engine.plan.graph
-            tape = (recorder, self._worker.header(order, graph)) if recorder else None
-            say, look = self._teller.say, self.attendant.attend
-            play(engine, order.settings, order.folder, self._results, say, self._note, tape, attend=look)
+            self._run = Run(order.spec, hooks, registry=self._registry, cache=self._cache, dir=order.folder.path)
+            with self._run as run:
+                for _ in run:
+                    pass
         except Exception as error:
-            errors.append(error)
-        self._over.set()
-        self._teller.close()
-        state = "failed" if errors else "stopped" if engine is not None and engine.stopping else "done"
-        summary = summarise(graph, self._results, order.settings, order.folder) if graph is not None else {}
-        summary = {**(as_error(errors[0]) if errors else {}), "state": state, **summary}
-        try:
-            order.folder.finish(summary)
-        except Exception as error:
-            errors.append(error)
-        if not errors:
-            return Outcome("stopped" if state == "stopped" else "done", summary)
-        order.folder.keep_traceback(errors[0])
-        trace = tuple(traceback.format_exception(errors[0]))
-        return Outcome("failed", {**as_error(errors[0]), **summary}, _blamed(errors[0]), trace, type(errors[0]).__name__)
+            self._teller.close()
+            if self._run is None:
+                return self._refused(error)
+        if self._run.error is None:
+            return Outcome("stopped" if self._run.stopping else "done", self._run.summary)
+        return _failed(self._run.error, self._run.summary)
 
     def receive(self, node: str, value: Any) -> None:
         """Hand on what came from outside the run."""
@@ -181,34 +151,41 @@ class _Performance:
 
     def edit(self, number: int, workflow: Any) -> None:
         """Go on with another workflow, or say why not. Slow things happen here, beside the game."""
-        with self._editing:
-            try:
-                answer: dict[str, Any] = {"changed": self._change(workflow)}
-            except Exception as error:
-                answer = {"error": sentence(error), "faults": faults_of(error)}
-            self._send("edited", (number, answer))
+        try:
+            answer: dict[str, Any] = {"changed": self._change(workflow)}
+        except Exception as error:
+            answer = {"error": sentence(error), "faults": faults_of(error)}
+        self._send("edited", (number, answer))
+
+    def on_message(self, run: Run, text: str) -> None:
+        self._teller.say(text)
+
+    def on_progress(self, run: Run, progress: Progress) -> None:
+        self._teller.progress = progress.episode, progress.score
+
+    def after_close(self, run: Run) -> None:
+        self._teller.close()
 
     def _change(self, workflow: Any) -> str:
-        engine, order = self.attendant.engine, self._order
-        if engine is None or not engine.motion.values:
+        if self._run is None:
             raise MinibrainsError("the run has not begun yet; edit it once it ticks")
-        plan = self._worker.plan(order, workflow)
-        edit = engine.prepare(
-            plan,
-            recorded(plan.graph),
-            lambda node, engine: RunHost(node, order.folder.path, engine, self._teller.say, self._results.facts),
-        )
-        engine.edits.append(edit)
-        self.attendant.look_again()
-        while not edit.done.wait(0.02):
-            if self._over.is_set():
-                raise MinibrainsError("the run ended before the change could be made")
-        for trouble in engine.finish_edit(edit):
-            self._teller.say(trouble)
-        return edit.describe()
+        graph = self._run.check(parse_workflow(workflow, self._run.workflow.path))
+        return self._run.edit(compile_graph(graph))
 
-    def _note(self, index: int, tick: int, rate: float, score: float | None) -> None:
-        self._teller.progress = index, score
+    def _refused(self, error: Exception) -> Outcome:
+        """The outcome of a run that could not even be made; goes into its folder as well."""
+        summary = {**as_error(error), "state": "failed"}
+        self._order.folder.keep_traceback(error)
+        try:
+            self._order.folder.finish(summary)
+        except RunError as trouble:
+            self._teller.say(str(trouble))
+        return _failed(error, summary)
+
+
+def _failed(error: BaseException, summary: dict[str, Any]) -> Outcome:
+    trace = tuple(traceback.format_exception(error))
+    return Outcome("failed", summary, _blamed(error), trace, type(error).__name__)
 
 
 def _blamed(error: BaseException) -> str | None:

@@ -6,10 +6,8 @@ import argparse
 import json
 from typing import Any
 
-from minibrains.engine.compile import compile_graph
-from minibrains.graph.check import Graph
-from minibrains.run.recipe import Recipe
 from server.cli import DONE
+from server.commands.workflow_arguments import read_spec
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -21,19 +19,19 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.name in (None, "agent"):
         from server.commands.bench import agent
 
-        results["agent"] = agent.run(compile_graph(_graph(arguments)[0]), arguments.seconds or 0)
+        results["agent"] = agent.run(read_spec(arguments), arguments.seconds or 0)
     if arguments.name == "realtime":
         from server.commands.bench import realtime
 
-        results["realtime"] = realtime.run(compile_graph(_graph(arguments)[0]), arguments.seconds or 60)
+        results["realtime"] = realtime.run(read_spec(arguments), arguments.seconds or 60)
     if arguments.name == "tape":
         from server.commands.bench import tape
 
-        results["tape"] = tape.run(compile_graph(_graph(arguments)[0]))
+        results["tape"] = tape.run(read_spec(arguments))
     if arguments.name == "workers":
         from server.commands.bench import workers
 
-        results["workers"] = workers.run(*_graph(arguments))
+        results["workers"] = workers.run(read_spec(arguments))
     if arguments.name == "editor":
         from server.commands.bench import editor
 
@@ -43,14 +41,6 @@ def main(arguments: argparse.Namespace) -> int:
     else:
         print("\n\n".join(_table(name, result) for name, result in results.items()))
     return DONE
-
-
-def _graph(arguments: argparse.Namespace) -> tuple[Graph, Recipe]:
-    from server.commands.workflow_arguments import check_workflow, read_registry, read_workflow
-
-    workflow, brains = read_workflow(arguments)
-    graph = check_workflow(workflow, read_registry(arguments), brains)
-    return graph, Recipe(workflow, brains, not arguments.no_packs, arguments.pack)
 
 
 def _table(name: str, result: dict[str, Any]) -> str:

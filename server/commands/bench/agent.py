@@ -8,15 +8,13 @@ takes longer is its other nodes and the engine. Thinking itself is measured apar
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from math import ceil, sqrt
-from pathlib import Path
 from statistics import median, quantiles
-from tempfile import TemporaryDirectory
 from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
@@ -24,11 +22,11 @@ import numpy as np
 
 from minibrains.engine.engine import Engine
 from minibrains.engine.peek import peek
-from minibrains.engine.plan import Plan
 from minibrains.errors import MinibrainsError
 from minibrains.host import Episode
-from minibrains.run.host import RunHost
 from minibrains.run.memory import settle
+from minibrains.run.run import Run
+from minibrains.run.spec import RunSpec
 from nodes.consoles.retro import RetroEmulator
 from server.commands.bench.measure import take_turns
 from server.commands.bench.street_fighter import Played, in_time, is_the_agent, street_fighter
@@ -38,7 +36,7 @@ MOST_TICKS = 300
 """Of the episode's beginning. Short turns and many: what disturbs the machine then hits both sides of a pair."""
 
 
-def run(plan: Plan, seconds: float = 0.0) -> dict[str, Any]:
+def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
     """What it costs, measured in REPEATS turns or more, for at least so many `seconds`: `{"workflow", "ticks", "pairs",
     "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "ratio_95", "quartiles", "overhead_us", "tick_cpu_ms"}`.
 
@@ -49,50 +47,46 @@ def run(plan: Plan, seconds: float = 0.0) -> dict[str, Any]:
     `written_out_cpu_ratio` compares CPU time of the ticking threads, which feels less of what else the machine does. With
     nodes that think on a thread also `thoughts`, `thought_cpu_ms_p50` and `_p99`: CPU time of theirs.
     """
-    engine = Engine(plan)
+    bench = Run(replace(spec, clock="fast"))
+    engine, plan = bench.engine, bench.engine.plan
     consoles = {name: node for name, node in engine.nodes.items() if isinstance(node, RetroEmulator)}
     if len(consoles) != 1:
         raise MinibrainsError("bench agent needs a workflow with one console (RetroEmulator)")
     ((name, console),) = consoles.items()
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
-        try:
-            engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
-            script = _record(engine, console)
-            settle()
+    with bench, ThreadPoolExecutor(1) as pool:
+        script = _record(engine, console)
+        settle()
 
-            episode, ticks = Episode(0, 0, name), len(script)
-            loops = {"by_hand": _by_hand(console, episode, script)}
-            if is_the_agent(engine.nodes):
-                (thinker,) = _thinkers(engine)
-                strategist, limit = engine.nodes[thinker], plan.graph.nodes[thinker].entry.timeout
-                asked = {"written_out": in_time(strategist, pool, limit), "unlimited": strategist.tick}
-                for side, ask in asked.items():
-                    loops[side] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks, ask), ticks)
-            thinking: dict[str, list[float]] = {side: [] for side in ("workflow", *loops)}
-            cpu, cpu_written_out = list[float](), list[float]()
+        episode, ticks = Episode(0, 0, name), len(script)
+        loops = {"by_hand": _by_hand(console, episode, script)}
+        if is_the_agent(engine.nodes):
+            (thinker,) = _thinkers(engine)
+            strategist, limit = engine.nodes[thinker], plan.graph.nodes[thinker].entry.timeout
+            asked = {"written_out": in_time(strategist, pool, limit), "unlimited": strategist.tick}
+            for side, ask in asked.items():
+                loops[side] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks, ask), ticks)
+        thinking: dict[str, list[float]] = {side: [] for side in ("workflow", *loops)}
+        cpu, cpu_written_out = list[float](), list[float]()
 
-            def workflow() -> None:
-                before, began = engine.held, thread_time()
+        def workflow() -> None:
+            before, began = engine.held, thread_time()
+            engine.reset(0, 0)
+            engine.advance(ticks)
+            cpu.append(thread_time() - began)
+            thinking["workflow"].append(engine.held - before)
+
+        def loop(side: str) -> None:
+            began = thread_time()
+            thinking[side].append(loops[side]())
+            if side == "written_out":  # the model thinks on another thread
+                cpu_written_out.append(thread_time() - began)
+
+        taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS, seconds)
+        with _thoughts(engine) as thoughts:
+            # alone: the loops think on another thread, which costs the next thought here
+            for _ in range(REPEATS if _thinkers(engine) else 0):
                 engine.reset(0, 0)
                 engine.advance(ticks)
-                cpu.append(thread_time() - began)
-                thinking["workflow"].append(engine.held - before)
-
-            def loop(side: str) -> None:
-                began = thread_time()
-                thinking[side].append(loops[side]())
-                if side == "written_out":  # the model thinks on another thread
-                    cpu_written_out.append(thread_time() - began)
-
-            taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS, seconds)
-            with _thoughts(engine) as thoughts:
-                # alone: the loops think on another thread, which costs the next thought here
-                for _ in range(REPEATS if _thinkers(engine) else 0):
-                    engine.reset(0, 0)
-                    engine.advance(ticks)
-        finally:
-            gc.unfreeze()
-            engine.close()
     times = {side: [all_of - thought for all_of, thought in zip(taken[side], thinking[side], strict=True)] for side in taken}
     compared = {side: _compared(times["workflow"], times[side], ticks) for side in loops}
     return {

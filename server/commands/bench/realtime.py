@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import replace
 from time import perf_counter, process_time
 from typing import Any
 
 from minibrains.engine.engine import Engine
-from minibrains.engine.plan import Plan
 from minibrains.errors import MinibrainsError, RunError
-from minibrains.run.host import RunHost
 from minibrains.run.realtime import RealtimeClock
+from minibrains.run.run import Run
+from minibrains.run.spec import RunSpec
 from nodes.consoles.retro import RetroEmulator
 
 
-def run(plan: Plan, seconds: float) -> dict[str, Any]:
+def run(spec: RunSpec, seconds: float) -> dict[str, Any]:
     """Play for so many seconds of the game's time, one episode after another.
 
     `{"workflow", "rate", "ticks", "frames", "frames_by_game", "on_time", "p99_ms", "max_ms", "missed", "late_ms",
@@ -24,19 +23,16 @@ def run(plan: Plan, seconds: float) -> dict[str, Any]:
     one) confirms; raises RunError on a frame dropped or doubled. `drift_frames`: of the episode that was worst, how
     far its last tick ended after that tick was due, by a clock of its own. `cpu`: share of one core.
     """
-    engine = Engine(plan)
+    bench = Run(replace(spec, clock="fast"))  # the clock is its own
+    engine = bench.engine
     consoles = [node for node in engine.nodes.values() if isinstance(node, RetroEmulator)]
     if len(consoles) != 1:
         raise MinibrainsError("bench realtime needs a workflow with one console (RetroEmulator)")
     (console,) = consoles
-    with TemporaryDirectory() as folder:
-        try:
-            engine.open(lambda node, engine: RunHost(node, Path(folder), engine, lambda text: None, {}))
-            console.emulator = frames = _Counted(console.emulator)
-            assert engine.frame_rate is not None
-            return _measure(engine, console, frames, engine.frame_rate, round(seconds * engine.frame_rate))
-        finally:
-            engine.close()
+    with bench:
+        console.emulator = frames = _Counted(console.emulator)
+        assert engine.frame_rate is not None
+        return _measure(engine, console, frames, engine.frame_rate, round(seconds * engine.frame_rate))
 
 
 class _Counted:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 from minibrains.errors import RunError
-from minibrains.graph.check import Graph
-from minibrains.graph.workflow import RunSettings
-from minibrains.process.process_workers import ProcessLauncher
-from minibrains.run.folder import RunFolder
-from minibrains.run.recipe import Recipe
-from minibrains.run.spread import Spread
-from minibrains.run.summary import Results, summarise
+from minibrains.run.run import Run
+from minibrains.run.spec import RunSpec
 
 REPEATS = 5
-SETTINGS = RunSettings(episodes=16, ticks=1200)
+EPISODES = 16
+TICKS = 1200
 
 
-def run(graph: Graph, recipe: Recipe) -> dict[str, Any]:
+def run(spec: RunSpec) -> dict[str, Any]:
     """`{"workflow", "episodes", "ticks", "one_per_s", "two_per_s", "ratio", "lowest", "highest"}`, episodes a second.
 
     From the first tick of any worker to the end of the last episode, starting not counted; medians of runs that take
@@ -32,16 +28,16 @@ def run(graph: Graph, recipe: Recipe) -> dict[str, Any]:
     hashes = set()
     for _ in range(REPEATS):
         for count, taken in rates.items():
-            summary, seconds = _play(graph, recipe, count)
-            taken.append(SETTINGS.episodes / seconds)
+            summary, seconds = _play(spec, count)
+            taken.append(EPISODES / seconds)
             hashes.add(summary["actions_sha256"])
     if len(hashes) != 1:
         raise RunError("bench workers: one and two workers did not press the same buttons")
     ratios = [two / one for one, two in zip(rates[1], rates[2], strict=True)]
     return {
-        "workflow": str(graph.workflow.path or ""),
-        "episodes": SETTINGS.episodes,
-        "ticks": SETTINGS.ticks,
+        "workflow": str(spec.load_workflow().path or ""),
+        "episodes": EPISODES,
+        "ticks": TICKS,
         "one_per_s": round(median(rates[1]), 3),
         "two_per_s": round(median(rates[2]), 3),
         "ratio": round(median(ratios), 3),
@@ -50,12 +46,15 @@ def run(graph: Graph, recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _play(graph: Graph, recipe: Recipe, count: int) -> tuple[dict[str, Any], float]:
-    results = Results()
-    with TemporaryDirectory() as path:
-        folder = RunFolder(Path(path), replace(graph.workflow, path=None))
-        spread = Spread(ProcessLauncher(count), recipe, SETTINGS, folder)
-        spread.play(graph, results, lambda text: None, lambda *_: None)
-        summary = summarise(graph, results, SETTINGS, folder)
-        folder.finish(summary)
-    return summary, results.seconds
+def _play(spec: RunSpec, count: int) -> tuple[dict[str, Any], float]:
+    """Play the episodes; returns the summary, and seconds from the first tick to the end of the last episode."""
+    with TemporaryDirectory() as folder:
+        spec = replace(spec, episodes=EPISODES, ticks=TICKS, clock="fast", workers=count, runs=folder)
+        with Run(spec) as run:
+            started = perf_counter()
+            for _ in run:
+                pass
+            seconds = perf_counter() - started
+    if count > 1:
+        seconds = run.results.seconds  # without the time that workers took to start
+    return run.summary, seconds

@@ -1,4 +1,4 @@
-"""`--workers`: a number of processes, or the address of a Ray cluster."""
+"""Where workers live: processes of this machine, by their number, or a Ray cluster, by its address."""
 
 from __future__ import annotations
 

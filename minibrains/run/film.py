@@ -1,4 +1,4 @@
-"""`--video FILE`: a VideoWriter put into the workflow for one run, and its clip put where it was asked for.
+"""Film: a VideoWriter put into the workflow for one run, and its clip put where it was asked for.
 
 The pads that the console is given are drawn under its screen.
 """
@@ -8,45 +8,52 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
 from minibrains.graph.workflow import Workflow
+from minibrains.hooks import Hook
+
+if TYPE_CHECKING:
+    from minibrains.run.run import Run
 
 _FACE: Final = "pad_face/plain.safetensors"
 
 
-class Clip:
-    """The clip of a run's first episode. `workflow` is the run's, with a VideoWriter on its console's screen."""
+class Film(Hook):
+    """Films the first episode of a run: puts a VideoWriter on its console's screen, and its clip into `file`."""
 
-    def __init__(self, file: Path, workflow: Workflow) -> None:
-        """Raises MinibrainsError if there is nothing to film or `file` cannot be written."""
+    def __init__(self, file: Path) -> None:
+        """Raises MinibrainsError if `file` is no clip that can be written."""
         self.file = file.absolute()
         if file.suffix != ".mp4" or file.is_dir():
             raise MinibrainsError(f"--video: expected a file ending in .mp4, found {file}")
         if not os.access(self.file.parent, os.W_OK):
             raise MinibrainsError(f"--video: the folder {self.file.parent} is not there or cannot be written to")
+        self._made = f"video-{os.getpid()}.mp4"
+
+    def prepare(self, workflow: Workflow) -> Workflow:
+        """Put the VideoWriter in. Raises WorkflowError if there is nothing to film."""
         consoles = [node for node in workflow.nodes.values() if node.type == "RetroEmulator" and node.mode == "run"]
         if not consoles:
             raise WorkflowError([Fault("there is no running console (RetroEmulator) in this workflow to film")], "--video")
-        self._made = f"video-{os.getpid()}.mp4"
         frame = f"{consoles[0].id}.frame"
         for pad in (link for name in ("pad1", "pad2") for link in consoles[0].inputs.get(name, ())):
             entry = {"type": "PadView@1", "brain": _FACE, "in": {"frame": frame, "pad": str(pad)}}
             name, workflow = _with(workflow, "video_pad", entry)
             frame = f"{name}.frame"
         entry = {"type": "VideoWriter@1", "set": {"file": self._made}, "in": {"frame": frame}}
-        _, self.workflow = _with(workflow, "video", entry)
+        _, workflow = _with(workflow, "video", entry)
+        return workflow
 
-    def deliver(self, folder: Path) -> bool:
-        """Put the clip, as a whole, from the run folder into its place; False if none was made. Raises RunError.
-
-        It lies in the run folder itself or in that of the worker that played the first episode.
-        """
-        made = next((path for path in [folder / self._made, *folder.glob(f"workers/*/{self._made}")] if path.exists()), None)
-        partial = self.file.with_suffix(".partial.mp4")
+    def after_close(self, run: Run) -> None:
+        """Put the clip, as a whole, from the run folder into its place, if one was made. Raises RunError."""
+        # in the folder of the run itself, or of the worker that played the first episode
+        found = [run.dir / self._made, *run.dir.glob(f"workers/*/{self._made}")]
+        made = next((path for path in found if path.exists()), None)
         if made is None:
-            return False
+            return
+        partial = self.file.with_suffix(".partial.mp4")
         try:
             shutil.copyfile(made, partial)
             os.replace(partial, self.file)
@@ -54,7 +61,7 @@ class Clip:
         except OSError as error:
             partial.unlink(missing_ok=True)
             raise RunError(f"--video: {self.file} cannot be written: {error.strerror}; the clip is {made}") from error
-        return True
+        run.results.facts["clip"] = str(self.file)
 
 
 def _with(workflow: Workflow, name: str, entry: dict[str, Any]) -> tuple[str, Workflow]:

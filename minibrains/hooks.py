@@ -1,0 +1,92 @@
+"""Hooks: what looks at a run, or steers it, from outside of its graph."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from minibrains.engine.live_edit import Edit
+    from minibrains.graph.workflow import Workflow
+    from minibrains.run.episode import EpisodeResult
+    from minibrains.run.run import Run
+
+
+class Budget(NamedTuple):
+    """How far a run may go before its hooks are asked again."""
+
+    ticks: int = sys.maxsize
+    """At most so many."""
+    seconds: float = 0.1
+    """About so long, at most."""
+
+
+NO_LIMIT: Final = Budget()
+
+
+class Progress(NamedTuple):
+    """How far a run is."""
+
+    episode: int
+    """Index of the episode; with several workers, how many are over."""
+    tick: int
+    """Ticks of the episode; with several workers, of all episodes that are being played."""
+    ticks_per_s: float
+    """Over the whole run."""
+    score: float | None
+    """Of the episode so far."""
+
+
+class Hook:
+    """Something that a run calls at certain moments. Override the methods you need; the others do nothing.
+
+    All but `on_message` are called on the thread that ticks. A hook that raises ends the run with that error.
+    With several workers there is no engine to look at in this process: `between_ticks`, `after_open` and
+    `on_edit` are not called.
+
+    Example:
+        class PrintScores(Hook):
+            def after_episode(self, run, episode):
+                print(episode.index, episode.score)
+    """
+
+    def prepare(self, workflow: Workflow) -> Workflow:
+        """Change the workflow before it is checked, also in a live edit: put in a node that films, say."""
+        return workflow
+
+    def before_open(self, run: Run) -> None:
+        """Get ready: the workflow was checked, and no node is open."""
+
+    def after_open(self, run: Run) -> None:
+        """Begin: the nodes are open."""
+
+    def before_episode(self, run: Run, index: int) -> None:
+        """See an episode begin: the nodes were reset."""
+
+    def between_ticks(self, run: Run) -> Budget:
+        """Look at the engine or change it, between two ticks, and return how far it may go until the next look.
+
+        It may wait; after that it has to call `resume` of a realtime clock.
+        """
+        return NO_LIMIT
+
+    def on_progress(self, run: Run, progress: Progress) -> None:
+        """Hear how far the run is, ten times a second."""
+
+    def on_message(self, run: Run, text: str) -> None:
+        """Hear a line for people, from a node or from the run itself. May be called on any thread."""
+
+    def on_edit(self, run: Run, edit: Edit) -> None:
+        """Hear of a live edit that is ready to be applied between two ticks. Called on the thread that edits."""
+
+    def after_episode(self, run: Run, episode: EpisodeResult) -> None:
+        """Take an episode that is over, also one that failed."""
+
+    def before_close(self, run: Run) -> None:
+        """Let go of the engine, which does no more ticks; the nodes are still open. `run.error` says what went wrong."""
+
+    def after_close(self, run: Run) -> None:
+        """Finish what belongs to the results: the nodes are closed."""
+
+    def on_summary(self, run: Run) -> None:
+        """Take `run.summary`, which is whole."""

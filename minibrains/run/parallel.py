@@ -1,0 +1,231 @@
+"""Episodes played by several workers, each with a run and an engine of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from minibrains.errors import RunError
+from minibrains.graph.registry import Registry
+from minibrains.hooks import Hook, Progress
+from minibrains.process.messages import Failure
+from minibrains.process.worker import Worker
+from minibrains.process.workers import Death, Launcher, Pool, WorkerDied
+from minibrains.run.episode import EpisodeResult, lost_episode
+from minibrains.run.spec import RunSpec
+from minibrains.run.summary import Counts
+
+if TYPE_CHECKING:
+    from minibrains.run.run import Run
+
+
+# -- in a worker
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A sentence for people."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeProgress:
+    """How far an episode is."""
+
+    index: int
+    tick: int
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedEpisode:
+    """An episode as it comes back. `failure`: what the engine raised; without `row` the run was stopped before."""
+
+    worker: int
+    row: dict[str, Any] | None
+    counts: Counts
+    facts: dict[str, str]
+    failure: Failure | None
+
+
+class _TellPool(Hook):
+    """Sends what the run in a worker has to say to the process that wants it."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def on_message(self, run: Run, text: str) -> None:
+        self._worker.note(LogLine(text))
+
+    def on_progress(self, run: Run, progress: Progress) -> None:
+        self._worker.note(EpisodeProgress(progress.episode, progress.tick, progress.score))
+
+
+@dataclass
+class EpisodeTask:
+    """The task of each worker: episodes by index, in a run that is made for the first, and anew after a failure."""
+
+    spec: RunSpec
+    dir: Path
+    """Nodes write into a folder within it that is called like the worker's number."""
+    _registry: Registry | None = None
+    _run: Run | None = None
+    _stopping: bool = False
+    _troubles: list[str] = field(default_factory=list)
+
+    def load(self) -> None:
+        if self._registry is None:
+            self._registry, _ = self.spec.load_node_types()
+
+    def do(self, worker: Worker, index: int) -> PlayedEpisode:
+        run = self._open_run(worker)
+        worker.note(EpisodeProgress(index, 0, None))
+        failure = None
+        if not run.stopping:
+            try:
+                run.play_episode(index)
+            except Exception as error:
+                failure = Failure.of(error)
+        row = run.results.episodes.pop() if run.results.episodes else None
+        counts = run.count()
+        if failure is not None:  # nobody knows what state its nodes are in now
+            self._run = None
+            self._close(run)
+        return PlayedEpisode(worker.number, row, counts, run.results.facts, failure)
+
+    def stop(self) -> None:
+        self._stopping = True
+        if self._run is not None:
+            self._run.stopping = True
+
+    def close(self) -> list[str]:
+        if self._run is not None:
+            self._close(self._run)
+        return self._troubles
+
+    def _open_run(self, worker: Worker) -> Run:
+        from minibrains.run.run import Run  # which imports this module
+
+        if self._run is None:
+            dir = self.dir / str(worker.number)
+            run = Run(self.spec, [_TellPool(worker)], registry=self._registry, dir=dir, map=worker.map)
+            run.stopping = self._stopping
+            run.open()
+            self._run = run
+        return self._run
+
+    def _close(self, run: Run) -> None:
+        try:
+            run.close()
+        except RunError:
+            self._troubles += run.troubles
+
+
+# -- in the process that wants them
+
+
+class ParallelEpisodes:
+    """The episodes of a run, dealt to the workers of a pool."""
+
+    def __init__(self, run: Run, launcher: Launcher) -> None:
+        self._run = run
+        self._launcher = launcher
+        self._pool: Pool | None = None
+        self._began = 0.0
+        self._done = 0
+        self._running: dict[int, EpisodeProgress] = {}
+
+    @property
+    def stopping(self) -> bool:
+        return self._pool is not None and self._pool.stopping
+
+    @stopping.setter
+    def stopping(self, stopping: bool) -> None:
+        if self._pool is not None:
+            self._pool.stopping = stopping
+
+    def open(self) -> None:
+        """Make the pool; a worker starts when there is work for it."""
+        run = self._run
+        task = EpisodeTask(run.spec.for_worker(run.graph.workflow), run.dir / "workers")
+        self._pool = Pool(self._launcher, task, self._hear)
+        self._pool.stopping = run.stopping
+        run.results.workers = self._pool.count
+
+    def play(self, indices: Sequence[int]) -> Iterator[EpisodeResult]:
+        """Play these episodes and give them out in their order, each as soon as those before it are over.
+
+        Ends early, in good order, once the run is stopping. Raises what an engine raised, once the other workers have
+        stopped; RunError if an episode was given up because its workers died, once the others are played.
+        """
+        assert self._pool is not None
+        run, pool = self._run, self._pool
+        rows: dict[int, dict[str, Any]] = {}
+        errors: dict[int, BaseException] = {}
+        lost: list[str] = []
+        following = 0
+        try:
+            with pool:
+                for place, played in pool.deal(indices):
+                    index = indices[place]
+                    self._running.pop(index, None)
+                    if isinstance(played, WorkerDied):
+                        lost.append(f"episode {index + 1} was given up: {played}")
+                        rows[index] = lost_episode(lost[-1])
+                    elif isinstance(played, BaseException):
+                        errors[index] = played
+                    else:
+                        self._take(index, played, rows, errors)
+                    if errors:
+                        pool.stopping = True
+                    while following < len(indices) and indices[following] in rows:
+                        yield self._add(indices[following], rows)
+                        following += 1
+        finally:
+            run.results.deaths = pool.deaths
+            run.troubles += pool.troubles
+            for index in sorted(rows):
+                self._add(index, rows)
+        if errors:
+            raise errors[min(errors)]
+        if lost:
+            raise RunError("; ".join([*lost, *pool.troubles]))
+
+    def _take(self, index: int, played: PlayedEpisode, rows: dict[int, Any], errors: dict[int, BaseException]) -> None:
+        results = self._run.results
+        results.counts[played.worker] = played.counts
+        results.facts.update(played.facts)
+        results.seconds = perf_counter() - self._began
+        self._done += 1
+        if played.row is not None:
+            rows[index] = played.row
+        if played.failure is not None:
+            errors[index] = played.failure.unpack()
+
+    def _add(self, index: int, rows: dict[int, dict[str, Any]]) -> EpisodeResult:
+        episode = EpisodeResult.of(index, rows.pop(index))
+        self._run.add(episode)
+        return episode
+
+    def _hear(self, worker: int, content: Any) -> None:
+        if isinstance(content, LogLine):
+            self._run.say(f"worker {worker}: {content.text}")
+        elif isinstance(content, Death):
+            self._run.say(f"worker {worker} died ({content.how}); what it was doing is begun anew, once")
+        elif isinstance(content, EpisodeProgress):
+            self._began = self._began or perf_counter()
+            self._running[content.index] = content
+            self._tell_progress(content.score)
+
+    def _tell_progress(self, score: float | None) -> None:
+        ticks = sum(running.tick for running in self._running.values())
+        finished = sum(counts.ticks for counts in self._run.results.counts.values())
+        seconds = perf_counter() - self._began
+        rate = (finished + ticks) / seconds if seconds else 0.0
+        progress = Progress(self._done, ticks, rate, score)
+        for hook in self._run.hooks:
+            hook.on_progress(self._run, progress)

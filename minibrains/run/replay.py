@@ -1,0 +1,176 @@
+"""Play a tape again and hold the run to what it came to the first time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from minibrains.engine.compile import compile_graph
+from minibrains.engine.engine import Engine
+from minibrains.errors import MinibrainsError, RunError
+from minibrains.graph.check import Graph
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import parse_workflow
+from minibrains.run.run import Run
+from minibrains.run.spec import RunSpec
+from minibrains.tape import snapshot
+from minibrains.tape.recording import Recall, compared, modules
+from minibrains.tape.tape import Event
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What came of a replay so far."""
+
+    first: int = 0
+    """The tick of the run from which on it is played."""
+    ticks: int = 0
+    """Ticks that were played again."""
+    episodes: int = 0
+    checks: int = 0
+    """Points at which the run was compared."""
+    difference: dict[str, Any] | None = None
+    """The first one that was found: between which ticks, and what was expected and found there."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What nodes said of the whole run, the ROM for one."""
+
+
+def replay(events: list[Event], registry: Registry, start: int = 0) -> Iterator[Replayed]:
+    """Play a tape again, from the last snapshot at or before tick `start`; yields how far it is after each event.
+
+    Background nodes are not asked and people not waited for: what they gave out comes from the tape.
+
+    Args:
+        events: all of the tape, in the order of their ticks.
+        registry: node types, those of the run's packs among them.
+        start: a tick of the run.
+
+    Raises:
+        MinibrainsError: if the workflow can no longer be opened, or a brain is another one now.
+    """
+    header = events[0].value
+    snapshot_event = _last_snapshot(events, start)
+    done = Replayed()
+    recorded = header
+    following = 0
+    if snapshot_event is not None:
+        done.first = snapshot_event.tick
+        following = events.index(snapshot_event) + 1
+        for event in events:
+            if event.kind == "edit" and event.tick <= done.first:
+                recorded = event.value
+    recall = Recall(events)
+    run = Run(_spec(recorded, header["path"]), registry=registry, tape=recall)
+    _verify_brains(run.graph, recorded)
+    with run:
+        done.facts = run.results.facts
+        engine = run.engine
+        if snapshot_event is not None:
+            engine.load_state(snapshot.load(snapshot_event.value, modules(engine)))
+            engine.world.thinning = _thinning(events, done.first)
+            done.episodes = 1
+        recall.begin(engine)
+        compared_at = done.first
+        for event in events[following:]:
+            failure = _come_to(engine, event)
+            if failure is not None:
+                expected = f"to go on to tick {event.tick}"
+                done.difference = {"from": compared_at, "to": engine.ticks, "expected": expected, "found": failure}
+            elif event.kind == "episode" and "ended" not in event.value:
+                engine.reset(event.value["index"], event.value["seed"])
+                done.episodes += 1
+            elif event.kind in ("check", "episode"):
+                done.difference = _compare(engine, event, compared_at)
+                done.checks += 1
+                compared_at = event.tick
+            elif event.kind == "edit":
+                _edit(run, event.value, header["path"])
+            elif event.kind == "pace":
+                engine.world.thinning = event.value
+            done.ticks = engine.ticks - done.first
+            yield done
+            if done.difference is not None:
+                return
+
+
+def _last_snapshot(events: list[Event], start: int) -> Event | None:
+    found = None
+    for event in events:
+        if start and event.kind == "snapshot" and event.tick <= start:
+            found = event
+    return found
+
+
+def _thinning(events: list[Event], tick: int) -> int:
+    """How much optional nodes were thinned out at a tick."""
+    thinning = 1
+    for event in events:
+        if event.kind == "pace" and event.tick <= tick:
+            thinning = event.value
+    return thinning
+
+
+def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
+    """The run of a workflow as it was recorded, as fast as it goes. Brains that were named by their path are taken from there."""
+    workflow = parse_workflow(recorded["workflow"], Path(path))
+    brains = {}
+    for node, entry in workflow.nodes.items():
+        if entry.brain is not None and Path(entry.brain.file).is_absolute():
+            brains[node] = entry.brain.file
+    return RunSpec(workflow, clock="fast", brains=brains)
+
+
+def _verify_brains(graph: Graph, recorded: Mapping[str, Any]) -> None:
+    for node, brain in recorded["brains"].items():
+        if graph.nodes[node].brain_sha256 != brain["sha256"]:
+            raise MinibrainsError(f"{node}: {brain['file']} is no longer the brain of the run; its SHA-256 was {brain['sha256']}")
+
+
+def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] | None:
+    """What the run has come to, beside what it came to the first time; None if that is equal."""
+    expected = event.value["report"] if event.kind == "episode" else event.value
+    found = compared(engine)
+    if found == expected:
+        return None
+    names = [name for name in expected if expected[name] != found.get(name)]
+    return {
+        "from": compared_at,
+        "to": event.tick,
+        "expected": {name: expected[name] for name in names},
+        "found": {name: found.get(name) for name in names},
+    }
+
+
+def _edit(run: Run, recorded: Mapping[str, Any], path: str) -> None:
+    """Apply a live edit between the same two ticks as the first time."""
+    spec = _spec(recorded, path)
+    graph = spec.check(spec.load_workflow(), run.registry)
+    _verify_brains(graph, recorded)
+    edit = run.engine.prepare(compile_graph(graph), recorded, run.make_host)
+    run.engine.edits.append(edit)
+    run.engine.advance(0)
+    run.engine.finish_edit(edit)
+
+
+def _come_to(engine: Engine, event: Event) -> str | None:
+    """Play to the tick of an event; what kept it from getting there, unless that is what happened the first time."""
+    try:
+        while engine.ticks < event.tick:
+            if engine.advance(event.tick - engine.ticks) and engine.ticks < event.tick:
+                return "the episode ended"
+    except RunError as error:
+        if event.kind != "episode" or event.value.get("ended") != "failed":
+            return str(error)
+    return None
+
+
+def find_tape(run: Path, name: str) -> Path:
+    """The tape that a person means: a run folder, or the file itself. Raises MinibrainsError."""
+    for path in (run / name, run):
+        if path.is_file():
+            return path
+    if run.is_dir():
+        raise MinibrainsError(f"{run} has no {name}; record one with: python -m server run WORKFLOW --record")
+    raise MinibrainsError(f"there is no run {run}; expected a run folder, or the tape in it")

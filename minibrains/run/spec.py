@@ -1,0 +1,112 @@
+"""RunSpec: everything that a run is made from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from minibrains.errors import Fault, MinibrainsError, WorkflowError, near
+from minibrains.graph.catalog import brain_finder, find_brain_file, find_workflow, node_types
+from minibrains.graph.check import Graph, check
+from minibrains.graph.registry import Registry
+from minibrains.graph.workflow import RunClock, Workflow, load_workflow, parse_workflow
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """Everything that a run is made from. It can be pickled, and makes the same run in any process.
+
+    What is None stays as the workflow file has it.
+
+    Example:
+        RunSpec("sf2", episodes=3, seed=7, widgets={"console.noops": 10})
+    """
+
+    workflow: str | os.PathLike[str] | Mapping[str, Any] | Workflow
+    """A file, the name of a shipped workflow, or a workflow as JSON has it or as it was read."""
+    episodes: int | None = None
+    """How many games, from 1."""
+    ticks: int | None = None
+    """An episode ends after so many, from 1."""
+    seed: int | None = None
+    """Everything random follows from it; from 0."""
+    clock: RunClock | None = None
+    """fast: as fast as it goes; realtime: at the console's own frame rate."""
+    widgets: Mapping[str, Any] = field(default_factory=dict)
+    """Widgets that are set otherwise than in the file: "node.widget" -> value."""
+    brains: Mapping[str, str | os.PathLike[str]] = field(default_factory=dict)
+    """Nodes that are given another brain: node -> a file, or its name as a workflow would write it."""
+    packs: tuple[str | os.PathLike[str], ...] = ()
+    """Python files to take nodes from, each as a pack called like the file."""
+    installed_packs: bool = True
+    """Whether the node packs of installed packages count."""
+    record: bool = False
+    """Write a tape into the run folder, for replay."""
+    runs: str | os.PathLike[str] | None = None
+    """Where a run folder is made, with episodes, summary and what the nodes write. None: nothing is kept."""
+    workers: int | str = 1
+    """Processes that play the episodes; more than one, or the address of a Ray cluster (`ray://HOST:PORT?n=N`)."""
+    models: Path | None = None
+    """A person's own folder of brains, looked through before the shipped ones."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("episodes", 1), ("ticks", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < least):
+                raise MinibrainsError(f"{name} of a run: expected a whole number from {least}, found {value!r}")
+        if self.clock not in (None, *get_args(RunClock)):
+            raise MinibrainsError(f"clock of a run: expected 'fast' or 'realtime', found {self.clock!r}")
+
+    def load_node_types(self) -> tuple[Registry, list[str]]:
+        """Import the node types there are; returns them, and a sentence for each pack that could not be loaded."""
+        return node_types(self.installed_packs, map(Path, self.packs))
+
+    def load_workflow(self) -> Workflow:
+        """Read the workflow as it is now, with all that the spec changes in it. Raises WorkflowError."""
+        workflow = self._read()
+        for place, value in self.widgets.items():
+            node, dot, widget = place.partition(".")
+            if not dot:
+                raise WorkflowError([Fault("cannot be read", expected="NODE.WIDGET", found=place)], "the widgets set for the run")
+            entry = _entry(workflow, node, "the widgets set for the run")
+            workflow = workflow.with_node(node, {**entry, "set": {**workflow.nodes[node].set, widget: value}})
+        for node, file in self.brain_files(workflow).items():
+            workflow = workflow.with_node(node, {**_entry(workflow, node, "the brains set for the run"), "brain": str(file)})
+        changed = {name: getattr(self, name) for name in ("episodes", "ticks", "seed", "clock")}
+        given = {name: value for name, value in changed.items() if value is not None}
+        return workflow.with_run(replace(workflow.run, **given))
+
+    def brain_files(self, workflow: Workflow) -> dict[str, Path]:
+        """Find the files of `brains`: node -> absolute path. Raises MinibrainsError."""
+        return {node: find_brain_file(os.fspath(file), workflow.path).absolute() for node, file in self.brains.items()}
+
+    def check(self, workflow: Workflow, registry: Registry) -> Graph:
+        """Check a workflow, with brains from where this spec allows them. Raises WorkflowError with all faults."""
+        named = self.brain_files(workflow).values()
+        return check(workflow, registry, brain_finder(workflow.path, named, self.models))
+
+    def for_worker(self, workflow: Workflow) -> RunSpec:
+        """The spec that makes the engine of this run again in another process, which may be in another folder.
+
+        `workflow`: as it was prepared and checked here; nothing is read from its file again.
+        """
+        absolute = replace(workflow, path=workflow.path and workflow.path.absolute())
+        packs = tuple(Path(file).absolute() for file in self.packs)
+        brains = self.brain_files(workflow)
+        return RunSpec(absolute, brains=brains, packs=packs, installed_packs=self.installed_packs, models=self.models)
+
+    def _read(self) -> Workflow:
+        if isinstance(self.workflow, Workflow):
+            return self.workflow
+        if isinstance(self.workflow, Mapping):
+            return parse_workflow(dict(self.workflow))
+        return load_workflow(find_workflow(os.fspath(self.workflow)))
+
+
+def _entry(workflow: Workflow, node: str, where: str) -> Mapping[str, Any]:
+    if node not in workflow.nodes:
+        raise WorkflowError([Fault(f"there is no node {node!r}", hint=near(node, workflow.nodes))], where)
+    return workflow.nodes[node].raw
