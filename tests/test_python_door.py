@@ -89,7 +89,7 @@ def test_leaving_the_loop_early_closes_everything() -> None:
         for episode in run:
             assert episode.ended == "limit"
             break
-    assert len(run.summary["episodes"]) == 1
+    assert (len(run.summary["episodes"]), run.summary["state"]) == (1, "stopped")
     assert _play(SHORT)["state"] == "done", "the emulator is free again"
 
 

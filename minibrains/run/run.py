@@ -60,6 +60,7 @@ class Run:
         *,
         registry: Registry | None = None,
         cache: KeptOutputs | None = None,
+        folder: RunFolder | None = None,
         dir: Path | None = None,
         map: Map = map_here,
         tape: Recall | None = None,
@@ -71,7 +72,8 @@ class Run:
             hooks: called in this order.
             registry: node types that were loaded before; None: the spec's are loaded.
             cache: outputs that the runs of this process share; None: those that earlier processes left on disk.
-            dir: where nodes write. None: into the run folder, or, without one, where it vanishes with the run.
+            folder: a run folder that was made before; None: one is made where the spec says.
+            dir: where nodes write if there is no run folder. None: where it vanishes with the run.
             map: where `host.map` does its work.
             tape: what came from outside is read from it, and background nodes are not asked.
 
@@ -96,7 +98,7 @@ class Run:
         """A sentence for each thing that could not be closed."""
         self.summary: dict[str, Any] = {}
         """What came of the run; whole once it is closed."""
-        self.folder: RunFolder | None = None
+        self.folder = folder
         self.clock: Engine | RealtimeClock
         """What ticks: the engine itself, or a realtime clock around it."""
         self._dir = dir
@@ -177,10 +179,12 @@ class Run:
 
     @property
     def state(self) -> str:
-        """What became of the run: "done", "stopped" or "failed"."""
+        """What became of the run: "done", "stopped" (also if nobody asked for all of its episodes) or "failed"."""
         if self.error is not None:
             return "failed"
-        return "stopped" if self.stopping else "done"
+        if self.stopping or len(self.results.episodes) < self.settings.episodes:
+            return "stopped"
+        return "done"
 
     # -- episodes -----------------------------------------------------------------------------------
 
@@ -340,11 +344,11 @@ class Run:
     # -- opening and closing ------------------------------------------------------------------------
 
     def _make_folder(self) -> None:
-        if self.spec.runs is None:
-            return
-        self.folder = RunFolder(Path(self.spec.runs), self.workflow)
-        self._dir = self.folder.path
-        self.hooks.append(self.folder)
+        if self.folder is None and self.spec.runs is not None:
+            self.folder = RunFolder(Path(self.spec.runs), self.workflow)
+        if self.folder is not None:
+            self._dir = self.folder.path
+            self.hooks.append(self.folder)
 
     def _open_engine(self) -> None:
         self.engine.open(self.make_host)

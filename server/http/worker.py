@@ -126,9 +126,9 @@ class RunSession(Hook):
     def play(self) -> Outcome:
         """Play it; whatever happens is in the outcome, and in the run folder."""
         order = self._order
-        hooks: list[Hook] = [self, self.attendant, order.folder]
+        hooks: list[Hook] = [self, self.attendant]
         try:
-            self._run = Run(order.spec, hooks, registry=self._registry, cache=self._cache, dir=order.folder.path)
+            self._run = Run(order.spec, hooks, registry=self._registry, cache=self._cache, folder=order.folder)
             with self._run as run:
                 for _ in run:
                     pass
@@ -137,7 +137,7 @@ class RunSession(Hook):
             if self._run is None:
                 return self._refused(error)
         if self._run.error is None:
-            return Outcome("stopped" if self._run.stopping else "done", self._run.summary)
+            return Outcome(self._run.state, self._run.summary)
         return _failed(self._run.error, self._run.summary)
 
     def receive(self, node: str, value: Any) -> None:
