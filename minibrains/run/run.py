@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
@@ -33,6 +33,8 @@ from minibrains.run.realtime import RealtimeClock
 from minibrains.run.spec import RunSpec
 from minibrains.run.summary import Counts, Results, summarise
 from minibrains.tape.recording import Recall, Recorder, recorded
+
+State = Literal["done", "stopped", "failed"]
 
 _PROGRESS_EVERY: Final = 0.1
 """Seconds from one look at the progress to the next."""
@@ -178,7 +180,7 @@ class Run:
             self._parallel.stopping = stopping
 
     @property
-    def state(self) -> str:
+    def state(self) -> State:
         """What became of the run: "done", "stopped" (also if nobody asked for all of its episodes) or "failed"."""
         if self.error is not None:
             return "failed"
