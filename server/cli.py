@@ -138,6 +138,11 @@ def parser() -> argparse.ArgumentParser:
     new.add_argument("name", metavar="NAME", help="the class's name, like EdgeFilter")
     new.set_defaults(module="new_node")
 
+    make = commands.add_parser("make-brains", help="make the shipped brains anew, byte for byte")
+    make.add_argument("names", metavar="NAME", nargs="*", help="files within models/ (default: all of them)")
+    make.add_argument("--into", metavar="DIR", default="models", help="where they are written (default models)")
+    make.set_defaults(module="make_brains")
+
     bench = commands.add_parser("bench", help="the benchmarks, each beside its baseline", parents=[changes, packs, as_json])
     names = ["engine", "agent", "realtime", "tape", "workers", "editor"]
     bench.add_argument("name", metavar="NAME", nargs="?", choices=names, help=", ".join(names) + " (default: the first two)")

@@ -152,7 +152,7 @@ def test_labels_of_another_picture_are_refused() -> None:
 
 
 def test_duels_codebook_knows_what_stands_still_and_little_of_what_moves() -> None:
-    """On a match-up that was not learned from; `models/duel_tiles.py` measures it over all of them."""
+    """On a match-up that was not learned from; `make-brains tile_codebook/duel.safetensors` measures it over all of them."""
     console = RetroEmulator(game="Duel-Genesis", states=("Level3.KazeVsTarn",))
     tokenizer = TileTokenizer(brain=TileCodebook.load(shipped("models") / "tile_codebook/duel.safetensors"))
     unknown = []

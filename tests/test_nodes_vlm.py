@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -399,12 +397,7 @@ def test_a_header_has_room_for_a_large_tokenizer(tmp_path: Path) -> None:
     assert VisionLanguageModel.load(tmp_path / "vlm").files["tokenizer.json"] == tokenizer
 
 
-def test_the_script_makes_the_shipped_files(tmp_path: Path) -> None:
-    code = "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import make_vlm; make_vlm.main(pathlib.Path(sys.argv[2]))"
-    command = [sys.executable, "-c", code, MODELS, tmp_path]
-    subprocess.run([*map(str, command)], check=True, capture_output=True, timeout=120, cwd=MODELS.parent)
-    for name in ("vlm/sf2-untrained.safetensors", "lora/sf2-untrained.safetensors"):
-        assert (tmp_path / name).read_bytes() == (MODELS / name).read_bytes()
+def test_the_shipped_model_is_small_and_says_that_it_is_untrained() -> None:
     assert FILE.stat().st_size < 8e6
     assert 1.5e6 < sum(array.size for array in BRAIN.tensors.values()) < 1.7e6
     assert "untrained" in read_header(FILE).metadata["title"]

@@ -1,0 +1,51 @@
+"""`make-brains`: make the shipped brains anew, byte for byte. A person's own brains come from workflows instead."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from minibrains.errors import MinibrainsError, near
+from server.cli import DONE
+from server.commands.make_brains import action_tables, duel_tiles, fighting, language, pictures, policies
+from server.commands.make_brains.made_brain import MadeBrain
+
+MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
+    "action_table/airstriker.safetensors": action_tables.airstriker,
+    "action_table/combos57.safetensors": action_tables.combos57,
+    "action_table/duel.safetensors": action_tables.duel,
+    "action_table/sf2.safetensors": action_tables.sf2,
+    "button_history/genesis8.safetensors": action_tables.genesis8,
+    "fight_vector/sf2.safetensors": fighting.fight_vector,
+    "frame_stack/grey4.safetensors": policies.grey4,
+    "frame_stack/rgb8.safetensors": policies.rgb8,
+    "lora/sf2-untrained.safetensors": language.untrained_lora,
+    "overlay_style/duel.safetensors": pictures.duel_overlay,
+    "overlay_style/plain.safetensors": pictures.plain_overlay,
+    "pad_face/plain.safetensors": pictures.plain_face,
+    "policy_head/airstriker-untrained.safetensors": policies.airstriker_untrained,
+    "prompt/sf2.safetensors": fighting.prompt,
+    "recovery/airstriker.safetensors": action_tables.airstriker_recovery,
+    "recovery/sf2.safetensors": action_tables.sf2_recovery,
+    "reflex/airstriker.safetensors": policies.airstriker_sweep,
+    "reply_words/sf2.safetensors": fighting.reply_words,
+    "tile_codebook/duel.safetensors": duel_tiles.duel,
+    "tile_codebook/flat.safetensors": pictures.flat_tiles,
+    "vlm/sf2-untrained.safetensors": language.untrained_vlm,
+}
+"""For each file of models/, what makes it."""
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Make the named brains, or all of them, and print the SHA-256 of each. Raises MinibrainsError for an unknown name."""
+    names = arguments.names or list(MAKERS)
+    for name in names:
+        if name not in MAKERS:
+            hint = near(name, MAKERS) or f"Expected some of {', '.join(MAKERS)}"
+            raise MinibrainsError(f"there is no shipped brain {name!r} to make. {hint}")
+    folder = Path(arguments.into)
+    for name in names:
+        digest = MAKERS[name]().save(folder / name)
+        print(f"{digest}  {name}", flush=True)
+    return DONE

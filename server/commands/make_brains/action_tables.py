@@ -1,0 +1,139 @@
+"""Tables of actions: which buttons each action holds, and for how long the next one has to wait."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from minibrains.files import shipped
+from nodes.actions.gates import RecoveryTable
+from nodes.actions.sink import ActionTable
+from nodes.consoles.pads import ButtonColumns
+from server.commands.make_brains.made_brain import MadeBrain
+
+GENESIS = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
+"""The twelve buttons of a Genesis pad, in stable-retro's order."""
+
+STICK = ("", "UP", "DOWN", "LEFT", "RIGHT", "UP+LEFT", "UP+RIGHT", "DOWN+LEFT", "DOWN+RIGHT")
+"""The positions of the stick; the first is its middle."""
+
+SF2_STICK = ("none", "up", "down", "left", "up+back", "down+back", "right", "up+forward", "down+forward")
+SF2_PUNCHES = ("", "down", "back", "forward")
+SF2_KICKS = ("", "down", "back", "forward", "down+back", "down+forward")
+SF2_MOTIONS = {
+    "projectile": ["DOWN", "DOWN", "DOWN+FORWARD", "DOWN+FORWARD", "FORWARD+Y", "FORWARD+Y", "FORWARD+Y", ""],
+    "rising": ["FORWARD", "FORWARD", "DOWN", "DOWN", "DOWN+FORWARD+Z", "DOWN+FORWARD+Z", "DOWN+FORWARD+Z", ""],
+    "forward": ["FORWARD"],
+    "back": ["BACK"],
+    "jump kick": ["UP", "UP", "UP", "", "", "C", "C", "C"],
+}
+SF2_BUTTONS = ("UP", "DOWN", "LEFT", "RIGHT", "BACK", "FORWARD", "X", "Y", "Z", "A", "B", "C")
+"""Of the table; BACK and FORWARD depend on where the player is looking."""
+
+
+def airstriker() -> MadeBrain:
+    """Six actions. Airstriker fires once a press of B, so firing is 4 frames held and 4 released."""
+    actions = {
+        "nothing": [""],
+        "left": ["LEFT"],
+        "right": ["RIGHT"],
+        "fire": ["B"] * 4 + [""] * 4,
+        "left and fire": ["LEFT+B"] * 4 + ["LEFT"] * 4,
+        "right and fire": ["RIGHT+B"] * 4 + ["RIGHT"] * 4,
+    }
+    return MadeBrain(_table(actions, ("B", "LEFT", "RIGHT")), "Airstriker: steer and fire")
+
+
+def airstriker_recovery() -> MadeBrain:
+    """The three actions that fire take 7 frames more."""
+    recovery = np.array([0, 0, 0, 7, 7, 7], np.int32)
+    return MadeBrain(RecoveryTable(recovery=recovery), "Airstriker: a shot is 8 frames")
+
+
+def duel() -> MadeBrain:
+    """The 44 actions that Duel is calibrated with, as they stand beside the game."""
+    file = shipped("games") / "Duel-Genesis" / "actions.json"
+    actions = json.loads(file.read_text())["actions"]
+    return MadeBrain(_table(actions, GENESIS), "Duel: the 44 actions of the first seed")
+
+
+def combos57() -> MadeBrain:
+    """57 actions of one row: 9 positions of the stick, and each of six buttons with 8 of them, all but straight up."""
+    held = list(STICK)
+    pressing = [way for way in STICK if way != "UP"]
+    for button in "ABCXYZ":
+        held += [_joined(way, button) for way in pressing]
+    actions = {row.lower() or "none": [row] for row in held}
+    return MadeBrain(_table(actions, GENESIS), "Genesis: 57 combinations of the stick and one of six buttons")
+
+
+def genesis8() -> MadeBrain:
+    """The columns that a network reads of the last pads."""
+    columns = ButtonColumns(buttons=GENESIS, steps=8)
+    return MadeBrain(columns, "Genesis: the last 8 pads of twelve buttons")
+
+
+def sf2() -> MadeBrain:
+    """The table of `sf2_table`."""
+    return MadeBrain(sf2_table(), "Street Fighter II and Duel: 44 actions, forward and back by facing")
+
+
+def sf2_table() -> ActionTable:
+    """Return 44 actions by facing: 0 none, 1 up, 2 down, 3 left, 6 right, 9 punch, 21 kick.
+
+    A blow is 4 frames of the button, then its direction is held on; specials are motions, a row a frame.
+    """
+    actions: dict[str, list[str]] = {}
+    for position in SF2_STICK:
+        actions[position] = ["" if position == "none" else position.upper()]
+    for buttons, ways in (("XYZ", SF2_PUNCHES), ("ABC", SF2_KICKS)):
+        for button in buttons:
+            for way in ways:
+                name = _joined(way, button)
+                actions[name] = [name.upper()] * 4 + [way.upper()]
+    actions |= SF2_MOTIONS
+    return _table(actions, SF2_BUTTONS)
+
+
+def sf2_recovery() -> MadeBrain:
+    """Frames after an action: a jump 15, a punch 11, a kick 12, anything else none."""
+    table = sf2_table()
+    frames = [_recovery(table, action) for action in range(table.sizes["actions"])]
+    recovery = RecoveryTable(recovery=np.array(frames, np.int32))
+    return MadeBrain(recovery, "Street Fighter II and Duel: punch 11, kick 12, jump 15 frames")
+
+
+def _recovery(table: ActionTable, action: int) -> int:
+    pressed: set[str] = set()
+    for row in table.pads(action):
+        pressed.update(row)
+    if "UP" in pressed:
+        return 15
+    if pressed & set("XYZ"):
+        return 11
+    if pressed & set("ABC"):
+        return 12
+    return 0
+
+
+def _table(actions: Mapping[str, Sequence[str]], buttons: Sequence[str]) -> ActionTable:
+    """Return the table of readable sequences: each row of an action is the buttons held, joined by +."""
+    rows: list[list[bool]] = []
+    starts = [0]
+    for sequence in actions.values():
+        for held in sequence:
+            names = held.split("+")
+            rows.append([button in names for button in buttons])
+        starts.append(len(rows))
+    return ActionTable(
+        names=tuple(actions),
+        buttons=tuple(buttons),
+        starts=np.array(starts, np.int32),
+        rows=np.array(rows, np.uint8),
+    )
+
+
+def _joined(way: str, button: str) -> str:
+    return f"{way}+{button}" if way else button

@@ -1,0 +1,132 @@
+"""How a fight is told to a network and to a language model, and how the model's answer is read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nodes.actions.sink import ActionTable
+from nodes.fighting.features import FightNumbers
+from nodes.language.prompt import PromptTemplate
+from nodes.language.reply import ReplyWords
+from server.commands.make_brains.action_tables import sf2_table
+from server.commands.make_brains.made_brain import MadeBrain
+
+NUMBERS = {
+    "own_hp": (0.5, 0.5),
+    "enemy_hp": (0.5, 0.5),
+    "advantage": (0, 1),
+    "own_hp_change": (0, 0.25),
+    "enemy_hp_change": (0, 0.25),
+    "distance": (128, 128),
+    "facing": (0, 1),
+    "own_x": (256, 256),
+    "enemy_x": (256, 256),
+    "own_toward": (0, 8),
+    "enemy_toward": (0, 8),
+    "own_height": (0, 128),
+    "enemy_height": (0, 128),
+    "own_crouching": (0, 1),
+    "own_blocking": (0, 1),
+    "own_attacking": (0, 1),
+    "own_hit": (0, 1),
+    "enemy_crouching": (0, 1),
+    "enemy_blocking": (0, 1),
+    "enemy_attacking": (0, 1),
+    "enemy_hit": (0, 1),
+}
+"""The middle and the scale of each number, for changes from one frame to the next."""
+
+PROMPT = """\
+You play a one-on-one fighting game; the picture shows the fight. You are looking {facing}.
+Situation: you {own_hp} hp, {own_status}; other {enemy_hp} hp, {enemy_status}; {advantage}.
+Distance: {distance} px, {band}.
+History, oldest first:
+{history}
+Strategy: {strategy}
+Actions: 0 wait, 1 jump, 2 crouch, 3 left, 6 right, 9 punch, 21 kick. Walking away from the other is also blocking.
+Answer with the number of one action."""
+
+BASIC = (0, 1, 2, 3, 6, 9, 21)
+"""The actions of the prompt, as places in the table."""
+
+KEYWORDS = {
+    "none": ["wait", "rest", "nothing", "no action", "stay"],
+    "up": ["jump", "up"],
+    "down": ["crouch", "duck", "down"],
+    "left": ["left"],
+    "right": ["right"],
+    "X": ["punch", "jab", "attack"],
+    "A": ["kick"],
+    "down+C": ["sweep"],
+    "forward+Z": ["throw", "grab"],
+    "projectile": ["projectile", "fireball", "hadoken"],
+    "rising": ["uppercut", "anti-air", "rising attack"],
+    "forward": ["forward", "closer", "approach", "advance"],
+    "back": ["block", "guard", "defend", "back", "backward", "retreat", "away"],
+    "jump kick": ["jump kick"],
+}
+"""For actions of the table, the words that mean them."""
+
+BASIC_BY_BUTTON = (
+    (set("XYZ"), 9),
+    (set("ABC"), 21),
+    ({"UP"}, 1),
+    ({"DOWN"}, 2),
+    ({"LEFT"}, 3),
+    ({"RIGHT"}, 6),
+)
+"""What presses one of these buttons is most like this basic action; the first that fits counts."""
+
+
+def fight_vector() -> MadeBrain:
+    """Which numbers a fight is told in, and where each becomes -1 and 1."""
+    middle = [middle for middle, _ in NUMBERS.values()]
+    scale = [scale for _, scale in NUMBERS.values()]
+    numbers = FightNumbers(
+        names=tuple(NUMBERS),
+        middle=np.array(middle, np.float32),
+        scale=np.array(scale, np.float32),
+    )
+    return MadeBrain(numbers, "Street Fighter II and Duel: a fight in 21 numbers")
+
+
+def prompt() -> MadeBrain:
+    """The template of `sf2_prompt`."""
+    return MadeBrain(sf2_prompt(), "Street Fighter II and Duel: the prompt of the first seed")
+
+
+def sf2_prompt() -> PromptTemplate:
+    """Return the question: situation, history, a strategy by distance and the seven basic actions."""
+    return PromptTemplate(
+        template=PROMPT,
+        close="close: punch, kick or block.",
+        mid="middle distance: move closer.",
+        far="far: move forward or jump.",
+    )
+
+
+def reply_words() -> MadeBrain:
+    """Seven basic actions. What presses a punch is a punch, a kick a kick, the rest by its stick."""
+    table = sf2_table()
+    words = {}
+    for name, synonyms in KEYWORDS.items():
+        for word in synonyms:
+            words[word] = table.names.index(name)
+    actions = range(table.sizes["actions"])
+    looking_right = [_nearest_basic(table, action, True) for action in actions]
+    looking_left = [_nearest_basic(table, action, False) for action in actions]
+    reply = ReplyWords(
+        basic=BASIC,
+        keywords=words,
+        to_basic=np.array([looking_right, looking_left], np.int32),
+    )
+    return MadeBrain(reply, "Street Fighter II and Duel: seven basic actions and their words")
+
+
+def _nearest_basic(table: ActionTable, action: int, right: bool) -> int:
+    rows = table.pads(action, right)
+    for buttons, basic in BASIC_BY_BUTTON:
+        for row in rows:
+            if not buttons.isdisjoint(row):
+                return basic
+    return 0

@@ -1,0 +1,33 @@
+"""A brain that was made, and what its header says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from minibrains import Brain
+
+
+@dataclass(frozen=True, slots=True)
+class MadeBrain:
+    """A brain with what people read about it."""
+
+    brain: Brain
+    title: str
+    made_by: str = "python models/make.py"
+    """The command that made the shipped file for the first time. It is part of the file's SHA-256, so it stays as it was."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further entries of the header: description, parents, metrics."""
+
+    def save(self, path: Path) -> str:
+        """Write the file and return its SHA-256. Equal brains give equal bytes."""
+        return self.brain.save(
+            path,
+            title=self.title,
+            made_by=self.made_by,
+            license="MIT",
+            author="Minibrains",
+            **self.more,
+        )

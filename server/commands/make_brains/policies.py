@@ -1,0 +1,64 @@
+"""Policies that nobody trained, and which frames a network is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from minibrains.sockets import parse_spec
+from nodes.policies.baselines import ReflexTable
+from nodes.policies.network import PolicyWeights
+from nodes.vision.frames import FrameStackTaps
+from server.commands.make_brains.made_brain import MadeBrain
+
+
+def airstriker_sweep() -> MadeBrain:
+    """One macro: 56 frames to the left while firing, 56 to the right, the width of the screen each."""
+    left, right, shots = 4, 5, 7
+    action = [left] * shots + [right] * shots
+    ticks = [8] * len(action)
+    reflex = ReflexTable(
+        actions=6,
+        action=np.array([action], np.int32),
+        ticks=np.array([ticks], np.int32),
+    )
+    return MadeBrain(reflex, "Airstriker: sweep from wall to wall while firing")
+
+
+def grey4() -> MadeBrain:
+    """Four grey pictures, of which the oldest is 12 ticks old."""
+    return MadeBrain(_taps([12, 8, 4, 0], channels=1), "4 grey frames, 4 ticks apart")
+
+
+def rgb8() -> MadeBrain:
+    """Eight colour pictures in a row."""
+    return MadeBrain(_taps([7, 6, 5, 4, 3, 2, 1, 0], channels=3), "8 colour frames, one after the other")
+
+
+def _taps(taps: Sequence[int], channels: int) -> FrameStackTaps:
+    return FrameStackTaps(
+        taps=np.array(taps, np.int32),
+        mean=np.zeros(channels, np.float32),
+        std=np.ones(channels, np.float32),
+    )
+
+
+def airstriker_untrained() -> MadeBrain:
+    """The network of PolicyHead with random weights, scaled as in He et al. 2015: it plays, but knows nothing."""
+    config = {
+        "channels": 4,
+        "height": 84,
+        "width": 84,
+        "actions": 6,
+        "hidden": 128,
+        "convolutions": ((16, 8, 4), (32, 4, 2)),
+    }
+    random = np.random.default_rng(0)
+    tensors = {}
+    for name, spec in PolicyWeights.tensor_specs(config).items():
+        _, dims = parse_spec(spec)
+        shape = [int(size) for size in dims]
+        scale = np.sqrt(2 / np.prod(shape[1:])) if len(shape) > 1 else 0.0
+        tensors[name] = (random.standard_normal(shape) * scale).astype(np.float32)
+    return MadeBrain(PolicyWeights(tensors, **config), "Airstriker: untrained, random weights")

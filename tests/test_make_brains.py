@@ -1,0 +1,61 @@
+"""`make-brains`: the shipped brains are made anew, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minibrains.files import shipped
+from server.cli import main
+from server.commands.make_brains import MAKERS, duel_tiles
+
+MODELS = shipped("models")
+SLOW = "tile_codebook/duel.safetensors"
+"""Learned by playing for more than a minute."""
+
+
+def test_the_shipped_brains_are_made_byte_for_byte(minibrains: Callable[..., Any], tmp_path: Path) -> None:
+    names = [name for name in MAKERS if name != SLOW]
+    done = minibrains("make-brains", *names, "--into", tmp_path / "made")
+    assert done.returncode == 0, done.stderr
+    expected = [f"{_sha256(MODELS / name)}  {name}" for name in names]
+    assert done.stdout.splitlines() == expected
+    for name in names:
+        assert _sha256(tmp_path / "made" / name) == _sha256(MODELS / name)
+
+
+@pytest.mark.soak
+def test_the_codebook_of_duel_is_learned_byte_for_byte(tmp_path: Path) -> None:
+    assert main(["make-brains", SLOW, "--into", str(tmp_path)]) == 0
+    assert _sha256(tmp_path / SLOW) == _sha256(MODELS / SLOW)
+
+
+def test_the_codebook_of_duel_is_learned_from_what_is_to_be_seen() -> None:
+    states = ["Level1.KazeVsBron"]
+    stages = duel_tiles.empty_stages(states, seed=0)
+    codebook = duel_tiles.learn(stages, states, seed=0)
+    shares = duel_tiles.measure(codebook, stages, states, seed=0)
+    assert shares["unknown"] < 0.05, "of what it learned from, all is known but what is no tile of a codebook"
+    assert shares["label_right"] > 0.99
+    assert len(codebook.tiles) <= duel_tiles.TILES
+
+
+def test_every_shipped_brain_has_a_maker() -> None:
+    files = [path.relative_to(MODELS).as_posix() for path in MODELS.rglob("*.safetensors")]
+    assert sorted(files) == sorted(MAKERS)
+
+
+def test_a_brain_that_is_not_shipped_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["make-brains", "vlm/sf2.safetensors", "--into", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "there is no shipped brain 'vlm/sf2.safetensors' to make" in said
+    assert "Did you mean" in said
+    assert not any(tmp_path.iterdir())
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
