@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib.util
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minibrains.files import shipped
+from games.source.duel import FOLDER as DUEL
+from games.source.duel import calibrate, fighters
+from games.source.duel.matches import Result, settings
 from nodes.fighting.fighters import RULES, Scripted
 
-DUEL = Path(shipped("games")) / "Duel-Genesis"
+ROOT = Path(__file__).resolve().parent.parent
 REACTIONS = {1: 30, 2: 27, 3: 25, 4: 22, 5: 17, 6: 15, 7: 9, 8: 7}
 MOST_PACE, QUEUED = 12, 0xFF9046
 FIGHT, MATCH_OVER = 3, 5
@@ -109,17 +109,6 @@ def game() -> Iterator[Game]:
     del game.emulator, game.data
 
 
-def load(name: str) -> ModuleType:
-    """A script of the game's folder as a module."""
-    spec = importlib.util.spec_from_file_location(name, DUEL / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def bits(pad: Pad) -> int:
     return sum(PAD_BITS[name] for name in pad)
 
@@ -195,8 +184,11 @@ def test_the_quarter_circle_throws_a_projectile(game: Game, faces_left: bool) ->
     game.begin()
     forward = "LEFT" if faces_left else "RIGHT"
     for way in (("DOWN",), ("DOWN", forward), (forward,), (forward, "Y")):
-        pads = ((), way) if faces_left else (way, ())
-        game.step(*pads, frames=2 if "Y" not in way else 1)
+        frames = 1 if "Y" in way else 2
+        if faces_left:
+            game.step((), way, frames)
+        else:
+            game.step(way, (), frames)
     side = "enemy" if faces_left else "agent"
     assert game.now()[f"{side}_move"] == 20
     assert game.now()[f"{side}_status"] == 522
@@ -327,7 +319,7 @@ def test_a_hit_stops_both_for_a_moment(game: Game) -> None:
 
 def test_a_match_is_won_by_two_rounds_and_counts_down(game: Game) -> None:
     game.begin(enemy_level=8, mode=0, seed=5)
-    seen = []
+    seen: list[int] = []
     for _ in range(9000):
         now = game.step()
         if not seen or now["enemy_victories"] != seen[-1]:
@@ -659,7 +651,7 @@ def test_the_runtime_plays_it(summary: Callable[..., dict[str, Any]], tmp_path: 
 
 
 def test_the_table_has_the_first_seed_s_actions() -> None:
-    names = load("fighters").action_names()
+    names = fighters.action_names()
     assert len(names) == 44
     assert [names[place] for place in (0, 1, 2, 3, 6, 9, 21)] == ["none", "up", "down", "left", "right", "X", "A"]
 
@@ -672,29 +664,23 @@ def test_a_player_that_does_not_look_comes_to_the_same_quickly(policy: str) -> N
     """Its pads from the queue, or held one by one: the same match."""
     code = """if True:
         import itertools, sys
-        sys.path.insert(0, sys.argv[1])
-        import matches
+        from games.source.duel import matches
+        policy = sys.argv[1]
         bench = matches.Bench()
-        for setting in itertools.islice(matches.settings(sys.argv[2], 3), 2):
+        for setting in itertools.islice(matches.settings(policy, 3), 2):
             for looks in (False, True):
-                player = matches.player_named(sys.argv[2])
+                player = matches.player_named(policy)
                 player.sees = looks
                 result = bench.play(setting, player)
                 print(result.won, result.drawn, result.rounds, result.time_outs, result.kinds)
     """
-    out = subprocess.run([sys.executable, "-c", code, str(DUEL), policy], capture_output=True, text=True, check=True).stdout
-    first, again, second, once_more = out.splitlines()
+    command = [sys.executable, "-c", code, policy]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    first, again, second, once_more = done.stdout.splitlines()
     assert (first, second) == (again, once_more)
 
 
-@pytest.fixture(scope="module")
-def calibrate() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(DUEL))
-    yield load("calibrate")
-    sys.path.remove(str(DUEL))
-
-
-def test_a_limit_holds_for_the_whole_interval(calibrate: ModuleType) -> None:
+def test_a_limit_holds_for_the_whole_interval() -> None:
     low, high = calibrate.wilson(60, 100)
     assert (round(low, 3), round(high, 3)) == (0.502, 0.691)
     row = {"n": 100, "wanted": 100, "won": 60, "low": low, "high": high}
@@ -705,13 +691,13 @@ def test_a_limit_holds_for_the_whole_interval(calibrate: ModuleType) -> None:
     assert not calibrate.Limit(least=0.5).met({**row, "wanted": 101}), "too few matches that differ"
 
 
-def test_a_screening_goes_on_only_while_one_half_is_possible(calibrate: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_screening_goes_on_only_while_one_half_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     played = []
 
     def play(wins: int) -> Callable[[Any], Any]:
         def one(setting: Any) -> Any:
             played.append(setting)
-            return calibrate.Result(len(played) <= wins, False, 3000, 2, 0, (3, 3), str(len(played)))
+            return Result(len(played) <= wins, False, 3000, 2, 0, (3, 3), str(len(played)))
 
         return one
 
@@ -724,22 +710,22 @@ def test_a_screening_goes_on_only_while_one_half_is_possible(calibrate: ModuleTy
     assert 20 < calibrate.screen("macro:1,2", 4)["n"] < 300
 
 
-def test_matches_that_went_alike_count_once_and_are_made_up_for(calibrate: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = [calibrate.Result(True, False, 3000, 2, 0, (3, 3), trajectory) for trajectory in "abacd"]
+def test_matches_that_went_alike_count_once_and_are_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = [Result(True, False, 3000, 2, 0, (3, 3), trajectory) for trajectory in "abacd"]
     row = calibrate.row_of("some", results[:3])
     assert (row["n"], row["won"], row["repeated"]) == (2, 2, 1)
     coming = iter(results)
     monkeypatch.setattr(calibrate, "play_one", lambda _: next(coming))
-    row = calibrate.Run(1, None).tally("some", iter(range(100)), 3)
+    row = calibrate.Run(1, None).tally("some", settings("noop", 1), 3)
     assert (row["n"], row["wanted"], row["repeated"]) == (3, 3, 1)
     monkeypatch.setattr(calibrate, "play_one", lambda _: results[0])
-    assert calibrate.Run(1, None).tally("some", iter(range(100)), 3)["n"] == 1
+    assert calibrate.Run(1, None).tally("some", settings("noop", 1), 3)["n"] == 1
 
 
-def test_a_suite_is_alive_by_the_bounds_of_its_matches(calibrate: ModuleType) -> None:
+def test_a_suite_is_alive_by_the_bounds_of_its_matches() -> None:
     def rows(timed_out: int, kinds: int = 3, frames: int = 3600) -> list[dict[str, Any]]:
         each = [(kinds, i < timed_out, frames) for i in range(100)]
-        results = [calibrate.Result(True, False, f, 2, late, (3, k), str(i)) for i, (k, late, f) in enumerate(each)]
+        results = [Result(True, False, f, 2, late, (3, k), str(i)) for i, (k, late, f) in enumerate(each)]
         return [calibrate.row_of("one", results[:50]), calibrate.row_of("other", results[50:])]
 
     assert calibrate.lifeless(rows(4)) == []
@@ -748,8 +734,8 @@ def test_a_suite_is_alive_by_the_bounds_of_its_matches(calibrate: ModuleType) ->
     assert calibrate.lifeless(rows(0, frames=2000)) == ["not most last 40 s"]
 
 
-def test_rows_are_kept_and_used_again(calibrate: ModuleType, tmp_path: Path) -> None:
-    row = calibrate.row_of("some", [calibrate.Result(True, False, 3000, 2, 0, (3, 3), "a")])
+def test_rows_are_kept_and_used_again(tmp_path: Path) -> None:
+    row = calibrate.row_of("some", [Result(True, False, 3000, 2, 0, (3, 3), "a")])
     calibrate.Run(1, tmp_path / "rows").keep("some, 1", row)
     assert row["seconds"] >= 0
     with (tmp_path / "rows").open("a") as file:
@@ -762,9 +748,7 @@ def test_rows_are_kept_and_used_again(calibrate: ModuleType, tmp_path: Path) -> 
     assert set(calibrate.Run(1, tmp_path / "rows").rows) == {"some, 1", "more, 1"}
 
 
-def test_a_suite_that_does_not_exist_is_named(
-    calibrate: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_suite_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["calibrate.py", "--only", "noop,foo"])
     with pytest.raises(SystemExit) as stopped:
         calibrate.main()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-OURS = {"minibrains", "nodes", "server", "tests"}
+OURS = {"games", "minibrains", "nodes", "server", "tests"}
 FLOORS = [
     {"minibrains", "minibrains.games"},
     {"minibrains.graph"},

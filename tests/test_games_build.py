@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from minibrains import GameError
 from minibrains.files import shipped
+from minibrains.games.catalog import find_game, known_games
 
 COMPILERS = {"m68k-linux-gnu-gcc": "gcc-m68k-linux-gnu", "arm-none-eabi-gcc": "gcc-arm-none-eabi"}
 """Cross compilers and the Debian packages that have them."""
@@ -39,10 +41,23 @@ def test_there_are_games() -> None:
     assert {rom.parent.name for rom in ROMS} >= {"Pad-Genesis", "Pad-GbAdvance"}
 
 
+def test_the_sources_are_no_game() -> None:
+    assert (shipped("games") / "source").is_dir()
+    assert "source" not in [name for name, _ in known_games()]
+    with pytest.raises(GameError, match="there is no game called 'source'"):
+        find_game(("source",))
+
+
+@pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
+def test_a_game_holds_only_what_is_read_at_play_time(rom: Path) -> None:
+    kinds = {path.suffix for path in rom.parent.iterdir()}
+    assert kinds <= {rom.suffix, ".sha", ".json", ".state", ".md", ".png"}
+
+
 @pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
 def test_a_rebuilt_rom_has_the_committed_bytes(rom: Path, rebuilt: Path) -> None:
     again = rebuilt / rom.parent.name / rom.name
-    assert again.read_bytes() == rom.read_bytes(), f"{rom} is not what its sources say: make -C {rom.parent}, then its states"
+    assert again.read_bytes() == rom.read_bytes(), f"{rom} is not what its sources say: make -C games, then its states"
 
 
 @pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)

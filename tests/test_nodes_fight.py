@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from hypothesis import strategies as st
 from test_scripted_fighter import moments
 from tokenizers import Tokenizer
 
+from games.source.duel import fighters
 from minibrains import ABSENT, BrainError, MinibrainsError, Node
 from minibrains.files import shipped
 from minibrains.testing import opened, play
@@ -241,15 +240,9 @@ def test_a_table_by_facing_needs_to_be_told_it() -> None:
 
 
 @pytest.mark.parametrize("side", [1, -1])
-def test_the_strategist_plays_as_the_restricted_player_of_the_calibration(side: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_strategist_plays_as_the_restricted_player_of_the_calibration(side: int) -> None:
     """Frame by frame, while nobody changes sides: the player counts left and right as two actions, the table as one."""
-    spec = importlib.util.spec_from_file_location("duel_players", shipped("games") / "Duel-Genesis/fighters.py")
-    assert spec is not None
-    assert spec.loader is not None
-    players = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, players)
-    spec.loader.exec_module(players)
-    expected = players.Restricted(30)
+    expected = fighters.Restricted(30)
     expected.reset(3)
     strategist, repeat = ScriptedStrategist(brain=TABLE), AntiRepeat()
     gate, sink = CooldownGate(brain=RECOVERY), EmulatorSink(brain=TABLE)

@@ -3,17 +3,16 @@ what binds a learning agent."""
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from games.source.duel import fighters
 from minibrains import MinibrainsError
 from minibrains.files import shipped
 from minibrains.testing import opened, play
@@ -61,14 +60,8 @@ def test_a_style_sees_nothing_of_the_latest_frames(style: str) -> None:
 
 
 @pytest.mark.parametrize("interval", [30, 12, 6])
-def test_the_restricted_player_keeps_to_the_restrictions(interval: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("duel_players", shipped("games") / "Duel-Genesis/fighters.py")
-    assert spec is not None
-    assert spec.loader is not None
-    players = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, players)
-    spec.loader.exec_module(players)
-    player = players.Restricted(interval)
+def test_the_restricted_player_keeps_to_the_restrictions(interval: int) -> None:
+    player = fighters.Restricted(interval)
     player.reset(3)
     begun: list[tuple[int, str]] = []
     begin = player.begin
@@ -81,7 +74,7 @@ def test_the_restricted_player_keeps_to_the_restrictions(interval: int, monkeypa
     for now in moments(6000):
         player.pad(now)
     names = [name for _, name in begun]
-    assert set(names) <= set(players.action_names())
+    assert set(names) <= set(fighters.action_names())
     assert len(set(names)) > 8
     assert all(frame % interval == 0 for frame, _ in begun)
     assert not any(a == b == c for a, b, c in zip(names, names[1:], names[2:], strict=False))

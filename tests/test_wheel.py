@@ -54,6 +54,9 @@ def test_the_wheel_plays_in_an_empty_environment(tmp_path: Path) -> None:
     for file in ("workflows/airstriker.json", "models/action_table/airstriker.safetensors", "games/README.md"):
         assert f"minibrains/shipped/{file}" in names
     assert "minibrains/shipped/web/index.html" in names
+    for data in (ROOT / "games").glob("*/data.json"):
+        assert f"minibrains/shipped/games/{data.parent.name}/data.json" in names
+    assert not [name for name in names if name.startswith("minibrains/shipped/games/source")]
     assert not [
         name for name in names if name.startswith(("tests/", "runs/", "docs/")) or "node_modules" in name or "/src/" in name
     ]

@@ -337,7 +337,7 @@ def tile_words(image: Image) -> bytes:
 def sprite_tiles(image: Image) -> bytes:
     """The tiles of a picture in the order in which pieces of at most 4 x 4 tiles use them: down the columns."""
     rows, columns = image.shape[0] // 8, image.shape[1] // 8
-    out = []
+    out: list[bytes] = []
     for top in range(0, rows, 4):
         for left in range(0, columns, 4):
             for column in range(left, min(left + 4, columns)):
@@ -710,7 +710,8 @@ STAGES = {"HARBOUR": harbour, "FOREST": forest, "FOUNDRY": foundry, "OBSERVATORY
 def stage_tiles(image: Image) -> tuple[bytes, list[int]]:
     """Distinct tiles, and the map of the plane; a tile may be mirrored to be another."""
     known: dict[bytes, int] = {}
-    tiles, plane = [], []
+    tiles: list[bytes] = []
+    plane: list[int] = []
     for y in range(0, STAGE_HIGH, 8):
         for x in range(0, STAGE_WIDE, 8):
             tile = image[y : y + 8, x : x + 8]

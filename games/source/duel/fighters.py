@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
+from games.source.duel import FOLDER
 from nodes.fighting.fighters import LATE, RULES, Scripted, View
 from nodes.fighting.strategist import PATIENT, Eyes
 
@@ -33,12 +30,17 @@ class Player(Protocol):
 
 def actions() -> list[list[Pad]]:
     """The 44-action table: frames of held buttons, the last of which is held on."""
-    table = json.loads((Path(__file__).parent / "actions.json").read_text())["actions"]
-    return [[tuple(filter(None, row.split("+"))) for row in rows] for rows in table.values()]
+    return [[tuple(filter(None, row.split("+"))) for row in rows] for rows in _table().values()]
 
 
 def action_names() -> list[str]:
-    return list(json.loads((Path(__file__).parent / "actions.json").read_text())["actions"])
+    return list(_table())
+
+
+def _table() -> dict[str, list[str]]:
+    """The table as it stands beside the game."""
+    table: dict[str, list[str]] = json.loads((FOLDER / "actions.json").read_text())["actions"]
+    return table
 
 
 @dataclass
@@ -82,7 +84,9 @@ class Rusher:
     """Walks up and presses attack after attack, without looking at what the other does."""
 
     def reset(self, seed: int) -> None:
-        self.random, self.held, self.left = random.Random(seed), (), 0
+        self.random = random.Random(seed)
+        self.held: Pad = ()
+        self.left = 0
 
     def pad(self, variables: Variables) -> Pad:
         if self.left == 0:
@@ -122,7 +126,8 @@ class Rush:
     plan: list[tuple[str, int]] = field(default_factory=list)
 
     def reset(self, seed: int) -> None:
-        self.random, self.plan, self.held = random.Random(seed), [], ()
+        self.random, self.plan = random.Random(seed), []
+        self.held: Pad = ()
 
     def pad(self, variables: Variables) -> Pad:
         if not self.plan:
@@ -140,7 +145,7 @@ class Rush:
 
     def hold(self) -> None:
         names = filter(None, self.plan[0][0].split("+"))
-        self.held: Pad = tuple(self.ahead if name == "F" else name for name in names)
+        self.held = tuple(self.ahead if name == "F" else name for name in names)
 
     def next_plan(self, gap: int) -> list[tuple[str, int]]:
         rng = self.random

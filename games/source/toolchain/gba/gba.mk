@@ -1,5 +1,6 @@
 # Builds rom.gba of a Game Boy Advance game. A game's Makefile sets
 #   GAME     its name in the header, at most 12 characters
+#   FOLDER   where the ROM goes
 #   SOURCES  its C files
 #   HEADERS  its headers, generated ones too: everything is compiled again when one changes
 # and includes this file. The same compiler gives the same bytes: no paths, dates or build ids go in.
@@ -12,7 +13,7 @@ GBA_FLAGS := -mcpu=arm7tdmi -mthumb -mthumb-interwork -O2 -std=gnu11 -ffreestand
 LINK_FLAGS := -T $(TOOLCHAIN)cartridge.ld -Wl,--build-id=none -Wl,--no-warn-rwx-segments
 PADDED_NAME = $(shell printf '%-12.12s' '$(GAME)' | tr ' ' '~')
 
-rom.gba: $(SOURCES) $(HEADERS) $(wildcard $(TOOLCHAIN)*)
+$(FOLDER)/rom.gba: $(SOURCES) $(HEADERS) $(wildcard $(TOOLCHAIN)*)
 	@mkdir -p build
 	$(CROSS)gcc $(GBA_FLAGS) $(LINK_FLAGS) -DGAME_NAME='"$(subst ~, ,$(PADDED_NAME))"' -o build/game.elf \
 	  $(TOOLCHAIN)crt0.S $(SOURCES) $(TOOLCHAIN)runtime.c -lgcc
@@ -21,5 +22,5 @@ rom.gba: $(SOURCES) $(HEADERS) $(wildcard $(TOOLCHAIN)*)
 	chmod 644 build/rom.gba
 	mv build/rom.gba $@
 
-rom.sha: rom.gba
-	sha1sum rom.gba | cut -d' ' -f1 > $@
+$(FOLDER)/rom.sha: $(FOLDER)/rom.gba
+	sha1sum $< | cut -d' ' -f1 > $@

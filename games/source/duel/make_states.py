@@ -1,4 +1,4 @@
-"""Make the save states and splits.json for the ROM beside this file: `python make_states.py`.
+"""Make the save states and splits.json for this very ROM: `make states`.
 
 Every level and match-up from the start of a fight, random starts (reached by both sides playing), and
 starts for two pads. Made again, states are of the same moments, but not the same bytes: Genesis Plus GX
@@ -11,13 +11,9 @@ import gzip
 import hashlib
 import json
 import random
-import sys
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from matches import CPU_CPU, PAD_CPU, PAD_PAD, Bench  # noqa: E402
+from games.source.duel import FOLDER
+from games.source.duel.matches import CPU_CPU, PAD_CPU, PAD_PAD, Bench
 
 NAMES = ("Kaze", "Bron", "Mira", "Tarn")
 STAGES = ("Harbour", "Forest", "Foundry", "Observatory")
@@ -85,7 +81,7 @@ class Maker:
     def save(self, state: str, agent: int, enemy: int, stage: int, kind: str) -> None:
         # level 9, no time or name inside: the same state gives the same file
         data = gzip.compress(self.bench.emulator.get_state(), 9, mtime=0)
-        (HERE / f"{state}.state").write_bytes(data)
+        (FOLDER / f"{state}.state").write_bytes(data)
         self.kinds[state] = agent, enemy, stage, kind
 
 
@@ -98,11 +94,11 @@ def part(agent: int, enemy: int, stage: int) -> str:
 def splits(kinds: dict[str, tuple[int, int, int, str]]) -> dict[str, object]:
     parts: dict[str, dict[str, str]] = {"training": {}, "validation": {}, "held_back": {}}
     for state, (agent, enemy, stage, _) in sorted(kinds.items()):
-        digest = hashlib.sha256((HERE / f"{state}.state").read_bytes()).hexdigest()
+        digest = hashlib.sha256((FOLDER / f"{state}.state").read_bytes()).hexdigest()
         parts[part(agent, enemy, stage)][state] = digest
     return {
         "about": "Save states by the SHA-256 of their files. Nothing is trained or collected on those held back.",
-        "rom_sha1": (HERE / "rom.sha").read_text().strip(),
+        "rom_sha1": (FOLDER / "rom.sha").read_text().strip(),
         "held_back_match_ups": [f"{NAMES[a]}Vs{NAMES[e]}" for a, e in HELD_BACK_MATCH_UPS],
         "validation_match_ups": [f"{NAMES[a]}Vs{NAMES[e]}" for a, e in VALIDATION_MATCH_UPS],
         "held_back_stage": STAGES[HELD_BACK_STAGE],
@@ -112,7 +108,7 @@ def splits(kinds: dict[str, tuple[int, int, int, str]]) -> dict[str, object]:
 
 
 def main() -> None:
-    for old in HERE.glob("*.state"):
+    for old in FOLDER.glob("*.state"):
         old.unlink()
     maker = Maker()
     for agent in range(4):
@@ -127,8 +123,8 @@ def main() -> None:
     rng = random.Random(2026)
     for number in range(RANDOM_STARTS):
         maker.random_start(number, rng)
-    (HERE / "splits.json").write_text(json.dumps(splits(maker.kinds), indent=1) + "\n")
-    size = sum(path.stat().st_size for path in HERE.glob("*.state"))
+    (FOLDER / "splits.json").write_text(json.dumps(splits(maker.kinds), indent=1) + "\n")
+    size = sum(path.stat().st_size for path in FOLDER.glob("*.state"))
     print(f"{len(maker.kinds)} states, {size / 1e6:.2f} MB")
 
 

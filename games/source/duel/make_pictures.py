@@ -1,17 +1,12 @@
-"""Draw the pictures of README.md from the running game: `python make_pictures.py`."""
+"""Draw the picture of Duel's README.md from the running game: `make pictures`."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from matches import CPU_CPU, Bench  # noqa: E402
+from games.source.duel import FOLDER
+from games.source.duel.matches import CPU_CPU, Bench
 
 HIT_STOP_SHOWN = 5
 
@@ -46,7 +41,7 @@ def main() -> None:
     shots.append(blow(bench, 1, 3, 2, 77))
     rows = [np.concatenate(shots[row : row + 3], axis=1) for row in (0, 3)]
     picture = Image.fromarray(np.concatenate(rows, axis=0))
-    picture.quantize(64).save(HERE / "duel.png", optimize=True)
+    picture.quantize(64).save(FOLDER / "duel.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Play many matches of Duel and say who wins how often, and whether that is within limits.
 
-    python calibrate.py --workers 2 --rows rows.jsonl --json calibration.json
+    python -m games.source.duel.calibrate --workers 2 --rows rows.jsonl --json calibration.json
 
 A limit holds if the Wilson 95 % interval lies within it. Only matches that differ count. With --rows every row is kept as it
 comes, and a run that was cut off goes on from there, as long as the ROM and the players are the same.
@@ -24,11 +24,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-import fighters  # noqa: E402
-from matches import FRAMES_A_SECOND, LEVELS, Result, Setting, computers, mirrored, play_one, settings  # noqa: E402
+from games.source.duel import FOLDER, fighters
+from games.source.duel.matches import FRAMES_A_SECOND, LEVELS, Result, Setting, computers, mirrored, play_one, settings
+from nodes.fighting.fighters import RULES
 
 FULL = 1000
 """--n of the whole calibration; a smaller one makes all but the screenings smaller in proportion."""
@@ -42,10 +40,20 @@ BEST_MACROS = 12
 PLAYED_AGAIN = 3
 """So many of them in SCREENED_ON other matches at the lowest level: a screening that ended when it looked well flatters."""
 STYLES_NEEDED = 3
+HERE = Path(__file__).resolve().parent
+NODES = HERE.parents[2] / "nodes" / "fighting"
 SUBJECT = (
-    "rom.md", "data.json", "data_sf2.json", "scenario.json", "actions.json", "matches.py", "fighters.py",
-    "../../nodes/fighting/fighters.py", "../../nodes/fighting/strategist.py", "calibrate.py",
-)  # fmt: skip
+    FOLDER / "rom.md",
+    FOLDER / "data.json",
+    FOLDER / "data_sf2.json",
+    FOLDER / "scenario.json",
+    FOLDER / "actions.json",
+    HERE / "matches.py",
+    HERE / "fighters.py",
+    NODES / "fighters.py",
+    NODES / "strategist.py",
+    HERE / "calibrate.py",
+)
 """The files that decide how a match goes, and how it is counted."""
 
 Row = dict[str, Any]
@@ -157,7 +165,8 @@ def screen(policy: str, level: int) -> Row:
 
 def subject() -> str:
     """Changes with whatever decides how matches go."""
-    return hashlib.sha1(b"".join(hashlib.sha1((HERE / name).read_bytes()).digest() for name in SUBJECT)).hexdigest()
+    digests = [hashlib.sha1(path.read_bytes()).digest() for path in SUBJECT]
+    return hashlib.sha1(b"".join(digests)).hexdigest()
 
 
 def readable(line: str) -> Row | None:
@@ -269,12 +278,12 @@ def mirror(run: Run, n: int) -> Iterator[Judged]:
 
 
 def styles(run: Run, n: int) -> Iterator[Judged]:
-    for name in fighters.RULES:
+    for name in RULES:
         yield run.tally(f"{name} at 6", settings(name, 6), part(n, 200)), Limit(least=0.7)
 
 
 def rules(run: Run, n: int) -> Iterator[Judged]:
-    first = {rule.__name__: f"{name}/{rule.__name__}" for name, rules in fighters.RULES.items() for rule in rules}
+    first = {rule.__name__: f"{name}/{rule.__name__}" for name, rules in RULES.items() for rule in rules}
     for row in run.screen(first.values(), 6):
         yield row, NEVER_HALF
 
@@ -414,7 +423,7 @@ def main() -> None:
     run = Run(options.workers, options.rows)
     rows = list(judged(run, options.n, options.only))
     run.close()
-    rom = hashlib.sha1((HERE / "rom.md").read_bytes()).hexdigest()
+    rom = hashlib.sha1((FOLDER / "rom.md").read_bytes()).hexdigest()
     seconds, processor = (round(sum(row[name] for row in rows)) for name in ("seconds", "processor_s"))
     if options.json:
         report = {"rom_sha1": rom, "seconds": seconds, "processor_s": processor, "verdicts": verdicts(rows), "rows": rows}

@@ -1,5 +1,6 @@
 # Builds rom.md of a Genesis game. A game's Makefile sets
 #   GAME     its name in the header, at most 48 characters
+#   FOLDER   where the ROM goes
 #   SOURCES  its C files
 #   HEADERS  its headers, generated ones too: everything is compiled again when one changes
 # and includes this file. The same compiler gives the same bytes: no paths, dates or build ids go in.
@@ -14,7 +15,7 @@ GENESIS_FLAGS := -m68000 -mstrict-align -fno-store-merging -O2 -std=gnu11 -ffree
 LINK_FLAGS := -T $(TOOLCHAIN)cartridge.ld -Wl,--build-id=none -Wl,-z,noexecstack
 PADDED_NAME = $(shell printf '%-48.48s' '$(GAME)' | tr ' ' '~')
 
-rom.md: $(SOURCES) $(HEADERS) $(wildcard $(TOOLCHAIN)*)
+$(FOLDER)/rom.md: $(SOURCES) $(HEADERS) $(wildcard $(TOOLCHAIN)*)
 	@mkdir -p build
 	$(CROSS)gcc $(GENESIS_FLAGS) $(LINK_FLAGS) -DGAME_NAME='"$(subst ~, ,$(PADDED_NAME))"' -o build/game.elf \
 	  $(TOOLCHAIN)crt0.S $(SOURCES) $(TOOLCHAIN)runtime.c $(TOOLCHAIN)pads.c
@@ -24,5 +25,5 @@ rom.md: $(SOURCES) $(HEADERS) $(wildcard $(TOOLCHAIN)*)
 	chmod 644 build/rom.md
 	mv build/rom.md $@
 
-rom.sha: rom.md
-	sha1sum rom.md | cut -d' ' -f1 > $@
+$(FOLDER)/rom.sha: $(FOLDER)/rom.md
+	sha1sum $< | cut -d' ' -f1 > $@

@@ -1,4 +1,4 @@
-"""Matches of Duel without pictures: the ROM beside this file on stable-retro's emulator, a seed of its own for each match."""
+"""Matches of Duel without pictures: its ROM on stable-retro's emulator, a seed of its own for each match."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-import fighters
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
+from games.source.duel import FOLDER, fighters
+from nodes.fighting.fighters import RULES, Scripted
 
 FRAMES_A_SECOND = 60
 MOST_FRAMES = 60_000
@@ -79,12 +78,12 @@ class Bench:
         import stable_retro
 
         self.data = stable_retro.data.GameData()
-        self.emulator = stable_retro.RetroEmulator(str(HERE / "rom.md"))
+        self.emulator = stable_retro.RetroEmulator(str(FOLDER / "rom.md"))
         self.emulator.configure_data(self.data)
         self.emulator.step()
         # the players see only these variables; fewer of them are also quicker to read
-        self.data.load(str(HERE / "data_sf2.json"), str(HERE / "scenario.json"))
-        self.overlay = json.loads((HERE / "data.json").read_text())["info"]
+        self.data.load(str(FOLDER / "data_sf2.json"), str(FOLDER / "scenario.json"))
+        self.overlay = json.loads((FOLDER / "data.json").read_text())["info"]
         buttons = stable_retro.get_system_info("Genesis")["buttons"]
         self.places = {name: place for place, name in enumerate(buttons)}
         self.masks: dict[tuple[str, ...], np.ndarray] = {}
@@ -183,8 +182,8 @@ def player_named(policy: str) -> fighters.Player:
         interval, _, late = policy.partition("@")[2].partition(":")
         return fighters.Restricted(int(interval), int(late or 0))
     name, _, rule = policy.partition("/")
-    rules = fighters.RULES[name]
-    return fighters.Scripted([r for r in rules if r.__name__ == rule] if rule else rules)
+    rules = RULES[name]
+    return Scripted([r for r in rules if r.__name__ == rule] if rule else rules)
 
 
 def settings(policy: str, level: int) -> Iterator[Setting]:
