@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from minibrains.graph.registry import Registry
 from minibrains.testing import check_node
 
 ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "games").rglob("README.md"))]
+LINK = re.compile(r"(!?)\[[^\]]*\]\(([^)\s]+)\)")
+"""Whether it is a picture, and where it leads."""
 BLOCK = re.compile(r"^```(?:python|json) (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -72,6 +75,37 @@ def test_the_examples_are_as_strictly_typed_as_our_own_code(examples: dict[str, 
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", *names]
     done = subprocess.run(command, cwd=examples[names[0]].parent, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
+
+
+def _links(page: Path) -> Iterator[tuple[bool, Path, str]]:
+    """For each link within the project: whether it is a picture, the file, the heading or ""."""
+    for picture, target in LINK.findall(page.read_text()):
+        if "://" not in target:
+            name, _, heading = target.partition("#")
+            file = page.parent / name if name else page
+            yield bool(picture), file.resolve(), heading
+
+
+def _headings(page: Path) -> set[str]:
+    """What a link may name after #, as GitHub makes it of the headings."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    words = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {text.replace(" ", "-") for text in words}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for _, file, heading in _links(page):
+        assert file.exists(), f"{page} links to {file}, which is not there"
+        if heading:
+            assert heading in _headings(file), f"{page} links to #{heading}, which {file} has no heading for"
+
+
+def test_every_picture_of_the_documentation_is_shown() -> None:
+    shown = {file for page in PAGES for picture, file, _ in _links(page) if picture}
+    kept = {path for path in (ROOT / "docs").rglob("*") if path.is_file() and path.suffix != ".md"}
+    assert kept <= shown, "nobody shows these; delete them"
+    assert {path.parent for path in kept} == {ROOT / "docs" / "images"}
 
 
 def test_the_claims_of_the_readme_name_commands_that_exist() -> None:

@@ -26,7 +26,6 @@ from tests.editor_page import EditorPage, editor
 expect.set_options(timeout=20_000)  # a busy machine is no fault
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCS = ROOT / "docs"
 HOSTILE = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>"\'`${globalThis.pwned=1}javascript:pwned=1'
 
 
@@ -38,6 +37,14 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def screenshots(tmp_path: Path) -> Path:
+    """Where screenshots are kept: $SCREENSHOTS, else a folder that pytest clears away."""
+    folder = Path(os.environ.get("SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -586,9 +593,8 @@ CUT = """() => [...document.querySelectorAll('body *')].filter((element) => {
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
-def test_screenshots(browser: Browser, address: str, tmp_path: Path, size: str, theme: str) -> None:
-    """Nothing is cut or lies outside; with MINIBRAINS_SCREENSHOTS=1 the pictures of docs/editor.md are made anew."""
-    folder = DOCS if os.environ.get("MINIBRAINS_SCREENSHOTS") else tmp_path
+def test_screenshots(browser: Browser, address: str, screenshots: Path, size: str, theme: str) -> None:
+    """Nothing is cut or lies outside."""
     width, height = SIZES[size]
     with editor(browser, address, viewport={"width": width, "height": height}, color_scheme=theme) as page:
 
@@ -596,7 +602,7 @@ def test_screenshots(browser: Browser, address: str, tmp_path: Path, size: str, 
             assert page.page.evaluate(CUT) == []
             taken = Image.open(io.BytesIO(page.page.screenshot())).convert("RGB")
             small = taken.quantize(256, kmeans=2, dither=Image.Dither.NONE)
-            small.save(folder / f"editor-{name}-{theme}-{size}.png", optimize=True)
+            small.save(screenshots / f"editor-{name}-{theme}-{size}.png", optimize=True)
 
         expect(page.page.locator(".gallery")).to_be_visible()
         expect(page.page.locator(".gallery .card").first).to_have_attribute("data-template", "sf2")
@@ -641,9 +647,7 @@ def test_in_a_shipped_workflow_no_node_lies_on_another(page: EditorPage, templat
         assert any(apart), (one, other)
 
 
-def test_the_graph_of_the_fighter_can_be_read(browser: Browser, address: str, tmp_path: Path) -> None:
-    """With MINIBRAINS_SCREENSHOTS=1 the picture of docs/sf2.md is made anew."""
-    folder = DOCS if os.environ.get("MINIBRAINS_SCREENSHOTS") else tmp_path
+def test_the_graph_of_the_fighter_can_be_read(browser: Browser, address: str, screenshots: Path) -> None:
     with editor(browser, address, viewport={"width": 2048, "height": 1100}, color_scheme="dark") as page:
         page.start_with("sf2")
         page.press("f")
@@ -654,7 +658,7 @@ def test_the_graph_of_the_fighter_can_be_read(browser: Browser, address: str, tm
         )
         clip = {"x": left, "y": top, "width": right - left, "height": bottom - top}
         taken = Image.open(io.BytesIO(page.page.screenshot(clip=clip))).convert("RGB")
-        taken.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(folder / "sf2-graph.png", optimize=True)
+        taken.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(screenshots / "sf2-graph.png", optimize=True)
         assert page.troubles == []
 
 
