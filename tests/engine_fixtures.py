@@ -35,11 +35,16 @@ class Call(NamedTuple):
 class FakeHost:
     """The Host of one node under test, in an Engine or a ReferenceEngine."""
 
-    node: str
+    runtime: Any
+    """The node's record in the engine."""
     engine: Any
     calls: list[Call] = field(default_factory=list)
     dir: Path = Path()
     collectors: tuple[str, ...] = ()
+
+    @property
+    def node(self) -> str:
+        return self.runtime.name
 
     @property
     def tick(self) -> int:
@@ -53,7 +58,7 @@ class FakeHost:
         return LOADED.load(ref, what, make)
 
     def size(self, **sizes: int) -> None:
-        self.engine.sizes.setdefault(self.node, {}).update(sizes)
+        self.runtime.sizes.update(sizes)
 
     def rate(self, frames_per_second: float) -> None:
         self.engine.frame_rate = frames_per_second
@@ -97,7 +102,7 @@ def make_engine(entries: Entries, types: Iterable[type[Node]]) -> Engine:
 def open_engine(engine: Any, calls: list[Call] | None = None) -> list[Call]:
     """Open an engine, or a reference engine, with fake hosts; returns the list its nodes note their calls in."""
     calls = [] if calls is None else calls
-    engine.open(lambda node, engine: FakeHost(node, engine, calls))
+    engine.open(lambda runtime, engine: FakeHost(runtime, engine, calls))
     return calls
 
 

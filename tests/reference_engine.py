@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 from minibrains import ABSENT, Episode, Node, Register, Sample
@@ -89,9 +90,9 @@ class ReferenceEngine:
 
     # -- life ---------------------------------------------------------------------------------------
 
-    def open(self, make_host: Callable[[str, Any], Any]) -> None:
+    def open(self, make_host: Callable[[Any, Any], Any]) -> None:
         for name, node in self.nodes.items():
-            node.open(make_host(name, self))
+            node.open(make_host(SimpleNamespace(name=name, sizes={}), self))
             node.settle()
 
     def reset(self, index: int, seed: int) -> None:

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from thinking_nodes import Clock, Shadows, gates
 
 from minibrains import Node
-from minibrains.engine.engine import Engine, NodeFailed
+from minibrains.engine.engine import Engine
+from minibrains.engine.node_runtime import NodeFailed
 from minibrains.engine.timing import ThinkTimes, by_duration
 from minibrains.errors import MinibrainsError, NodeClassError, RunError, WorkflowError
 from minibrains.testing import check_node
@@ -146,7 +147,7 @@ def test_in_real_time_a_late_result_is_given_out_when_it_is_there(gate: str) -> 
     entries = thinks("InThread", {"sleeps": 2, "gate": gate}, busy="continue")
     with running(entries) as engine:
         engine.world.realtime = True
-        slow = engine._thoughts["slow"]
+        slow = engine.runtimes["slow"].pending
         for _ in range(2):
             engine.advance(1)
             assert slow.job is not None
@@ -284,8 +285,8 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
         assert before == 3
         assert engine.node_times()["slow"].errors > 1, "it is still busy on every tick that follows"
         gates[gate].set()
-        assert engine._thinkers["slow"]._given_up is not None
-        assert engine._thinkers["slow"]._given_up.over.wait(10)
+        assert engine.runtimes["slow"].background._given_up is not None
+        assert engine.runtimes["slow"].background._given_up.over.wait(10)
         engine.advance(3)
         assert len(seen(engine)) == before + (3 if busy == "hold" else 2)
 
@@ -305,7 +306,7 @@ def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
         engine.advance(2)
         assert seen(engine)[8 - late :] == [(0, -1), (1, -1)][late:]
         gates[gate].set()
-        given_up = engine._thinkers["slow"]._given_up
+        given_up = engine.runtimes["slow"].background._given_up
         assert given_up is not None
         assert given_up.over.wait(10)
         engine.advance(2)
@@ -318,7 +319,7 @@ def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(on
     begin(engine)
     with nullcontext() if on_error != "stop" else pytest.raises(NodeFailed):
         engine.advance(3)
-    thread = engine._thinkers["slow"]._thread
+    thread = engine.runtimes["slow"].background._thread
     assert len(engine.close(0.1)) == troubles
     gates[gate].set()
     thread.join(10)
@@ -392,7 +393,7 @@ def test_what_a_node_says_in_its_process_reaches_the_host() -> None:
     assert said[1:] == ["tick 0", "tick 1"]
     assert said[0] != f"in process {os.getpid()}"
     assert Call("talks", 0, "record", ({"model": "small"},)) in calls
-    assert engine.sizes == {"talks": {"n": 3}}
+    assert engine.runtimes["talks"].sizes == {"n": 3}
     entries["takes"] = node("TakesRow", {"row": "talks.row"}, set={"length": 4})
     engine = make_engine(entries, TYPES)
     try:

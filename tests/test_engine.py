@@ -12,7 +12,8 @@ import pytest
 from engine_fixtures import Call, Entries, Noted, make_engine, open_engine
 
 from minibrains import ABSENT, Absent, Episode, Flag, Lazy, Node, Number, On, Register, Sample, Socket, widget
-from minibrains.engine.engine import Engine, NodeFailed
+from minibrains.engine.engine import Engine
+from minibrains.engine.node_runtime import NodeFailed
 from minibrains.engine.timing import TickTimes
 from minibrains.errors import MinibrainsError, RunError, WorkflowError
 

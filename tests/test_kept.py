@@ -15,8 +15,9 @@ import pytest
 from engine_fixtures import Entries, Noted, make_plan, open_engine
 
 from minibrains import ABSENT, Absent, Brain, Episode, Node, Number, Register, Socket, setting, widget
-from minibrains.engine.engine import Engine, NodeFailed
+from minibrains.engine.engine import Engine
 from minibrains.engine.kept import KeptOutputs, size_of
+from minibrains.engine.node_runtime import NodeFailed
 
 Row = Annotated[np.ndarray, Socket("row", "f32[n]")]
 
@@ -326,7 +327,7 @@ def test_a_node_whose_file_was_edited_is_another(tmp_path: Path) -> None:
         open_engine(engine)
         engine.reset(0, 0)
         engine.advance(1)
-        print(engine.node_times()["a"].runs, engine._still["a"].result)
+        print(engine.node_times()["a"].runs, engine.runtimes["a"].constant.result)
     """
     answers = []
     for number in (41, 41, 42):

@@ -18,6 +18,7 @@ from thinking_nodes import gates
 from minibrains import Brain, Episode, Node, Number, On, Register, Sample, Socket, setting, widget
 from minibrains.engine.engine import Engine
 from minibrains.engine.live_edit import Edit
+from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.errors import MinibrainsError, RunError, WorkflowError
 from minibrains.tape.recording import Recall
 
@@ -206,8 +207,8 @@ class Running:
         self.engine.open(self.host)
         self.engine.reset(0, 0)
 
-    def host(self, name: str, engine: Engine) -> FakeHost:
-        return FakeHost(name, engine)
+    def host(self, runtime: NodeRuntime, engine: Engine) -> FakeHost:
+        return FakeHost(runtime, engine)
 
     def prepare(self, entries: Entries) -> Edit:
         return self.engine.prepare(make_plan(entries, TYPES, self.brains), {"nodes": entries}, self.host)
@@ -310,7 +311,7 @@ def test_a_node_without_change_keeps_its_object_its_last_output_and_its_pending_
     }
     run = running(entries)
     run.engine.advance(1)  # delivered on 0; `seen` is to run on 2
-    nodes = dict(run.engine.nodes)
+    nodes = run.engine.nodes
     run.change(entries | {"other": node("Counts")})
     run.engine.advance(11)
     assert run.engine.nodes["seen"].all == [(2, 0), (5, 4), (8, 8)]
@@ -558,15 +559,19 @@ def test_a_widget_set_in_a_process_outlives_the_process(running: Any) -> None:
 # -- what is refused --------------------------------------------------------------------------------
 
 
+def sizes_of(engine: Engine) -> dict[str, dict[str, int]]:
+    return {name: dict(runtime.sizes) for name, runtime in engine.runtimes.items()}
+
+
 def untouched(run: Running, entries: Entries, error: type[Exception], match: str) -> None:
     """An edit that is not possible leaves everything as it is."""
-    plan, nodes, sizes, before = run.engine.plan, dict(run.engine.nodes), dict(run.engine.sizes), run.seen()
+    plan, nodes, sizes, before = run.engine.plan, run.engine.nodes, sizes_of(run.engine), run.seen()
     threads = threading.active_count()
     with pytest.raises(error, match=match):
         run.change(entries)
     assert run.engine.plan is plan
     assert run.engine.nodes == nodes
-    assert run.engine.sizes == sizes
+    assert sizes_of(run.engine) == sizes
     assert threading.active_count() == threads
     run.engine.advance(2)
     assert run.seen() == [*before, before[-1] + 1, before[-1] + 2]
@@ -594,7 +599,7 @@ def test_sizes_that_do_not_fit_change_nothing(running: Any) -> None:
     untouched(run, entries | {"sized": {**entries["sized"], "set": {"size": 4}}}, WorkflowError, "does not fit")
     larger = {**entries, "sized": {**entries["sized"], "set": {"size": 4}}, "wants": {**entries["wants"], "set": {"size": 4}}}
     run.change(larger)
-    assert run.engine.sizes == {"sized": {"n": 4}}
+    assert sizes_of(run.engine)["sized"] == {"n": 4}
 
 
 def test_a_clock_that_cannot_be_had_leaves_no_thread_behind(running: Any) -> None:

@@ -296,8 +296,8 @@ def test_weight_and_brain_of_an_adapter_change_between_two_ticks(tmp_path: Path)
         }  # fmt: skip
         return make_plan(entries, [Clock, Shows, Asks, Hears, LoRALoader, VLMStrategist], tmp_path)
 
-    def host(node: str, engine: Any) -> Any:
-        return FakeHost(node, engine)
+    def host(runtime: Any, engine: Any) -> Any:
+        return FakeHost(runtime, engine)
 
     engine = Engine(plan("lora", 1.0))
     try:

@@ -292,7 +292,7 @@ def test_a_stack_has_the_frames_it_says_oldest_first(game: str, tmp_path: Path, 
     graph = check(parse_workflow({"minibrains": 1, "nodes": nodes}), registry, lambda pin: tmp_path / pin.file)
     engine = Engine(compile_graph(graph))
     try:
-        engine.open(lambda node, engine: _EngineHost(tmp_path, engine, node))
+        engine.open(lambda runtime, engine: _EngineHost(tmp_path, engine, runtime))
         engine.reset(0, 5)
         engine.advance(60)
         stacks = engine.nodes["seen"].stacks
@@ -322,7 +322,7 @@ def test_while_a_node_holds_not_one_frame_passes(game: str, kind: type[Node], tm
     types = (RetroEmulator, RandomPolicy, EmulatorSink, FrameCount, kind, SeenNumbers, Even)
     engine = Engine(make_plan(nodes, types, tmp_path))
     try:
-        engine.open(lambda node, engine: _EngineHost(tmp_path, engine, node))
+        engine.open(lambda runtime, engine: _EngineHost(tmp_path, engine, runtime))
         engine.reset(0, 5)
         engine.advance(100)
         seen, held = engine.nodes["seen"].all, engine.held
@@ -343,9 +343,10 @@ class FrameCount(Node):
 class _EngineHost(ScratchHost):
     """A ScratchHost that hands sizes and the tick through to and from an engine."""
 
-    def __init__(self, folder: Path, engine: Any, node: str) -> None:
+    def __init__(self, folder: Path, engine: Any, runtime: Any) -> None:
         self.engine = engine
-        super().__init__(folder, node)
+        self.runtime = runtime
+        super().__init__(folder, runtime.name)
 
     @property
     def tick(self) -> int:  # type: ignore[override]
@@ -356,7 +357,7 @@ class _EngineHost(ScratchHost):
         pass
 
     def size(self, **sizes: int) -> None:
-        self.engine.sizes.setdefault(self.node, {}).update(sizes)
+        self.runtime.sizes.update(sizes)
 
 
 @every_game

@@ -10,7 +10,8 @@ import pytest
 from engine_fixtures import make_engine, open_engine
 
 from minibrains import Node, Pad, Variables, widget
-from minibrains.engine.engine import Engine, NodeFailed
+from minibrains.engine.engine import Engine
+from minibrains.engine.node_runtime import NodeFailed
 from nodes.consoles.retro import RetroEmulator
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from minibrains.engine.engine import NodeFailed
+from minibrains.engine.node_runtime import NodeFailed
 from minibrains.engine.timing import TickTimes
 from minibrains.errors import RunError, WorkflowError
 from minibrains.files import shipped

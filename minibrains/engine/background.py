@@ -7,14 +7,14 @@ the interpreter, so the tick goes on.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, Final
 
 from minibrains.engine.node_process import NodeProcess
 from minibrains.engine.timing import ThinkTimes
-from minibrains.errors import RunError, in_words
+from minibrains.errors import RunError
 from minibrains.host import Episode
 
 PATIENCE: Final = 5.0
@@ -56,7 +56,7 @@ class Job:
         return self.result
 
 
-class Thinker:
+class BackgroundNode:
     """A background node's own thread. Once it is open the node is asked nothing from any other, so never two things at once."""
 
     def __init__(self, node: Any, name: str) -> None:
@@ -191,15 +191,15 @@ class Thinker:
             job.over.set()
 
 
-class Thought:
+class PendingResult:
     """A continuing node's way to its outputs: launched on one tick, given out `latency` ticks later.
 
     In the fast clock the clock waits for a late thought, so that what a run comes to does not depend on
     the machine. In real time a late one is given out on the first tick on which it is there.
     """
 
-    def __init__(self, thinker: Thinker) -> None:
-        self.thinker = thinker
+    def __init__(self, background: BackgroundNode) -> None:
+        self.background = background
         self.latency = 1
         """Ticks from the next launch to its result."""
         self.late = 0
@@ -212,7 +212,7 @@ class Thought:
 
     def launch(self, arguments: tuple[Any, ...], tick: int) -> None:
         """Raises RunError if the node cannot begin."""
-        self.job = self.thinker.launch(arguments, tick)
+        self.job = self.background.launch(arguments, tick)
         self._expected = tick + self.latency
 
     def fail(self, error: Exception, tick: int) -> None:
@@ -224,7 +224,7 @@ class Thought:
         job = self.job
         if job is None or tick < self._expected:
             return False
-        return waits or job.over.is_set() or job.left(self.thinker.timeout) == 0
+        return waits or job.over.is_set() or job.left(self.background.timeout) == 0
 
     def take(self, tick: int) -> Any:
         """The result; raises what the node raised, or RunError after the time limit."""
@@ -232,14 +232,14 @@ class Thought:
         if job is None:
             raise RuntimeError("nothing was launched")
         self.late += tick > self._expected
-        self.thinker.wait(job)
+        self.background.wait(job)
         return job.take()
 
     def finish(self) -> None:
         """Wait until the node is idle; what it thought stays to be taken."""
         if self.job is not None:
             try:
-                self.thinker.wait(self.job)
+                self.background.wait(self.job)
             except RunError as error:
                 self.job = Job.done(self.job.tick, None, error)
 
@@ -248,7 +248,7 @@ class Thought:
         self.finish()
         self.job, self.wanted = None, False
 
-    def inherit(self, other: Thought) -> None:
+    def inherit(self, other: PendingResult) -> None:
         """Give out what `other`, which has finished, came to."""
         self.job, self.wanted, self.late, self._expected = other.job, other.wanted, other.late, other._expected
 
@@ -265,13 +265,3 @@ class Thought:
         if state["job"] is not None:
             tick, self._expected, result, error = state["job"]
             self.job = Job.done(tick, result, None if error is None else RunError(error))
-
-
-def close_node(name: str, node: Any, thinker: Thinker | None, patience: float | None = None) -> Iterator[str]:
-    """Close a node, and first the thread it thinks on, which gets `patience` seconds (5); a sentence if that failed."""
-    try:
-        if thinker is not None:
-            thinker.close(patience)
-        node.close()
-    except Exception as error:
-        yield f"{name} could not be closed: {in_words(error)}"

@@ -6,31 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
-from minibrains.engine.background import Thinker, Thought
-from minibrains.engine.kept import Still
+from minibrains.engine.background import BackgroundNode
 from minibrains.engine.motion import Motion
+from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import TICK_SLOT, Clock, Latch, OutputPlan, Step
+from minibrains.engine.replay_policy import Result, Tape, record_result, replay_result, through_tape
 from minibrains.engine.steps import UNSET, Run, make_step
-from minibrains.errors import BrainError, Fault, RunError, WorkflowError, in_words
+from minibrains.errors import Fault, RunError, WorkflowError
+from minibrains.graph.error_policy import after_failed_step, gives_fallback
 from minibrains.node import ABSENT
-
-Result = tuple[str, Any]
-"""What came from outside: ("result", value), ("failed", sentence) or ("input", value)."""
-
-
-class Tape(Protocol):
-    """Where what comes from outside is written down, or where it is read from when a run is replayed."""
-
-    @property
-    def replays(self) -> bool: ...
-
-    def add(self, node: str, kind: str, value: Any) -> None:
-        """Write down what came from outside on this tick."""
-
-    def take(self, node: str) -> Result | None:
-        """What came for this node on this tick; None: nothing did."""
 
 
 @dataclass(slots=True)
@@ -48,46 +34,28 @@ class World:
     """Optional nodes run on one in so many of the ticks on which they could."""
 
 
-def bind(
-    motion: Motion,
-    world: World,
-    nodes: Mapping[str, Any],
-    still: Mapping[str, Still],
-    thinkers: Mapping[str, Thinker],
-    thoughts: Mapping[str, Thought],
-) -> None:
+def bind(motion: Motion, world: World, runtimes: Mapping[str, NodeRuntime]) -> None:
     """Fill the table of step functions. Raises WorkflowError if a clock cannot be had."""
-    binder = _Binder(motion, world, nodes, still, thinkers, thoughts)
+    binder = _Binder(motion, world, runtimes)
     motion.prepared[:] = [(step.index, binder.step(step)) for step in motion.plan.steps]
     motion.prepared_latches[:] = [binder.latch(place, latch) for place, latch in enumerate(motion.plan.latches)]
 
 
 class _Binder:
-    def __init__(
-        self,
-        motion: Motion,
-        world: World,
-        nodes: Mapping[str, Any],
-        still: Mapping[str, Still],
-        thinkers: Mapping[str, Thinker],
-        thoughts: Mapping[str, Thought],
-    ) -> None:
+    def __init__(self, motion: Motion, world: World, runtimes: Mapping[str, NodeRuntime]) -> None:
         self.motion = motion
         self.graph = motion.plan.graph
-        self.nodes = nodes
+        self.runtimes = runtimes
         self.world = world
-        self.still = still
-        self.thinkers = thinkers
-        self.thoughts = thoughts
 
     def step(self, step: Step) -> Run:
         if step.role == "gate":
             return self._gate(step)
         if step.role == "arrive":
             return self._arrive(step)
-        if step.role == "tick" and self._replays(step):
+        if step.role == "tick" and self.runtimes[step.node].replayed:
             self.motion.template[step.index] = 1
-            return self._recall(step)
+            return self._replay(step)
         record = self.graph.nodes[step.node].cls.schema.record and step.role not in ("read", "launch")
         run = self._make(self._call(step), step, record)
         if step.clocks and not step.visited:
@@ -99,7 +67,7 @@ class _Binder:
     def latch(self, place: int, latch: Latch) -> tuple[int, Run]:
         motion = self.motion
         index = motion.size + place
-        call = self.nodes[latch.node].latch
+        call = self.runtimes[latch.node].node.latch
         run = make_step(call, latch.inputs, (), False, motion.values, motion.marks, motion.fired, self._targets)
         if latch.required:
             run = self._when_delivered(run, index, place, latch.required, motion.latches)
@@ -117,195 +85,152 @@ class _Binder:
     def _call(self, step: Step) -> Callable[..., Any]:
         if step.role == "read":
             return _call
-        node = self.nodes[step.node]
         if step.role == "launch":
             return self._launch(step)
-        call: Callable[..., Any] = getattr(node, step.role)
+        runtime, tape = self.runtimes[step.node], self.world.tape
         if step.role == "emit":
-            return self._from_outside(step.node, call) if node.outside and self.world.tape else call
-        if step.node in self.still:
-            return self._stands(step, self.still[step.node])
-        if self.graph.nodes[step.node].cls.background is not None:
-            call = self._hold(step)
-        return self._or_fallback(step, call)
+            emit: Callable[[], Any] = runtime.node.emit
+            return through_tape(emit, step.node, tape) if runtime.node.outside and tape is not None else emit
+        if runtime.constant is not None:
+            return self._constant(step, runtime.constant)
+        if runtime.background is not None:
+            return self._or_fallback(step, self._hold(step, runtime.background))
+        return self._or_fallback(step, runtime.node.tick)
 
-    def _stands(self, step: Step, still: Still) -> Callable[..., Any]:
-        """Its result stands for the whole run; the first time it is given out counts as the run that made it."""
-        result, runs, cached, index = still.result, self.motion.runs, self.motion.cached, step.index
-        new = still.computed
+    def _constant(self, step: Step, constant: ConstantResult) -> Callable[..., Any]:
+        """The first time it is given out counts as the run that computed it."""
+        result, idle, cached, index = constant.result, self.motion.idle, self.motion.cached, step.index
+        new = constant.computed
 
         def stands(*arguments: Any) -> Any:
             nonlocal new
             if new:
                 new = False
             else:
-                runs[index] -= 1
+                idle[index] += 1
                 cached[index] += 1
             return result
 
         return stands
 
     def _or_fallback(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
-        """If the workflow says so, what fails gives out the node's fallback. A brain that does not fit is no such failure:
-        the workflow is put together wrongly, and its games would be those of the fallback."""
+        """Give out the node's fallback in the place of a result that failed, if the workflow says so."""
         node, motion, index = self.graph.nodes[step.node], self.motion, step.index
-        if node.entry.on_error != "fallback":
+        on_error, fallback = node.entry.on_error, node.cls.fallback
+        if not gives_fallback(on_error):
             return call
-        fallback = node.cls.fallback
 
         def guarded(*arguments: Any) -> Any:
             try:
                 return call(*arguments)
-            except BrainError:
-                raise
             except Exception as error:
-                motion.bear(index, error)
+                if after_failed_step(on_error, error) != "fallback":
+                    raise
+                motion.record_error(index, error)
                 return fallback
 
         return guarded
 
-    def _from_outside(self, name: str, emit: Callable[[], Any]) -> Callable[[], Any]:
-        """A register whose values come from outside the run: each change goes to the tape, or comes from there."""
-        tape = self.world.tape
-        assert tape is not None
-        last: Any = UNSET
+    # -- background nodes ---------------------------------------------------------------------------
 
-        def recorded() -> Any:
-            nonlocal last
-            value = emit()
-            if value is not last:
-                tape.add(name, "input", value)
-                last = value
-            return value
+    def _replay(self, step: Step) -> Run:
+        """Give out what the tape has of a background node, whether the node is due or not.
 
-        def recalled() -> Any:
-            nonlocal last
-            found = tape.take(name)
-            if found is not None:
-                last = found[1]
-            return last
-
-        return recalled if tape.replays else recorded
-
-    # -- thinking -----------------------------------------------------------------------------------
-
-    def _replays(self, step: Step) -> bool:
-        """Whether what the step comes to is on a tape."""
-        tape, background = self.world.tape, self.graph.nodes[step.node].cls.background
-        return tape is not None and tape.replays and background is not None and step.node not in self.still
-
-    def _recall(self, step: Step) -> Run:
-        """In a replay: give out what the node thought on the ticks on which it was given out, whether it is due or not.
-
-        After an edit it may have been due because of what it was thinking just then, which no replay knows.
+        After an edit it may have been due because of what it was computing just then, which no replay knows.
         """
-        name, tape, motion, runs, index = step.node, self.world.tape, self.motion, self.motion.runs, step.index
+        name, tape, motion, idle, index = step.node, self.world.tape, self.motion, self.motion.idle, step.index
+        assert tape is not None
         record = self.graph.nodes[name].cls.schema.record
         found: list[Result] = []
 
-        def recalled() -> Any:
-            kind, value = found.pop()
-            if kind == "failed":
-                raise RunError(value)
-            return value
+        def take() -> Any:
+            return replay_result(found.pop())
 
-        call = self._or_fallback(step, recalled)
+        call = self._or_fallback(step, take)
         deliver = make_step(call, (), step.outputs, record, motion.values, motion.marks, motion.fired, self._targets)
 
-        def recall() -> None:
-            assert tape is not None
+        def replay() -> None:
             result = tape.take(name)
             if result is None:
-                runs[index] -= 1
+                idle[index] += 1
             else:
                 found.append(result)
                 deliver()
 
-        return recall
+        return replay
 
-    def _hold(self, step: Step) -> Callable[..., Any]:
-        """The clock stands still until the node has its result: that is no time of the tick's."""
-        name, world, tape, values = step.node, self.world, self.world.tape, self.motion.values
-        spent, index, thinker = self.motion.spent, step.index, self.thinkers[step.node]
+    def _hold(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
+        """The clock stands still until the node has its result."""
+        values = self.motion.values
 
-        def think(*arguments: Any) -> Any:
+        def ask(*arguments: Any) -> Any:
+            job = background.launch(arguments, values[TICK_SLOT])
+            background.wait(job)
+            return job.take()
+
+        return self._beside_the_tick(step, record_result(ask, step.node, self.world.tape))
+
+    def _beside_the_tick(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Count the time of a call as time for which the clock stood still, and not as the tick's."""
+        world, spent, index = self.world, self.motion.spent, step.index
+
+        def beside(*arguments: Any) -> Any:
             began = perf_counter()
             try:
-                job = thinker.launch(arguments, values[TICK_SLOT])
-                thinker.wait(job)
-                result = job.take()
-                if tape is not None:
-                    tape.add(name, "result", result)
-            except Exception as error:
-                if tape is not None:
-                    tape.add(name, "failed", in_words(error))
-                raise
+                return call(*arguments)
             finally:
                 held = perf_counter() - began
                 world.held += held
                 spent[index] -= held
-            return result
 
-        return think
+        return beside
 
     def _launch(self, step: Step) -> Callable[..., Any]:
-        name, motion, tape = step.node, self.motion, self.world.tape
-        thought = self.thoughts.get(name)
-        values, runs, index = motion.values, motion.runs, step.index
+        runtime, motion = self.runtimes[step.node], self.motion
+        values, idle, index = motion.values, motion.idle, step.index
         terminals = motion.plan.terminals
-        falls_back = self.graph.nodes[name].entry.on_error == "fallback"
+        on_error = runtime.checked.entry.on_error
+        if runtime.replayed:
+            return _nothing_to_launch
+        pending = runtime.pending
+        assert pending is not None
 
         def launch(*arguments: Any) -> None:
-            assert thought is not None
-            if thought.job is not None:
-                thought.wanted = True
-                runs[index] -= 1
+            if pending.job is not None:
+                pending.wanted = True
+                idle[index] += 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
                 try:
-                    thought.launch(arguments, values[TICK_SLOT])
+                    pending.launch(arguments, values[TICK_SLOT])
                 except RunError as error:
-                    if not falls_back:
+                    if after_failed_step(on_error, error) != "fallback":
                         raise
-                    thought.fail(error, values[TICK_SLOT])
+                    pending.fail(error, values[TICK_SLOT])
 
-        def pretend(*arguments: Any) -> None:
-            """In a replay the results are on the tape."""
-
-        return pretend if tape is not None and tape.replays else launch
+        return launch
 
     def _arrive(self, step: Step) -> Run:
-        if self._replays(step):
-            return self._recall(step)
-        name, world, tape, motion = step.node, self.world, self.world.tape, self.motion
-        record = self.graph.nodes[name].cls.schema.record
-        values, marks, runs, spent, index = motion.values, motion.marks, motion.runs, motion.spent, step.index
-        again = next(motion.mark(other) for other in motion.plan.steps if other.role == "launch" and other.node == name)
-        thought = self.thoughts[name]
+        runtime, world, motion = self.runtimes[step.node], self.world, self.motion
+        if runtime.replayed:
+            return self._replay(step)
+        pending = runtime.pending
+        assert pending is not None
+        values, marks, idle, index = motion.values, motion.marks, motion.idle, step.index
+        launch = next(other for other in motion.plan.steps if other.role == "launch" and other.node == step.node)
+        again = motion.mark(launch)
 
         def take() -> Any:
-            began = perf_counter()
-            try:
-                result = thought.take(values[TICK_SLOT])
-                if tape is not None:
-                    tape.add(name, "result", result)
-            except Exception as error:
-                if tape is not None:
-                    tape.add(name, "failed", in_words(error))
-                raise
-            finally:  # in the fast clock it may not be there yet
-                held = perf_counter() - began
-                world.held += held
-                spent[index] -= held
-            return result
+            return pending.take(values[TICK_SLOT])  # in the fast clock it may not be there yet
 
-        deliver = self._make(self._or_fallback(step, take), step, record)
+        call = self._beside_the_tick(step, record_result(take, step.node, world.tape))
+        deliver = self._make(self._or_fallback(step, call), step, runtime.checked.cls.schema.record)
 
         def arrive() -> None:
-            if not thought.arrives(values[TICK_SLOT], not world.realtime):
-                runs[index] -= 1
+            if not pending.arrives(values[TICK_SLOT], not world.realtime):
+                idle[index] += 1
                 return
-            if thought.wanted:
-                thought.wanted = False
+            if pending.wanted:
+                pending.wanted = False
                 marks[again] = 1
             deliver()
 
@@ -314,14 +239,14 @@ class _Binder:
     # -- waiting ------------------------------------------------------------------------------------
 
     def _when_marked(self, run: Run, index: int) -> Run:
-        marks, runs, pending = self.motion.marks, self.motion.runs, self.motion.size + index
+        marks, idle, pending = self.motion.marks, self.motion.idle, self.motion.size + index
 
         def due() -> None:
             if marks[pending]:
                 marks[pending] = 0
                 run()
             else:
-                runs[index] -= 1
+                idle[index] += 1
 
         return due
 
@@ -329,12 +254,12 @@ class _Binder:
         self, run: Run, index: int, place: int, required: tuple[int, ...] | list[int], table: list[tuple[int, Run]]
     ) -> Run:
         """Wait until every required slot was delivered once, then leave the table to the plain function."""
-        values, runs = self.motion.values, self.motion.runs
+        values, idle = self.motion.values, self.motion.idle
 
         def wait() -> None:
             for slot in required:
                 if values[slot] is UNSET:
-                    runs[index] -= 1
+                    idle[index] += 1
                     return
             table[place] = (index, run)
             run()
@@ -384,6 +309,10 @@ class _Binder:
 
 def _call(function: Callable[[], Any]) -> Any:
     return function()
+
+
+def _nothing_to_launch(*arguments: Any) -> None:
+    """In a replay: the results are on the tape."""
 
 
 def nothing() -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from minibrains.engine.plan import Clock, InputPlan, Latch, OutputPlan, Plan, Source, Step, Use
 from minibrains.graph.check import CheckedNode, Graph, Wire
+from minibrains.graph.error_policy import always_delivers, may_skip_runs
 from minibrains.graph.workflow import Link
 from minibrains.node import Input, Node, Reading, Register
 
@@ -94,7 +95,7 @@ class _Compiler:
         if reader is not None:
             if not reader.outputs:
                 source = self.graph.nodes[node]
-                absent = source.cls.schema.outputs[socket].absent or source.entry.on_error == "hold"
+                absent = source.cls.schema.outputs[socket].absent or not always_delivers(source.entry.on_error)
                 reader.outputs.append(OutputPlan(socket, absent))
             return reader, reader.outputs[0]
         step = self.giving[node]
@@ -131,8 +132,8 @@ class _Compiler:
     def _find_still(self, ordered: Iterable[Step]) -> None:
         for step in ordered:
             node = self.graph.nodes[step.node]
-            plain = step.role == "tick" and _stateless(node.cls) and not step.clocks and node.entry.on_error == "stop"
-            if plain and node.cls.schema.outputs:
+            plain = step.role == "tick" and _stateless(node.cls) and not step.clocks
+            if plain and may_skip_runs(node.entry.on_error) and node.cls.schema.outputs:
                 step.still = all(self.giving[wire.source].still for wire in self.into[step.node])
 
     # -- clocks -------------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ class _Compiler:
             node = self.graph.nodes[step.node]
             read = step.role == "read"
             plain = step.role == "tick" and _stateless(node.cls) and not step.still
-            if step.clocks or not (read or plain) or node.entry.on_error != "stop":
+            if step.clocks or not (read or plain) or not may_skip_runs(node.entry.on_error):
                 continue
             given = outputs.get(id(step)) or [(step.node, output.name) for output in step.outputs]
             wires = [wire for output in given for wire in self.out_of[output]]
@@ -269,6 +270,6 @@ class _Compiler:
     def _is_sure(self, wire: Wire, step: Step) -> bool:
         """True if the wire delivers on every tick on which `step` may run."""
         giver, output = self._giver(wire.source, wire.output.name)
-        if not giver.sure or output.absent or self.graph.nodes[wire.source].entry.on_error == "hold":
+        if not giver.sure or output.absent or not always_delivers(self.graph.nodes[wire.source].entry.on_error):
             return False
         return not giver.clocks or (bool(step.clocks) and step.clocks <= giver.clocks)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from minibrains.engine.background import Thinker, Thought
 from minibrains.engine.motion import Motion
+from minibrains.engine.node_runtime import NodeRuntime
 
 Spent = tuple[Motion, list[float]]
 """Seconds of every step of a plan in motion."""
@@ -34,35 +34,35 @@ class NodeTimes:
     """How many thoughts took how long, as ThinkTimes counts them; of a node that does not think, none."""
 
 
-def count(
-    motion: Motion, names: Iterable[str], ticks: int, thinkers: Mapping[str, Thinker], thoughts: Mapping[str, Thought]
-) -> dict[str, NodeTimes]:
-    """What each node has done in so many ticks. A register runs when it emits; gates are the engine's own."""
+def count(motion: Motion, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> dict[str, NodeTimes]:
+    """Return what each node has done in so many ticks. A register runs when it emits; gates are the engine's own."""
     runs: dict[str, int] = defaultdict(int)
-    errors, cached = runs.copy(), runs.copy()
+    errors: dict[str, int] = defaultdict(int)
+    cached: dict[str, int] = defaultdict(int)
     reasons: dict[str, str] = defaultdict(str)
     for place, (role, name) in enumerate(zip(motion.roles, motion.owners, strict=True)):
         if role in ("emit", "tick", "launch"):
-            runs[name] += motion.runs[place]
+            runs[name] += motion.visits[place] - motion.idle[place]
             cached[name] += motion.cached[place]
         if role != "gate":
             errors[name] += motion.errors[place]
             reasons[name] = reasons[name] or motion.reasons[place]
     spent = seconds_since(motion, [0.0] * len(motion.spent))
-    return {
-        name: NodeTimes(
+    times: dict[str, NodeTimes] = {}
+    for name, runtime in runtimes.items():
+        background, pending = runtime.background, runtime.pending
+        times[name] = NodeTimes(
             runs=runs[name],
             skips=ticks - runs[name],
             seconds=spent[name],
             errors=errors[name],
             reason=reasons[name],
             cached=cached[name],
-            thinking=thinkers[name].seconds if name in thinkers else 0.0,
-            late=thoughts[name].late if name in thoughts else 0,
-            think_times=thinkers[name].times.counts() if name in thinkers else (),
+            thinking=0.0 if background is None else background.seconds,
+            late=0 if pending is None else pending.late,
+            think_times=() if background is None else background.times.counts(),
         )
-        for name in names
-    }
+    return times
 
 
 def seconds_since(motion: Motion, then: list[float]) -> dict[str, float]:

@@ -8,7 +8,6 @@ import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from minibrains.codec import pack, unpack
+from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import Plan
 from minibrains.files import write_whole
 from minibrains.graph.check import CheckedNode, Wire
@@ -103,20 +103,11 @@ def size_of(value: Any) -> int:
     return sys.getsizeof(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Still:
-    """What a node of the still part came to, and whether that had to be worked out."""
+def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], kept: KeptOutputs) -> None:
+    """Give every node of the still part its constant result, from what was kept or by running the node.
 
-    result: Any
-    computed: bool
-    signature: str
-    outputs: Mapping[str, Any]
-    """What is delivered, by output."""
-
-
-def work_out(plan: Plan, nodes: Mapping[str, Any], kept: KeptOutputs) -> dict[str, Still]:
-    """The results of the still part, from what was kept or by running its nodes. Raises StillFailed."""
-    done: dict[str, Still] = {}
+    Raises NodeFailed.
+    """
     outputs: dict[tuple[str, str], Any] = {}
     signatures: dict[str, str] = {}
     into: dict[str, list[Wire]] = defaultdict(list)
@@ -132,34 +123,27 @@ def work_out(plan: Plan, nodes: Mapping[str, Any], kept: KeptOutputs) -> dict[st
         lacking = {wire.input.name for wire in wires if (wire.source, wire.output.name) not in outputs}
         if any(i.required and (i.name in lacking or not (i.many or i.name in there)) for i in node.cls.schema.inputs.values()):
             continue  # what it waits for is never delivered
+        runtime = runtimes[name]
         computed = False
         try:
             try:
                 result = kept.get(signature, node.cls.keep)
             except KeyError:
-                result, computed = nodes[name].tick(*_arguments(node, wires, outputs)), True
+                result = runtime.endpoint.tick(*_arguments(node, wires, outputs))
+                computed = True
             given = _given(node, result)
             if computed:
                 kept.put(signature, result, node.cls.keep)
         except Exception as error:
-            raise StillFailed(name) from error
-        done[name] = Still(result, computed, signature, given)
+            raise runtime.failure(None, error) from error
+        runtime.constant = ConstantResult(result, computed, signature, given)
         outputs.update({(name, output): value for output, value in given.items()})
-    return done
 
 
 def _given(node: CheckedNode, result: Any) -> dict[str, Any]:
     schema = node.cls.schema
     results = result if schema.record else (result,)
     return {output: value for output, value in zip(schema.outputs, results, strict=True) if value is not ABSENT}
-
-
-class StillFailed(Exception):
-    """A node of the still part raised; the cause is what."""
-
-    def __init__(self, node: str) -> None:
-        super().__init__(node)
-        self.node = node
 
 
 def _arguments(node: CheckedNode, wires: list[Wire], outputs: Mapping[tuple[str, str], Any]) -> Iterator[Any]:

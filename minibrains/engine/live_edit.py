@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from minibrains.engine.background import Thinker, Thought, close_node
-from minibrains.engine.kept import Still
 from minibrains.engine.make import make_nodes
 from minibrains.engine.motion import Motion
+from minibrains.engine.node_runtime import NodeRuntime, registers_first
 from minibrains.engine.plan import Plan
+from minibrains.engine.replay_policy import Tape, is_replayed
 from minibrains.errors import RunError
-from minibrains.node import Node
+from minibrains.host import Episode
 
 
 @dataclass(eq=False)
@@ -24,31 +25,20 @@ class Edit:
     says `rebuild` starts afresh.
     """
 
-    base: Plan
-    """The plan it was made for: when another edit came first, it cannot be applied."""
     plan: Plan
     source: Any
     """What the tape shall have of it."""
-    nodes: dict[str, Any]
-    """All nodes of the new plan."""
-    fresh: list[str]
-    """Those that are new objects, registers first."""
-    heirs: set[str]
-    """Of these, the ones that inherit a state."""
+    before: Mapping[str, NodeRuntime]
+    """The records it was made for: when another edit came first, it cannot be applied."""
+    runtimes: dict[str, NodeRuntime]
+    """The records to go on with. That of a node that stays shares its node with the record before."""
+    inheriting: set[str]
+    """New nodes that take over the state of the one before."""
     settings: dict[str, dict[str, Any]]
-    """Of the others: widgets that change."""
+    """Widgets that change in nodes that stay."""
     motion: Motion = field(init=False)
-    still: dict[str, Still] = field(default_factory=dict)
-    thinkers: dict[str, Thinker] = field(default_factory=dict)
-    thoughts: dict[str, Thought] = field(default_factory=dict)
-    sizes: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Node id -> the sizes it said when it was opened."""
-    opened: list[str] = field(default_factory=list)
-    """Of the fresh ones."""
-    retired: dict[str, Any] = field(default_factory=dict)
-    """Nodes that were taken out, or not taken in."""
-    closing: list[tuple[str, Any, Thinker | None]] = field(default_factory=list)
-    """Of these, the ones that are still open, with the threads they think on."""
+    closing: list[NodeRuntime] = field(default_factory=list)
+    """Nodes that were taken out, or not taken in: they have to be closed."""
     error: RunError | None = None
     """Why it could not be applied."""
     done: threading.Event = field(default_factory=threading.Event)
@@ -57,60 +47,121 @@ class Edit:
     def __post_init__(self) -> None:
         self.motion = Motion(self.plan)
 
-    def close(self) -> list[str]:
-        """Close what has to be; returns a sentence for each that failed."""
-        sentences: list[str] = []
-        while self.closing:
-            sentences.extend(close_node(*self.closing.pop()))
-        return sentences
-
-    def describe(self) -> str:
-        """What it changes, for people."""
-        parts = [f"{name}.{widget} = {value!r}" for name, widgets in self.settings.items() for widget, value in widgets.items()]
-        parts += [f"{name} made anew" if name in self.retired else f"{name} added" for name in self.fresh]
-        parts += [f"{name} taken out" for name in self.retired if name not in self.nodes]
-        return ", ".join(parts) or "links and clocks only"
-
     @classmethod
-    def between(cls, old: Plan, new: Plan, nodes: Mapping[str, Any], source: Any) -> Edit:
-        """What is between two plans. Makes the nodes that are new; raises what making them raises."""
-        fresh, heirs, settings = [], set(), {}
-        stood, stands = ({step.node for step in plan.steps if step.still} for plan in (old, new))
+    def between(cls, old: Plan, new: Plan, before: Mapping[str, NodeRuntime], source: Any, tape: Tape | None) -> Edit:
+        """Return what is between two plans, with the nodes that are new. Raises what making them raises."""
+        fresh: list[str] = []
+        inheriting: set[str] = set()
+        settings: dict[str, dict[str, Any]] = {}
+        was_constant, is_constant = old.constant_nodes, new.constant_nodes
         for name, checked in new.graph.nodes.items():
-            before = old.graph.nodes.get(name)
-            if before is None or before.cls is not checked.cls:
+            runtime = before.get(name)
+            if runtime is None or runtime.checked.cls is not checked.cls:
                 fresh.append(name)
                 continue
-            changed = {key: value for key, value in checked.widgets.items() if before.widgets.get(key) != value}
+            widgets = runtime.checked.widgets
+            changed = {key: value for key, value in checked.widgets.items() if widgets.get(key) != value}
             if any(checked.cls.schema.widgets[key].rebuild for key in changed):
                 fresh.append(name)
-            elif name in stands and (changed or name not in stood):
+            elif name in is_constant and (changed or name not in was_constant):
                 fresh.append(name)  # it is run beside the game, where the old one may still be needed as it is
-            elif before.brain_sha256 != checked.brain_sha256:
+            elif runtime.checked.brain_sha256 != checked.brain_sha256:
                 fresh.append(name)
-                if checked.cls.reset is not Node.reset:
-                    heirs.add(name)
+                if runtime.has_state:
+                    inheriting.add(name)
             elif changed:
                 settings[name] = changed
         make_nodes(new, settings)  # a node of its own finds out whether the widgets go together
-        made = make_nodes(new, fresh)
-        fresh.sort(key=lambda name: not new.graph.nodes[name].register)
-        all_nodes = {name: made[name] if name in made else nodes[name] for name in new.graph.nodes}
-        return cls(old, new, source, all_nodes, fresh, heirs, settings)
+        runtimes = make_nodes(new, fresh, tape)
+        for name, checked in new.graph.nodes.items():
+            if name not in runtimes:
+                runtimes[name] = before[name].following(checked, is_replayed(new, name, tape))
+        ordered = {name: runtimes[name] for name in new.graph.nodes}
+        return cls(new, source, before, ordered, inheriting, settings)
 
-    def again(self, still: Mapping[str, Still], thoughts: Mapping[str, Thought]) -> set[str]:
-        """Nodes that have to run though they stay: the still part came to something else, or a thought is dropped."""
-        before = {name: result.signature for name, result in still.items()}
-        changed = {name for name, result in self.still.items() if before.get(name) != result.signature}
-        dropped = {name for name, thought in thoughts.items() if thought.job is not None or thought.wanted}
-        return changed | dropped - self.thoughts.keys()
+    def describe(self) -> str:
+        """What it changes, for people."""
+        parts: list[str] = []
+        for name, widgets in self.settings.items():
+            parts += [f"{name}.{widget} = {value!r}" for widget, value in widgets.items()]
+        for runtime in self._new():
+            parts.append(f"{runtime.name} {'made anew' if runtime.name in self.before else 'added'}")
+        parts += [f"{name} taken out" for name in self.before if name not in self.runtimes]
+        return ", ".join(parts) or "links and clocks only"
+
+    def begin(self, episode: tuple[int, int], tick: int) -> None:
+        """Do all that a node may refuse: new nodes begin the episode, those that stay get their widgets.
+
+        Raises NodeFailed; then the nodes that stay are as before.
+        """
+        for runtime in self._new():
+            if runtime.is_open:
+                self._begin(runtime, episode, tick)
+        for name, widgets in self.settings.items():
+            runtime = self.runtimes[name]
+            if runtime.is_open:
+                try:
+                    runtime.endpoint.set(**widgets)
+                except Exception as error:
+                    self._undo_settings()
+                    raise runtime.failure(tick, error) from error
+
+    def take_over(self, old: Motion) -> None:
+        """Go on, between two ticks, from where the tables of the old plan stand."""
+        new = self._new()
+        kept = self.runtimes.keys() - {runtime.name for runtime in new} | self.inheriting
+        constant = {name: runtime.constant.outputs for name, runtime in self.runtimes.items() if runtime.constant is not None}
+        self.motion.carry(old, kept, self._again(), constant)
+        for runtime in self.runtimes.values():
+            runtime.apply_limits()
+        self.closing = [runtime for runtime in registers_first(self.before) if not self._stays(runtime)]
 
     def refuse(self, error: RunError) -> None:
         """It is not applied: what it opened has to be closed."""
         self.error = error
-        self.retire({name: self.nodes[name] for name in self.opened}, self.thinkers)
+        self.closing = self._new()
 
-    def retire(self, nodes: dict[str, Any], thinkers: Mapping[str, Thinker]) -> None:
-        """These have to be closed."""
-        self.retired = nodes
-        self.closing = [(name, node, thinkers.get(name)) for name, node in nodes.items()]
+    def close(self) -> list[str]:
+        """Close what has to be; returns a sentence for each that failed."""
+        sentences: list[str] = []
+        while self.closing:
+            sentences += self.closing.pop().close()
+        return sentences
+
+    def _stays(self, runtime: NodeRuntime) -> bool:
+        """Whether the node of a record, of this plan or the one before, is in both plans."""
+        old, new = self.before.get(runtime.name), self.runtimes.get(runtime.name)
+        return old is not None and new is not None and old.node is new.node
+
+    def _new(self) -> list[NodeRuntime]:
+        """The nodes that are not in the plan before, registers first."""
+        return [runtime for runtime in registers_first(self.runtimes) if not self._stays(runtime)]
+
+    def _begin(self, runtime: NodeRuntime, episode: tuple[int, int], tick: int) -> None:
+        try:
+            runtime.reset(Episode(*episode, runtime.name))
+            if runtime.name in self.inheriting:
+                runtime.take_state(self.before[runtime.name])
+        except Exception as error:
+            raise runtime.failure(tick, error) from error
+
+    def _undo_settings(self) -> None:
+        for name, widgets in self.settings.items():
+            runtime, before = self.before[name], self.before[name].checked.widgets
+            if runtime.is_open:
+                with suppress(Exception):
+                    runtime.endpoint.set(**{widget: before[widget] for widget in widgets})
+
+    def _again(self) -> set[str]:
+        """The nodes that have to run though they stay: a constant result is another one, a pending one is dropped."""
+        again: set[str] = set()
+        for name, runtime in self.runtimes.items():
+            before = self.before.get(name)
+            if runtime.constant is not None:
+                known = None if before is None else before.constant
+                if known is None or known.signature != runtime.constant.signature:
+                    again.add(name)
+            dropped = None if before is None or runtime.pending is not None else before.pending
+            if dropped is not None and (dropped.job is not None or dropped.wanted):
+                again.add(name)
+        return again

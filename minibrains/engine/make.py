@@ -6,35 +6,30 @@ from collections.abc import Iterable
 from typing import Any
 
 from minibrains.engine.node_process import NodeProcess, Recipe
+from minibrains.engine.node_runtime import NodeFailed, NodeRuntime
 from minibrains.engine.plan import Plan
-from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, in_words
+from minibrains.engine.replay_policy import Tape, is_replayed
+from minibrains.errors import Fault, MinibrainsError, WorkflowError
 from minibrains.graph.check import CheckedNode
 
 
-class NodeFailed(RunError):
-    """A node raised. `node` names it; the exception it raised is the cause."""
-
-    def __init__(self, node: str, type_: str, tick: int | None, error: BaseException) -> None:
-        when = "before the first tick" if tick is None else f"on tick {tick}"
-        super().__init__(f"{node} ({type_}) failed {when}: {in_words(error)}")
-        self.node = node
-
-
-def make_nodes(plan: Plan, names: Iterable[str]) -> dict[str, Any]:
-    """Make these nodes. Raises WorkflowError with all that the nodes themselves find wrong."""
-    nodes: dict[str, Any] = {}
+def make_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None) -> dict[str, NodeRuntime]:
+    """Make these nodes, each with its record. Raises WorkflowError with all that the nodes themselves find wrong."""
+    runtimes: dict[str, NodeRuntime] = {}
     faults = []
     for name in names:
         checked = plan.graph.nodes[name]
         try:
-            nodes[name] = _make(checked)
+            node = _make(checked)
         except MinibrainsError as error:
             faults.append(Fault(str(error), name))
         except Exception as error:
             raise NodeFailed(name, checked.entry.type, None, error) from error
+        else:
+            runtimes[name] = NodeRuntime(checked, node, is_replayed(plan, name, tape))
     if faults:
         raise WorkflowError(faults, plan.graph.workflow.where)
-    return nodes
+    return runtimes
 
 
 def _make(checked: CheckedNode) -> Any:

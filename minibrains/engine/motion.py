@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
-from minibrains.engine.kept import Still
 from minibrains.engine.plan import TICK_SLOT, Plan, Step, Use
 from minibrains.engine.steps import UNSET, Run
 from minibrains.errors import in_words
@@ -20,7 +19,10 @@ class Motion:
         self.size = len(plan.steps)
         self.owners = [step.node for step in plan.steps] + [latch.node for latch in plan.latches]
         self.roles = [*(step.role for step in plan.steps), *("latch" for _ in plan.latches)]
-        self.runs = [0] * len(self.owners)
+        self.visits = [0] * len(self.owners)
+        """Times a step or latch was come to."""
+        self.idle = [0] * len(self.owners)
+        """Of these, the times it had nothing to do: it waits, or its result stands."""
         self.spent = [0.0] * len(self.owners)
         self.errors = [0] * len(self.owners)
         self.reasons = [""] * len(self.owners)
@@ -46,8 +48,8 @@ class Motion:
         self.prepared: list[tuple[int, Run]] = []
         self.prepared_latches: list[tuple[int, Run]] = []
 
-    def bear(self, index: int, error: BaseException) -> None:
-        """Count that a step failed, and go on."""
+    def record_error(self, index: int, error: BaseException) -> None:
+        """Count that a step failed, and why it did first; the run goes on."""
         self.errors[index] += 1
         self.reasons[index] = self.reasons[index] or in_words(error)
 
@@ -98,17 +100,19 @@ class Motion:
         self.due[:] = state["due"]
         self.openings[:] = state["openings"]
 
-    def carry(self, old: Motion, kept: set[str], again: set[str], still: Mapping[str, Still]) -> None:
+    def carry(self, old: Motion, kept: set[str], again: set[str], constant: Mapping[str, Mapping[str, Any]]) -> None:
         """Take over, between two ticks, what the nodes in `kept` had been given and gave out, and what all were counted for.
 
         A node whose links are new becomes due: what it is linked to now has been delivered to it. So do those in
-        `again`. `still`: what the still part comes to; what of it is not new has been delivered before.
+        `again`. `constant`: the outputs of constant results by node; what of them is not new has been delivered before.
         """
         self.values[:] = self.initial
         self.values[TICK_SLOT] = old.values[TICK_SLOT]
         now = self.values[TICK_SLOT]
-        stand = {name: result.outputs for name, result in still.items() if name in kept - again}
-        delivered = {(name, output): (value, now) for name, outputs in stand.items() for output, value in outputs.items()}
+        delivered: dict[tuple[str, str], tuple[Any, int]] = {}
+        for name in constant.keys() & kept - again:
+            for output, value in constant[name].items():
+                delivered[name, output] = value, now
         delivered |= old._delivered()
         for (node, socket, use), slot in self._slots().items():
             if node in kept and use != "on" and (node, socket) in delivered:
@@ -121,8 +125,9 @@ class Motion:
             step = self.plan.steps[place] if place < self.size else None
             same = was is not None and self.owners[place] in kept - again
             if was is not None:
-                self.runs[place], self.spent[place] = old.runs[was], old.spent[was]
+                self.visits[place], self.idle[place] = old.visits[was], old.idle[was]
                 self.errors[place], self.reasons[place] = old.errors[was], old.reasons[was]
+                self.spent[place] = old.spent[was]
             if was is not None and step is not None:
                 self.cached[place], self.openings[place] = old.cached[was], old.openings[was]
                 same = same and old.plan.links(step.node) == self.plan.links(step.node)

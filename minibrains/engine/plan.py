@@ -107,6 +107,11 @@ class Plan:
     terminals: tuple[int, ...]
     """Slots that end the episode when they hold True."""
 
+    @property
+    def constant_nodes(self) -> frozenset[str]:
+        """The nodes whose result is the same on every tick."""
+        return frozenset(step.node for step in self.steps if step.still)
+
     def links(self, node: str) -> set[tuple[str, str, str]]:
         """What feeds a node: (source, its output, the node's input)."""
         return {(wire.source, wire.output.name, wire.input.name) for wire in self.graph.wires if wire.target == node}

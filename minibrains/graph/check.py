@@ -10,6 +10,7 @@ from typing import Any
 
 from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import BrainError, Fault, WorkflowError, near
+from minibrains.graph.error_policy import gives_fallback
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
 from minibrains.node import Input, Node, Output, Register
@@ -151,7 +152,7 @@ class _Checker:
         for key in ("busy", "latency", "timeout"):
             if key in entry.raw and cls.background is None:
                 self.faults.append(Fault(f'"{key}" is for background nodes, and {entry.type} is none', name))
-        if entry.on_error == "fallback" and cls.fallback is None:
+        if gives_fallback(entry.on_error) and cls.fallback is None:
             self.faults.append(Fault(f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"', name))
         paced = entry.every != 1 or entry.hertz is not None or entry.when is not None or entry.optional
         if issubclass(cls, Register) and paced:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from minibrains.engine.engine import Engine
+from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.host import Item, Result, T, map_here
 from minibrains.loading import LOADED, BrainRef
 
@@ -22,13 +23,17 @@ class Map(Protocol):
 class RunHost:
     """The Host of one node in a run."""
 
-    node: str
+    runtime: NodeRuntime
     folder: Path
     """Made when it is asked for."""
     engine: Engine
     tell: Callable[[str], None]
     facts: dict[str, str]
     spread: Map = map_here
+
+    @property
+    def node(self) -> str:
+        return self.runtime.name
 
     @property
     def dir(self) -> Path:
@@ -51,7 +56,7 @@ class RunHost:
         return LOADED.load(ref, what, make)
 
     def size(self, **sizes: int) -> None:
-        self.engine.sizes.setdefault(self.node, {}).update(sizes)
+        self.runtime.sizes.update(sizes)
 
     def rate(self, frames_per_second: float) -> None:
         self.engine.frame_rate = frames_per_second

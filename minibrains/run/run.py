@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
 from minibrains.engine.kept import KeptOutputs
+from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.engine.plan import Plan
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, as_error
 from minibrains.files import home
@@ -331,9 +332,9 @@ class Run:
                 self.say(trouble)
             return edit.describe()
 
-    def make_host(self, node: str, engine: Engine) -> RunHost:
+    def make_host(self, runtime: NodeRuntime, engine: Engine) -> RunHost:
         """Make the host that a node is opened with."""
-        return RunHost(node, self.dir, engine, self.say, self.results.facts, self._map)
+        return RunHost(runtime, self.dir, engine, self.say, self.results.facts, self._map)
 
     @property
     def dir(self) -> Path:

@@ -138,7 +138,7 @@ def _compile(shape: str, n: int, awake: int) -> Any:
 
 def _engine(shape: str, n: int, awake: int) -> Engine:
     engine = Engine(_compile(shape, n, awake))
-    engine.open(lambda node, _: ScratchHost(Path(), node))
+    engine.open(lambda runtime, _: ScratchHost(Path(), runtime.name))
     engine.reset(0, 0)
     engine.advance(2)
     return engine

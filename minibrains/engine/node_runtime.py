@@ -1,0 +1,186 @@
+"""One node of a running plan: the node itself, and everything the engine keeps about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from minibrains.engine.background import BackgroundNode, PendingResult
+from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, in_words
+from minibrains.graph.check import CheckedNode
+from minibrains.graph.error_policy import reports_hanging
+from minibrains.host import Episode, Host
+from minibrains.node import Node, check_names
+
+
+class NodeFailed(RunError):
+    """A node raised. `node` names it; the exception it raised is the cause."""
+
+    def __init__(self, node: str, type_: str, tick: int | None, error: BaseException) -> None:
+        when = "before the first tick" if tick is None else f"on tick {tick}"
+        super().__init__(f"{node} ({type_}) failed {when}: {in_words(error)}")
+        self.node = node
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantResult:
+    """The result of a node that has no state and that nothing changing feeds: it is the same on every tick."""
+
+    result: Any
+    computed: bool
+    """False: it was found in the cache."""
+    signature: str
+    outputs: Mapping[str, Any]
+    """What is delivered, by output."""
+
+
+@dataclass(eq=False, slots=True)
+class NodeRuntime:
+    """What the engine keeps of one node, and the node's life: opened, asked, closed.
+
+    An edit makes a new record for each node that stays. It shares the node, and what the node has going on, with the
+    record before, and it takes effect when the edit is applied.
+    """
+
+    checked: CheckedNode
+    """Its entry in the workflow, its class, widgets and brain."""
+    node: Any
+    replayed: bool
+    """Its results come from a tape: it is neither opened nor asked."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Sizes of its sockets that it said through its host."""
+    background: BackgroundNode | None = None
+    """The thread on which it is asked everything once it is open, if it is a background node."""
+    pending: PendingResult | None = None
+    """The result that is still to come, if it is computed while the game goes on."""
+    constant: ConstantResult | None = None
+    is_open: bool = False
+    is_hanging: bool = False
+    """It had not answered `report` when Ctrl-C came."""
+
+    @property
+    def name(self) -> str:
+        return self.checked.id
+
+    @property
+    def endpoint(self) -> Any:
+        """Who is asked: the node itself, or the thread it works on."""
+        return self.node if self.background is None else self.background
+
+    @property
+    def has_state(self) -> bool:
+        """Whether an episode changes it. If not, one that hangs need not be asked when the next episode begins."""
+        return self.checked.cls.reset is not Node.reset
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether it is computing a result at this moment."""
+        return self.background is not None and self.background.busy
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it would have to be waited for."""
+        if self.pending is not None and self.pending.job is not None:
+            return True
+        return self.background is not None and self.background.occupied
+
+    def open(self, host: Host, where: str) -> None:
+        """Open the node; a background node gets its thread.
+
+        Args:
+            host: The node's host.
+            where: The workflow, as people know it: its file.
+
+        Raises:
+            WorkflowError: The node says what is wrong with what it was given.
+            NodeFailed: It failed in another way.
+        """
+        self.is_open = True
+        try:
+            self.node.open(host)
+            check_names(self.node)
+        except Exception as error:
+            if isinstance(error, MinibrainsError) and not isinstance(error, RunError):
+                raise WorkflowError([Fault(str(error), self.name)], where) from error
+            raise self.failure(None, error) from error
+        self.node.settle()
+        if self.checked.cls.background is not None:
+            self.background = BackgroundNode(self.node, self.name)
+            if self.checked.continues:
+                self.pending = PendingResult(self.background)
+        self.apply_limits()
+
+    def reset(self, episode: Episode) -> None:
+        """Start an episode. Raises what the node raises."""
+        self.endpoint.reset(episode)
+        check_names(self.node)
+
+    def report(self) -> Mapping[str, Any]:
+        """Return what the node says of the episode; nothing if it would have to be waited for. Raises what it raises."""
+        silent = self.checked.cls.report is Node.report
+        if silent or not self.is_open or self.is_hanging or self.is_busy:
+            return {}
+        try:
+            report: Mapping[str, Any] = self.endpoint.report()
+        except Exception:
+            raise
+        except BaseException:
+            self.is_hanging = True
+            raise
+        return report
+
+    def close(self, patience: float | None = None) -> list[str]:
+        """Close the node if it is open, and first the thread it works on.
+
+        Args:
+            patience: Seconds that the thread gets to finish what it is doing; 5 if None.
+
+        Returns:
+            A sentence if that failed and nobody has heard of it yet, else nothing.
+        """
+        if not self.is_open:
+            return []
+        self.is_open = False
+        try:
+            if self.background is not None:
+                self.background.close(patience)
+            self.node.close()
+        except Exception as error:
+            hangs = self.background is not None and self.background.stuck
+            if not hangs or reports_hanging(self.checked.entry.on_error):
+                return [f"{self.name} could not be closed: {in_words(error)}"]
+        return []
+
+    def failure(self, tick: int | None, error: BaseException) -> NodeFailed:
+        """Return the error that says that this node raised `error`; `tick` is None before the first one."""
+        return NodeFailed(self.name, self.checked.entry.type, tick, error)
+
+    def following(self, checked: CheckedNode, replayed: bool) -> NodeRuntime:
+        """Return the record of the same node in an edited plan. It has no constant result yet."""
+        pending = self.pending if checked.continues else None
+        begins_to_continue = checked.continues and pending is None and not replayed
+        if begins_to_continue and self.background is not None:
+            pending = PendingResult(self.background)
+        return replace(self, checked=checked, replayed=replayed, pending=pending, constant=None)
+
+    def take_state(self, before: NodeRuntime) -> None:
+        """Take over the state of the node that stood in this one's place, and what that has still to give out."""
+        if before.pending is not None:
+            before.pending.finish()
+        self.endpoint.load_state(before.endpoint.state())
+        if before.pending is not None and self.pending is not None:
+            self.pending.inherit(before.pending)
+
+    def apply_limits(self) -> None:
+        """Go by what the workflow says of how long the node may take, and of when its results are given out."""
+        entry = self.checked.entry
+        if self.background is not None:
+            self.background.timeout = entry.timeout
+        if self.pending is not None:
+            self.pending.latency = entry.latency or 1
+
+
+def registers_first(runtimes: Mapping[str, NodeRuntime]) -> list[NodeRuntime]:
+    """Return the records in the order in which nodes are opened, reset and asked for a report."""
+    return sorted(runtimes.values(), key=lambda runtime: not runtime.checked.register)

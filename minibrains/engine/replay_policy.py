@@ -1,0 +1,93 @@
+"""What comes to a run from outside, and what a replay of it takes from the tape instead.
+
+| | a run that is recorded | its replay |
+|---|---|---|
+| background node | its results and failures are written down | not opened, asked nothing; both come from the tape |
+| the same, with a constant result | nothing is written down | opened and run |
+| register that is `outside` | each new value is written down | opened; its values come from the tape |
+| any other node | nothing is written down | opened and run |
+| edit, thinning of optional nodes | written down | made by whoever replays |
+
+What comes from the tape comes on the tick on which it came in the run. A node that is not opened has neither a thread
+nor a process, and is asked for no report and no state. A register that is `outside` is reset and latched like others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from minibrains.engine.plan import Plan
+from minibrains.engine.steps import UNSET
+from minibrains.errors import RunError, in_words
+
+Result = tuple[str, Any]
+"""What came from outside: ("result", value), ("failed", sentence) or ("input", value)."""
+
+
+class Tape(Protocol):
+    """Where what comes from outside is written down, or where it is read from when a run is replayed."""
+
+    @property
+    def replays(self) -> bool: ...
+
+    def add(self, node: str, kind: str, value: Any) -> None:
+        """Write down what came from outside on this tick."""
+
+    def take(self, node: str) -> Result | None:
+        """Return what came for this node on this tick; None: nothing did."""
+
+
+def is_replayed(plan: Plan, node: str, tape: Tape | None) -> bool:
+    """Return whether the results of a node come from the tape, so that it is neither opened nor asked."""
+    if tape is None or not tape.replays:
+        return False
+    in_background = plan.graph.nodes[node].cls.background is not None
+    return in_background and node not in plan.constant_nodes
+
+
+def through_tape(emit: Callable[[], Any], node: str, tape: Tape) -> Callable[[], Any]:
+    """Return the `emit` of a register that is `outside`: each new value goes to the tape, or comes from there."""
+    last: Any = UNSET
+
+    def record() -> Any:
+        nonlocal last
+        value = emit()
+        if value is not last:
+            tape.add(node, "input", value)
+            last = value
+        return value
+
+    def replay() -> Any:
+        nonlocal last
+        found = tape.take(node)
+        if found is not None:
+            last = found[1]
+        return last
+
+    return replay if tape.replays else record
+
+
+def record_result(ask: Callable[..., Any], node: str, tape: Tape | None) -> Callable[..., Any]:
+    """Return `ask` of a background node, with its result or its failure written down."""
+    if tape is None:
+        return ask
+
+    def record(*arguments: Any) -> Any:
+        try:
+            result = ask(*arguments)
+            tape.add(node, "result", result)
+        except Exception as error:
+            tape.add(node, "failed", in_words(error))
+            raise
+        return result
+
+    return record
+
+
+def replay_result(result: Result) -> Any:
+    """Return the result of a background node as the tape has it. Raises RunError if it failed."""
+    kind, value = result
+    if kind == "failed":
+        raise RunError(value)
+    return value

@@ -1,0 +1,71 @@
+"""What becomes of a run when a node fails: `"on_error"` in the node's entry of the workflow.
+
+| what fails | `stop` | `hold` | `fallback` |
+|---|---|---|---|
+| `open`, `state`, a constant result | the run ends | the run ends | the run ends |
+| `tick` | the run ends | counted, nothing is delivered | counted, the class's `fallback` is delivered |
+| `emit` | the run ends | counted, nothing is delivered, lazy outputs are absent | the run ends |
+| `latch`, a lazy output, ABSENT that was not declared | the run ends | counted, nothing is delivered | the run ends |
+| a BrainError in any of these | the run ends | the run ends | the run ends |
+| `reset`, `report` | the run ends | the run ends | the run ends |
+| the same, because the node's process died | the run ends | counted | counted |
+| `reset`, `set` in a live edit | the edit is refused | the edit is refused | the edit is refused |
+| `close` | reported | reported | reported |
+| the same, because a background thread hangs | reported | nothing more | nothing more |
+
+What a background node gives out later counts as its `tick`, and so does its time limit. A thread that hangs was
+counted when that was over, and fails again, at once, whenever the node is to begin something new.
+
+What the compiler and the checker may take for granted follows from the table:
+
+| | `stop` | `hold` | `fallback` |
+|---|---|---|---|
+| the class needs a `fallback` | no | no | yes |
+| every run of the node delivers what it declares | yes | no | yes |
+| runs that nobody reads may be left out: it may have a constant result, or a consumer's clock | yes | no | no |
+"""
+
+from __future__ import annotations
+
+from minibrains.errors import BrainError
+from minibrains.graph.workflow import OnError
+
+
+def gives_fallback(on_error: OnError) -> bool:
+    """Return whether the class's `fallback` is delivered in the place of a result; the class must have one."""
+    return on_error == "fallback"
+
+
+def always_delivers(on_error: OnError) -> bool:
+    """Return whether a run that goes on has a result from every run of the node."""
+    return on_error != "hold"
+
+
+def may_skip_runs(on_error: OnError) -> bool:
+    """Return whether a run of the node may be left out when nobody reads what it gives.
+
+    Otherwise the run that is left out could have failed, and would have been counted.
+    """
+    return on_error == "stop"
+
+
+def after_failed_step(on_error: OnError, error: Exception) -> OnError:
+    """Return what to do when `emit`, `tick` or `latch` raised.
+
+    A brain that does not fit ends the run in any case: the workflow is put together wrongly, and its games would
+    be those of the fallback.
+    """
+    return "stop" if isinstance(error, BrainError) else on_error
+
+
+def ends_when_unanswered(on_error: OnError, died: bool) -> bool:
+    """Return whether the run ends when `reset` or `report` raised; `died`: because the node's process came to an end.
+
+    A process that died is started anew when the node is next wanted.
+    """
+    return on_error == "stop" or not died
+
+
+def reports_hanging(on_error: OnError) -> bool:
+    """Return whether a background thread that hangs is reported when the node is closed."""
+    return on_error == "stop"
