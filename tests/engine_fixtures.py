@@ -85,6 +85,11 @@ class Noted:
         self.host.calls.append(Call(self.host.node, self.host.tick, what, arguments))
 
 
+def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
+    """Return a node's entry in a workflow; `into`: its links."""
+    return {"type": f"{type_}@1", "in": into or {}, **rest}
+
+
 def make_plan(entries: Entries, types: Iterable[type[Node]], brains: Path | None = None) -> Plan:
     """Through the doors: parse, check, compile. `brains`: the folder of the nodes' brains."""
     registry = Registry()

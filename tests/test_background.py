@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import thinking_nodes
-from engine_fixtures import Call, Entries, make_engine, open_engine
+from engine_fixtures import Call, Entries, make_engine, node, open_engine
 from hypothesis import given
 from hypothesis import strategies as st
 from thinking_nodes import Clock, Shadows, gates
@@ -28,10 +28,6 @@ TYPES = [
 ]
 KINDS = ("InThread", "InProcess")
 every_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
-    return {"type": f"{type_}@1", "in": into or {}, **rest}
 
 
 def thinks(kind: str, /, set: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, dict[str, Any]]:

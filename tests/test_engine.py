@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
-from engine_fixtures import Call, Entries, Noted, make_engine, open_engine
+from engine_fixtures import Call, Entries, Noted, make_engine, node, open_engine
 
 from minibrains import ABSENT, Absent, Episode, Flag, Lazy, Node, Number, On, Register, Sample, Socket, widget
 from minibrains.engine.engine import Engine
@@ -270,10 +270,6 @@ class Reads(Noted, Node):
 
 TYPES = [cls for cls in Noted.__subclasses__() if cls.__module__ == __name__]
 GAME: Mapping[str, Any] = {"type": "Game@1"}
-
-
-def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
-    return {"type": f"{type_}@1", "in": into or {}, **rest}
 
 
 def start(entries: Entries) -> tuple[Engine, list[Call]]:

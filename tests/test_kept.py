@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
-from engine_fixtures import Entries, Noted, make_plan, open_engine
+from engine_fixtures import Entries, Noted, make_plan, node, open_engine
 
 from minibrains import ABSENT, Absent, Brain, Episode, Node, Number, Register, Socket, setting, widget
 from minibrains.engine.engine import Engine
@@ -104,10 +104,6 @@ class Seen(Noted, Node):
 
 
 TYPES = [cls for cls in Noted.__subclasses__() if cls.__module__ == __name__]
-
-
-def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
-    return {"type": f"{type_}@1", "in": into or {}, **rest}
 
 
 def chain() -> dict[str, dict[str, Any]]:

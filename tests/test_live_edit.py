@@ -6,13 +6,13 @@ import itertools
 import multiprocessing
 import random
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 import thinking_nodes
-from engine_fixtures import Entries, FakeHost, Written, make_plan
+from engine_fixtures import Entries, FakeHost, Written, make_plan, node
 from thinking_nodes import gates
 
 from minibrains import Brain, Episode, Node, Number, On, Register, Sample, Socket, setting, widget
@@ -192,10 +192,6 @@ class Wants(Told, Node):
 OURS = [cls for cls in vars().copy().values() if isinstance(cls, type) and issubclass(cls, Node) and cls.__module__ == __name__]
 THEIRS = [getattr(thinking_nodes, name) for name in ("Clock", "Seen", "InThread", "InProcess", "Even", "Talks")]
 TYPES = [*OURS, *THEIRS]
-
-
-def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
-    return {"type": f"{type_}@1", "in": into or {}, **rest}
 
 
 class Running:

@@ -51,11 +51,10 @@ class _Binder:
     def step(self, step: Step) -> Run:
         if step.role == "gate":
             return self._gate(step)
+        if self.runtimes[step.node].replayed:
+            return self._replay(step)
         if step.role == "arrive":
             return self._arrive(step)
-        if step.role == "tick" and self.runtimes[step.node].replayed:
-            self.motion.template[step.index] = 1
-            return self._replay(step)
         record = self.graph.nodes[step.node].cls.schema.record and step.role not in ("read", "launch")
         run = self._make(self._call(step), step, record)
         if step.clocks and not step.visited:
@@ -87,10 +86,9 @@ class _Binder:
             return _call
         if step.role == "launch":
             return self._launch(step)
-        runtime, tape = self.runtimes[step.node], self.world.tape
+        runtime = self.runtimes[step.node]
         if step.role == "emit":
-            emit: Callable[[], Any] = runtime.node.emit
-            return through_tape(emit, step.node, tape) if runtime.node.outside and tape is not None else emit
+            return through_tape(runtime.node.emit, runtime.checked, self.world.tape)
         if runtime.constant is not None:
             return self._constant(step, runtime.constant)
         if runtime.background is not None:
@@ -140,6 +138,9 @@ class _Binder:
         """
         name, tape, motion, idle, index = step.node, self.world.tape, self.motion, self.motion.idle, step.index
         assert tape is not None
+        if step.role == "launch":
+            return _nothing_to_launch
+        motion.template[index] = 1
         record = self.graph.nodes[name].cls.schema.record
         found: list[Result] = []
 
@@ -190,8 +191,6 @@ class _Binder:
         values, idle, index = motion.values, motion.idle, step.index
         terminals = motion.plan.terminals
         on_error = runtime.checked.entry.on_error
-        if runtime.replayed:
-            return _nothing_to_launch
         pending = runtime.pending
         assert pending is not None
 
@@ -211,8 +210,6 @@ class _Binder:
 
     def _arrive(self, step: Step) -> Run:
         runtime, world, motion = self.runtimes[step.node], self.world, self.motion
-        if runtime.replayed:
-            return self._replay(step)
         pending = runtime.pending
         assert pending is not None
         values, marks, idle, index = motion.values, motion.marks, motion.idle, step.index
@@ -311,7 +308,7 @@ def _call(function: Callable[[], Any]) -> Any:
     return function()
 
 
-def _nothing_to_launch(*arguments: Any) -> None:
+def _nothing_to_launch() -> None:
     """In a replay: the results are on the tape."""
 
 

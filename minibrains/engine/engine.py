@@ -94,7 +94,7 @@ class Engine:
                     self._unanswered(runtime, None, error)
 
     def report(self) -> dict[str, Any]:
-        """What the nodes say of the episode: registers first, so that a Score node has the last word.
+        """Return what the nodes say of the episode: registers first, so that a Score node has the last word.
 
         A node that is thinking is not asked, and neither is one that hung when it was asked before.
         """
@@ -107,7 +107,7 @@ class Engine:
         return report
 
     def close(self, patience: float | None = None) -> list[str]:
-        """Close every opened node, whatever happens in the others; returns a sentence for each that failed.
+        """Close every opened node, whatever happens in the others; return a sentence for each that failed.
 
         One that is thinking gets `patience` seconds (5). Edits that were not applied are refused, and what they opened is closed.
         """
@@ -121,14 +121,32 @@ class Engine:
             sentences += runtime.close(patience)
         return sentences
 
+    def _make_ready(self, plan: Plan, runtimes: Mapping[str, NodeRuntime], motion: Motion, make_host: MakeHost) -> None:
+        """Open the nodes that are not open yet, and bind the plan to them. Raises WorkflowError or NodeFailed."""
+        for runtime in registers_first(runtimes):
+            if not runtime.is_open and not runtime.replayed:
+                runtime.open(make_host(runtime, self), plan.graph.workflow.where)
+        sizes = {name: runtime.sizes for name, runtime in runtimes.items() if runtime.sizes}
+        if sizes:
+            check_sizes(plan.graph, sizes)
+        fold_constants(plan, runtimes, self._kept)
+        bind(motion, self.world, runtimes)
+
+    def _unanswered(self, runtime: NodeRuntime, tick: int | None, error: Exception) -> None:
+        """A node could not be asked something: count it, or raise NodeFailed."""
+        if ends_when_unanswered(runtime.checked.entry.on_error, isinstance(error, NodeDied)):
+            raise runtime.failure(tick, error) from error
+        self.motion.record_error(self.motion.owners.index(runtime.name), error)
+
     # -- ticking ------------------------------------------------------------------------------------
 
     def advance(self, ticks: int) -> bool:
         """Do up to `ticks` ticks of the episode. True if it ended; False also after `stopping` and after an edit."""
-        motion, edits = self.motion, self.edits
-        values, marks, template, size, waiting = motion.values, motion.marks, motion.template, motion.size, motion.due
-        steps, latches, terminals, fired = motion.steps, motion.latches, self.plan.terminals, motion.fired
-        visits, spent, add, world = motion.visits, motion.spent, self.times.add, self.world
+        motion, edits, world = self.motion, self.edits, self.world
+        values, marks, template, size = motion.values, motion.marks, motion.template, motion.size
+        steps, latches, terminals = motion.steps, motion.latches, self.plan.terminals
+        waiting, fired = motion.due, motion.fired
+        visits, spent, add = motion.visits, motion.spent, self.times.add
         held = world.held
         ended = False
         for now in range(self.tick, self.tick + ticks):
@@ -138,10 +156,12 @@ class Engine:
                 for due in waiting:
                     marks[due] = 1
                 waiting.clear()
+            # a step marks only steps that stand after it, so the iterators come to what is marked on the way
             work, taking = compress(steps, marks), iter(latches)
             started = last = perf_counter()
-            while True:
+            while True:  # once, and once more after each error that the run goes on from
                 try:
+                    # emit and step
                     for index, run in work:
                         run()
                         clock = perf_counter()
@@ -152,6 +172,7 @@ class Engine:
                     for slot in terminals:
                         if values[slot]:
                             ended = True
+                    # latch, but not on a terminal tick
                     if not ended:
                         for index, run in taking:
                             run()
@@ -184,6 +205,22 @@ class Engine:
         while edits:
             self._apply(edits.popleft())
         return ended
+
+    def _failed(self, index: int, error: Exception) -> None:
+        """A step raised, or (-1) a terminal output did when it was asked whether it is true."""
+        motion, steps = self.motion, self.plan.steps
+        if index < 0:
+            names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
+            raise RunError(f"{names}: whether the episode ends cannot be told on tick {self.tick}: {error}") from error
+        runtime = self.runtimes[motion.owners[index]]
+        if after_failed_step(runtime.checked.entry.on_error, error) != "hold":
+            self.ticks += 1
+            raise runtime.failure(self.tick, error) from error
+        motion.record_error(index, error)
+        if index < motion.size and steps[index].role == "emit":
+            for step in steps:
+                if step.role == "read" and step.node == runtime.name:
+                    motion.values[step.inputs[0].sources[0].slot] = nothing
 
     def node_times(self) -> Mapping[str, NodeTimes]:
         """What every node has done so far. A register runs when it emits; gates are the engine's own."""
@@ -281,38 +318,3 @@ class Engine:
             edit.take_over(self.motion)
             self.plan, self.runtimes, self.motion = edit.plan, edit.runtimes, edit.motion
         edit.done.set()
-
-    # -- both ---------------------------------------------------------------------------------------
-
-    def _make_ready(self, plan: Plan, runtimes: Mapping[str, NodeRuntime], motion: Motion, make_host: MakeHost) -> None:
-        """Open the nodes that are not open yet, and bind the plan to them. Raises WorkflowError or NodeFailed."""
-        for runtime in registers_first(runtimes):
-            if not runtime.is_open and not runtime.replayed:
-                runtime.open(make_host(runtime, self), plan.graph.workflow.where)
-        sizes = {name: runtime.sizes for name, runtime in runtimes.items() if runtime.sizes}
-        if sizes:
-            check_sizes(plan.graph, sizes)
-        fold_constants(plan, runtimes, self._kept)
-        bind(motion, self.world, runtimes)
-
-    def _unanswered(self, runtime: NodeRuntime, tick: int | None, error: Exception) -> None:
-        """A node could not be asked something: count it, or raise NodeFailed."""
-        if ends_when_unanswered(runtime.checked.entry.on_error, isinstance(error, NodeDied)):
-            raise runtime.failure(tick, error) from error
-        self.motion.record_error(self.motion.owners.index(runtime.name), error)
-
-    def _failed(self, index: int, error: Exception) -> None:
-        """A step raised, or (-1) a terminal output did when it was asked whether it is true."""
-        motion, steps = self.motion, self.plan.steps
-        if index < 0:
-            names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
-            raise RunError(f"{names}: whether the episode ends cannot be told on tick {self.tick}: {error}") from error
-        runtime = self.runtimes[motion.owners[index]]
-        if after_failed_step(runtime.checked.entry.on_error, error) != "hold":
-            self.ticks += 1
-            raise runtime.failure(self.tick, error) from error
-        motion.record_error(index, error)
-        if index < motion.size and steps[index].role == "emit":
-            for step in steps:
-                if step.role == "read" and step.node == runtime.name:
-                    motion.values[step.inputs[0].sources[0].slot] = nothing

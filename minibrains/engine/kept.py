@@ -116,14 +116,11 @@ def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], kept: KeptOu
     for step in plan.steps:
         if not step.still:
             continue
-        name, node = step.node, plan.graph.nodes[step.node]
-        wires = into[name]
-        signature = signatures[name] = _signature(node, wires, signatures)
-        there = {wire.input.name for wire in wires if (wire.source, wire.output.name) in outputs}
-        lacking = {wire.input.name for wire in wires if (wire.source, wire.output.name) not in outputs}
-        if any(i.required and (i.name in lacking or not (i.many or i.name in there)) for i in node.cls.schema.inputs.values()):
-            continue  # what it waits for is never delivered
-        runtime = runtimes[name]
+        runtime, wires = runtimes[step.node], into[step.node]
+        node = runtime.checked
+        signature = signatures[node.id] = _signature(node, wires, signatures)
+        if _waits_forever(node, wires, outputs):
+            continue
         computed = False
         try:
             try:
@@ -137,7 +134,19 @@ def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], kept: KeptOu
         except Exception as error:
             raise runtime.failure(None, error) from error
         runtime.constant = ConstantResult(result, computed, signature, given)
-        outputs.update({(name, output): value for output, value in given.items()})
+        for output, value in given.items():
+            outputs[node.id, output] = value
+
+
+def _waits_forever(node: CheckedNode, wires: list[Wire], outputs: Mapping[tuple[str, str], Any]) -> bool:
+    """Return whether a required input of the node is never delivered."""
+    delivered = {wire.input.name for wire in wires if (wire.source, wire.output.name) in outputs}
+    lacking = {wire.input.name for wire in wires if (wire.source, wire.output.name) not in outputs}
+    for name, declared in node.cls.schema.inputs.items():
+        unlinked = name not in delivered and not declared.many
+        if declared.required and (name in lacking or unlinked):
+            return True
+    return False
 
 
 def _given(node: CheckedNode, result: Any) -> dict[str, Any]:

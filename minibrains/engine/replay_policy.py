@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from minibrains.engine.plan import Plan
 from minibrains.engine.steps import UNSET
 from minibrains.errors import RunError, in_words
+from minibrains.graph.check import CheckedNode
 
 Result = tuple[str, Any]
 """What came from outside: ("result", value), ("failed", sentence) or ("input", value)."""
@@ -46,8 +47,11 @@ def is_replayed(plan: Plan, node: str, tape: Tape | None) -> bool:
     return in_background and node not in plan.constant_nodes
 
 
-def through_tape(emit: Callable[[], Any], node: str, tape: Tape) -> Callable[[], Any]:
-    """Return the `emit` of a register that is `outside`: each new value goes to the tape, or comes from there."""
+def through_tape(emit: Callable[[], Any], register: CheckedNode, tape: Tape | None) -> Callable[[], Any]:
+    """Return what to call for `emit`: of a register that is `outside`, new values go to the tape, or come from there."""
+    if tape is None or not getattr(register.cls, "outside", False):
+        return emit
+    node = register.id
     last: Any = UNSET
 
     def record() -> Any:
