@@ -72,20 +72,23 @@ class Edit:
             elif changed:
                 settings[name] = changed
         make_nodes(new, settings)  # a node of its own finds out whether the widgets go together
-        runtimes = make_nodes(new, fresh, tape)
+        made = make_nodes(new, fresh, tape)
+        runtimes: dict[str, NodeRuntime] = {}
         for name, checked in new.graph.nodes.items():
-            if name not in runtimes:
+            if name in made:
+                runtimes[name] = made[name]
+            else:
                 runtimes[name] = before[name].following(checked, is_replayed(new, name, tape))
-        ordered = {name: runtimes[name] for name in new.graph.nodes}
-        return cls(new, source, before, ordered, inheriting, settings)
+        return cls(new, source, before, runtimes, inheriting, settings)
 
     def describe(self) -> str:
-        """What it changes, for people."""
+        """Return what it changes, for people."""
         parts: list[str] = []
         for name, widgets in self.settings.items():
             parts += [f"{name}.{widget} = {value!r}" for widget, value in widgets.items()]
         for runtime in self._new():
-            parts.append(f"{runtime.name} {'made anew' if runtime.name in self.before else 'added'}")
+            how = "made anew" if runtime.name in self.before else "added"
+            parts.append(f"{runtime.name} {how}")
         parts += [f"{name} taken out" for name in self.before if name not in self.runtimes]
         return ", ".join(parts) or "links and clocks only"
 
@@ -96,7 +99,7 @@ class Edit:
         """
         for runtime in self._new():
             if runtime.is_open:
-                self._begin(runtime, episode, tick)
+                self._begin_episode(runtime, episode, tick)
         for name, widgets in self.settings.items():
             runtime = self.runtimes[name]
             if runtime.is_open:
@@ -108,12 +111,19 @@ class Edit:
 
     def take_over(self, old: Motion) -> None:
         """Go on, between two ticks, from where the tables of the old plan stand."""
-        new = self._new()
-        kept = self.runtimes.keys() - {runtime.name for runtime in new} | self.inheriting
-        constant = {name: runtime.constant.outputs for name, runtime in self.runtimes.items() if runtime.constant is not None}
-        self.motion.carry(old, kept, self._again(), constant)
-        for runtime in self.runtimes.values():
+        kept = self.inheriting.copy()
+        again: set[str] = set()
+        constant: dict[str, Mapping[str, Any]] = {}
+        for name, runtime in self.runtimes.items():
             runtime.apply_limits()
+            before = self.before.get(name)
+            if before is not None and before.node is runtime.node:
+                kept.add(name)
+            if before is not None and runtime.runs_again_after(before):
+                again.add(name)
+            if runtime.constant is not None:
+                constant[name] = runtime.constant.outputs
+        self.motion.carry(old, kept, again, constant)
         self.closing = [runtime for runtime in registers_first(self.before) if not self._stays(runtime)]
 
     def refuse(self, error: RunError) -> None:
@@ -122,7 +132,7 @@ class Edit:
         self.closing = self._new()
 
     def close(self) -> list[str]:
-        """Close what has to be; returns a sentence for each that failed."""
+        """Close what has to be; return a sentence for each that failed."""
         sentences: list[str] = []
         while self.closing:
             sentences += self.closing.pop().close()
@@ -137,7 +147,7 @@ class Edit:
         """The nodes that are not in the plan before, registers first."""
         return [runtime for runtime in registers_first(self.runtimes) if not self._stays(runtime)]
 
-    def _begin(self, runtime: NodeRuntime, episode: tuple[int, int], tick: int) -> None:
+    def _begin_episode(self, runtime: NodeRuntime, episode: tuple[int, int], tick: int) -> None:
         try:
             runtime.reset(Episode(*episode, runtime.name))
             if runtime.name in self.inheriting:
@@ -151,17 +161,3 @@ class Edit:
             if runtime.is_open:
                 with suppress(Exception):
                     runtime.endpoint.set(**{widget: before[widget] for widget in widgets})
-
-    def _again(self) -> set[str]:
-        """The nodes that have to run though they stay: a constant result is another one, a pending one is dropped."""
-        again: set[str] = set()
-        for name, runtime in self.runtimes.items():
-            before = self.before.get(name)
-            if runtime.constant is not None:
-                known = None if before is None else before.constant
-                if known is None or known.signature != runtime.constant.signature:
-                    again.add(name)
-            dropped = None if before is None or runtime.pending is not None else before.pending
-            if dropped is not None and (dropped.job is not None or dropped.wanted):
-                again.add(name)
-        return again

@@ -110,7 +110,8 @@ class Motion:
         self.values[TICK_SLOT] = old.values[TICK_SLOT]
         now = self.values[TICK_SLOT]
         delivered: dict[tuple[str, str], tuple[Any, int]] = {}
-        for name in constant.keys() & kept - again:
+        stays = kept - again
+        for name in constant.keys() & stays:
             for output, value in constant[name].items():
                 delivered[name, output] = value, now
         delivered |= old._delivered()
@@ -123,7 +124,7 @@ class Motion:
         for place, key in enumerate(self.keys()):
             was = places.get(key)
             step = self.plan.steps[place] if place < self.size else None
-            same = was is not None and self.owners[place] in kept - again
+            same = was is not None and self.owners[place] in stays
             if was is not None:
                 self.visits[place], self.idle[place] = old.visits[was], old.idle[was]
                 self.errors[place], self.reasons[place] = old.errors[was], old.reasons[was]

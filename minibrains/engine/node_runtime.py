@@ -172,6 +172,13 @@ class NodeRuntime:
         if before.pending is not None and self.pending is not None:
             self.pending.inherit(before.pending)
 
+    def runs_again_after(self, before: NodeRuntime) -> bool:
+        """Return whether the node has to run though it stays: its constant result is another, or its pending one is dropped."""
+        if self.constant is not None:
+            return before.constant is None or before.constant.signature != self.constant.signature
+        dropped = before.pending if self.pending is None else None
+        return dropped is not None and (dropped.job is not None or dropped.wanted)
+
     def apply_limits(self) -> None:
         """Go by what the workflow says of how long the node may take, and of when its results are given out."""
         entry = self.checked.entry
