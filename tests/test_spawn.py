@@ -10,7 +10,7 @@ import pytest
 SCRIPT = """
 import multiprocessing, signal, time
 from pathlib import Path
-from minibrains.process.spawn import start_shielded
+from minibrains.process.signals import start_shielded
 
 if __name__ == "__main__":
     process = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(0,))

@@ -255,7 +255,7 @@ class PendingResult:
     def state(self) -> dict[str, Any]:
         """What it came to and on which tick that is given out; when it has finished."""
         job = self.job
-        found = job and (job.tick, self._expected, job.result, job.error and str(job.error))
+        found = job and (job.tick, self._expected, job.result, job.error and in_words(job.error))
         return {"job": found, "wanted": self.wanted}
 
     def load_state(self, state: Mapping[str, Any]) -> None:

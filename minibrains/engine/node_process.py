@@ -4,39 +4,28 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import multiprocessing
+import math
 import os
-import signal
 import sys
-import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from multiprocessing.reduction import ForkingPickler
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
-from minibrains.errors import MinibrainsError, RunError
+from minibrains.errors import RunError
 from minibrains.host import Episode, Host, map_here
 from minibrains.loading import LOADED, BrainRef
 from minibrains.node import Node, check_names
-from minibrains.process.spawn import start_shielded, take_no_orders
+from minibrains.process.child import ChildProcess
+from minibrains.process.messages import Failure, decode, encode
+from minibrains.process.parent import ParentProcess
 
-_SPAWN: Final = multiprocessing.get_context("spawn")  # a fork would copy the emulator and its threads
-_PATIENCE: Final = 5.0
+_SHUTDOWN_TIMEOUT: Final = 5.0
 """Seconds that a process gets to come to an end."""
-
-
-def _view(items: dict[Any, Any]) -> Mapping[Any, Any]:
-    return MappingProxyType(items)
-
-
-ForkingPickler.register(MappingProxyType, lambda view: (_view, (dict(view),)))  # objects in widgets and on links are read-only
+_GIVEN: Final = "what the node was given"
+_GIVEN_OUT: Final = "what the node gave out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +62,23 @@ class Recipe:
         return node(brain=brain, **self.widgets)
 
 
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What a node's host knows before anything is asked."""
+
+    node: str
+    dir: Path
+    frame_rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _HostCall:
+    """Something the node says to its host, on its way to the run's process."""
+
+    method: str
+    content: bytes
+
+
 class NodeDied(RunError):
     """A node's process came to an end by itself."""
 
@@ -85,25 +91,20 @@ class NodeProcess:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self._process: BaseProcess | None = None
-        self._pipe: Connection | None = None
+        self._child: ChildProcess | None = None
         self._episode: Episode | None = None
-        self._killed = False
 
     def open(self, host: Host) -> None:
-        """Start the process and open the node there. Raises RunError with what went wrong."""
+        """Start the process and open the node there. Raises what opening it raised, or NodeDied."""
         self._host = host
         self._start()
 
     def settle(self) -> None:
-        """The other process has done it."""
+        """Do nothing: the other process has done it."""
 
     def revive(self) -> None:
         """Start the process anew if it died or was killed."""
-        if self._killed:
-            self._let_go()
-        if self._pipe is None:
-            self._start()
+        self._revived()
 
     def reset(self, episode: Episode) -> None:
         self._episode = episode
@@ -113,127 +114,116 @@ class NodeProcess:
         return self._ask("tick", *arguments)
 
     def report(self) -> Mapping[str, Any]:
-        answer: Mapping[str, Any] = self._ask("report")
-        return answer
+        report: Mapping[str, Any] = self._ask("report")
+        return report
 
     def state(self) -> dict[str, Any]:
-        answer: dict[str, Any] = self._ask("state")
-        return answer
+        state: dict[str, Any] = self._ask("state")
+        return state
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self._ask("load_state", state)
 
     def set(self, **widgets: Any) -> None:
         self.recipe = replace(self.recipe, widgets={**self.recipe.widgets, **widgets})
-        self._ask("set", **widgets)
+        self._ask("set", widgets)
 
     def kill(self) -> None:
         """End the process at once, whatever it is doing. The only thing that may be called from another thread."""
-        self._killed = True
-        process = self._process
-        if process is not None:
-            process.kill()
+        child = self._child
+        if child is not None:
+            child.kill()
 
     def close(self) -> None:
         """Close the node and end its process. Raises RunError if that takes more than five seconds; then it is killed."""
-        if self._pipe is None:
+        child = self._child
+        if child is None:
             return
         try:
-            if not self._killed:
-                self._pipe.send(("close", self._host.tick, (), {}))
-                self._hear(_PATIENCE)
-        except OSError:
-            raise self._death() from None
+            if not child.killed:
+                self._call(child, _SHUTDOWN_TIMEOUT, "close")
         finally:
             self._let_go()
 
-    def _start(self) -> None:
-        ours, theirs = _SPAWN.Pipe()
+    def _start(self) -> ChildProcess:
         about = _About(self._host.node, self._host.dir, self._host.frame_rate)
-        process = _SPAWN.Process(target=_serve, args=(theirs, self.recipe, about), daemon=True)
-        start_shielded(process)
-        theirs.close()
-        self._process, self._pipe, self._killed = process, ours, False
+        name = f"node {about.node}"
+        child = ChildProcess(_serve, self.recipe, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT)
+        self._child = child
         try:
-            self._hear()
+            self._take_answer(child)
             if self._episode is not None:
-                self._ask("reset", self._episode)
+                self._call(child, math.inf, "reset", self._episode)
         except BaseException:
-            self.kill()
+            child.kill()
             self._let_go()
             raise
+        return child
 
-    def _ask(self, what: str, *arguments: Any, **named: Any) -> Any:
-        self.revive()
-        assert self._pipe is not None
+    def _revived(self) -> ChildProcess:
+        if self._child is not None and self._child.killed:
+            self._let_go()
+        return self._child or self._start()
+
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        return self._call(self._revived(), math.inf, method, *arguments)
+
+    def _call(self, child: ChildProcess, timeout: float, method: str, *arguments: Any) -> Any:
+        request = encode((method, self._host.tick, arguments), _GIVEN)
         try:
-            self._pipe.send((what, self._host.tick, arguments, named))
+            child.send(request)
         except OSError:
-            raise self._death() from None
-        except Exception as error:
-            raise RunError(f"what the node was given cannot be sent to another process: {error}") from error
-        return self._hear()
+            raise self._death(child) from None
+        return self._take_answer(child, timeout)
 
-    def _hear(self, patience: float | None = None) -> Any:
-        """The answer; what the node says to its host on the way is passed on."""
-        assert self._pipe is not None
+    def _take_answer(self, child: ChildProcess, timeout: float = math.inf) -> Any:
+        """Wait for the answer; what the node says to its host on the way is passed on."""
         refused: Exception | None = None
         while True:
-            try:
-                if not self._pipe.poll(patience):
-                    self.kill()
-                    raise RunError(f"its process did not answer within {patience:g} s")
-                kind, what = self._pipe.recv()
-            except (EOFError, OSError):
-                raise self._death() from None
-            except MinibrainsError:
-                raise
-            except Exception as error:
-                raise RunError(f"what the node gave out cannot be read outside of its process: {error}") from error
-            if kind == "host":
-                method, arguments, named = what
+            message = decode(self._receive(child, timeout), _GIVEN_OUT, "outside of its process")
+            if isinstance(message, _HostCall):
                 try:
-                    getattr(self._host, method)(*arguments, **named)
+                    self._pass_on(message)
                 except Exception as error:  # the answer is still to come
                     refused = error
                 continue
+            value, failure = message
             if refused is not None:
                 raise refused
-            if kind == "done":
-                return what
-            raise RunError(what) if kind == "failed" else MinibrainsError(what)
+            if failure is not None:
+                raise failure.unpack()
+            return value
 
-    def _death(self) -> NodeDied:
-        code = self._let_go()
-        how = f"by {signal.Signals(-code).name}" if code is not None and code < 0 else f"with status {code}"
+    def _receive(self, child: ChildProcess, timeout: float) -> bytes:
+        try:
+            return child.receive(timeout)
+        except EOFError:
+            raise self._death(child) from None
+        except TimeoutError:
+            child.kill()
+            raise RunError(f"its process did not answer within {timeout:g} s") from None
+
+    def _pass_on(self, call: _HostCall) -> None:
+        arguments, named = decode(call.content, "what the node told its host", "outside of its process")
+        getattr(self._host, call.method)(*arguments, **named)
+
+    def _death(self, child: ChildProcess) -> NodeDied:
+        self._let_go()
+        how = f"by {child.exit_signal}" if child.exit_signal else f"with status {child.exit_status}"
         return NodeDied(f"its process ended {how}")
 
-    def _let_go(self) -> int | None:
-        """See the process to its end; returns how it ended."""
-        process, pipe, self._process, self._pipe, self._killed = self._process, self._pipe, None, None, False
-        if pipe is not None:
-            pipe.close()
-        if process is None:
-            return None
-        process.join(_PATIENCE)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-        return process.exitcode
+    def _let_go(self) -> None:
+        """See the process to its end."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _About:
-    node: str
-    dir: Path
-    frame_rate: float | None
-
-
-class _PipeHost:
+class _ProcessHost:
     """The Host of a node in another process: what it says goes back over the pipe."""
 
-    def __init__(self, pipe: Connection, about: _About) -> None:
-        self._pipe = pipe
+    def __init__(self, parent: ParentProcess, about: _About) -> None:
+        self._parent = parent
         self.node, self.dir, self.frame_rate = about.node, about.dir, about.frame_rate
         self.tick = 0
         self.load = LOADED.load
@@ -242,15 +232,19 @@ class _PipeHost:
     def __getattr__(self, name: str) -> Any:
         if name not in ("size", "say", "record"):
             raise AttributeError(f"the host of a node in a process of its own has no {name!r}")
-        return lambda *arguments, **named: self._pipe.send(("host", (name, arguments, named)))
+
+        def call(*arguments: Any, **named: Any) -> None:
+            what = "what the node told its host"
+            content = encode((arguments, named), what)
+            self._parent.send(encode(_HostCall(name, content), what))
+
+        return call
 
 
-def _serve(pipe: Connection, recipe: Recipe, about: _About) -> None:
-    """The other process: make the node, and do what it is asked to until the pipe ends."""
-    take_no_orders(signal.SIGINT)  # but SIGTERM: with that multiprocessing ends what is left when the run's process ends
-    threading.Thread(target=_end_with_run, daemon=True).start()
+def _serve(parent: ParentProcess, recipe: Recipe, about: _About) -> None:
+    """In the other process: make the node, and do what it is asked to until the pipe ends."""
     os.dup2(2, 1)  # standard output is the run's: what a node prints is for people
-    host: Any = _PipeHost(pipe, about)
+    host: Any = _ProcessHost(parent, about)
     node: Any = None
 
     def opened() -> None:
@@ -264,46 +258,37 @@ def _serve(pipe: Connection, recipe: Recipe, about: _About) -> None:
         node.reset(episode)
         check_names(node)
 
-    if not _answer(pipe, opened):
+    def set_widgets(widgets: Mapping[str, Any]) -> None:
+        node.set(**widgets)
+
+    own: dict[str, Callable[..., Any]] = {"reset": reset, "set": set_widgets}
+    if not _answer(parent, opened):
         with suppress(Exception):
             node.close()
         return
     while True:
         try:
-            what, host.tick, arguments, named = pipe.recv()
-        except (EOFError, OSError):
+            request = parent.receive()
+        except EOFError:
             return  # the run is gone
-        except Exception as error:
-            pipe.send(("failed", f"what the node was given cannot be read in its process: {error}"))
+        try:
+            method, host.tick, arguments = decode(request, _GIVEN, "in its process")
+        except RunError as error:
+            parent.send(encode((None, Failure.of(error)), _GIVEN_OUT))
             continue
-        _answer(pipe, reset if what == "reset" else getattr(node, what), *arguments, **named)
-        if what == "close":
+        function = own[method] if method in own else getattr(node, method)
+        _answer(parent, function, *arguments)
+        if method == "close":
             return
 
 
-def _end_with_run() -> None:
-    """When the run's process is killed: a node that is thinking does not see that its pipe has ended."""
-    run = multiprocessing.parent_process()
-    assert run is not None
-    run.join()
-    time.sleep(_PATIENCE)
-    os._exit(1)
-
-
-def _answer(pipe: Connection, function: Any, *arguments: Any, **named: Any) -> bool:
-    """Send what the function returns, or why it does not; whether it went well."""
+def _answer(parent: ParentProcess, function: Callable[..., Any], *arguments: Any) -> bool:
+    """Send what the function returns, or why it does not; return whether it went well."""
     try:
-        answer = ("done", function(*arguments, **named))
-    except RunError as error:
-        answer = ("failed", str(error))
-    except MinibrainsError as error:
-        answer = ("refused", str(error))
+        answer = encode((function(*arguments), None), _GIVEN_OUT)
+        went_well = True
     except Exception as error:
-        answer = ("failed", f"{type(error).__name__}: {error}")
-    try:
-        pipe.send(answer)
-    except OSError:
-        return False  # nobody listens any more
-    except Exception as error:
-        pipe.send(("failed", f"what the node gave out cannot be sent to another process: {error}"))
-    return answer[0] == "done"
+        answer = encode((None, Failure.of(error)), _GIVEN_OUT)
+        went_well = False
+    parent.send(answer)
+    return went_well

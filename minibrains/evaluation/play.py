@@ -9,7 +9,7 @@ from typing import Any
 from minibrains.errors import sentence
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.rows import Rows
-from minibrains.process.workers import Death, Launcher, Pool, WorkerDied
+from minibrains.process.pool import Launcher, Pool, WorkerExited, WorkerLost
 from minibrains.run.episode import lost_episode
 from minibrains.run.parallel import EpisodeTask, LogLine
 
@@ -47,8 +47,8 @@ class Games:
             self._pool = pool
             if self._stopping:  # since a moment ago
                 pool.stopping = True
-            for place, played in pool.deal(missing):
-                if isinstance(played, WorkerDied):
+            for place, played in pool.imap_unordered(missing):
+                if isinstance(played, WorkerExited):
                     if self._stopping:
                         continue
                     row = lost_episode(str(played))
@@ -68,5 +68,5 @@ class Games:
     def _hear(self, worker: int, content: Any) -> None:
         if isinstance(content, LogLine):
             self._say(content.text)
-        elif isinstance(content, Death):
-            self._say(f"worker {worker} died ({content.how}); its episode is begun anew, once")
+        elif isinstance(content, WorkerLost):
+            self._say(f"worker {worker} died ({content.reason}); its episode is begun anew, once")

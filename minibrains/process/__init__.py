@@ -1,1 +1,1 @@
-"""Other processes: workers on this machine or on a Ray cluster, and the pool that gives them work."""
+"""Other processes: one way to start, reach and end them, and a pool of workers here or on a Ray cluster."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qsl, urlsplit
 
 from minibrains.errors import MinibrainsError
-from minibrains.process.workers import Launcher
+from minibrains.process.pool import Launcher
 
 _MOST = 1024
 
@@ -19,13 +19,13 @@ def choose_launcher(text: str) -> Launcher | None:
         raise MinibrainsError(f"--workers: expected a whole number from 1 to {_MOST}, or ray://HOST:PORT, found {text!r}")
     if count == 1:
         return None
-    from minibrains.process.process_workers import ProcessLauncher
+    from minibrains.process.local import ProcessLauncher
 
     return ProcessLauncher(count)
 
 
 def _ray(text: str) -> Launcher:
-    from minibrains.process.ray_workers import RayLauncher
+    from minibrains.process.ray import RayLauncher
 
     expected = "expected ray://HOST:PORT, ray://auto or ray://local, each with ?n=2 for the number of workers"
     try:

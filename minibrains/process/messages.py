@@ -1,126 +1,102 @@
-"""What a pool and its workers say to each other. Each message travels as one pickle, whatever it travels on."""
+"""What processes send each other: pickled values, and exceptions that arrive as they were raised."""
 
 from __future__ import annotations
 
 import pickle
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
+from multiprocessing.reduction import ForkingPickler
+from types import MappingProxyType
 from typing import Any
 
-from minibrains.errors import RunError
+from minibrains.errors import RunError, in_words
 
-MAIN = 0
-"""The place in a worker where episodes run, and whatever else there is while no episode does."""
+
+def _read_only(items: dict[Any, Any]) -> Mapping[Any, Any]:
+    return MappingProxyType(items)
+
+
+# Objects in widgets and on links are read-only mappings, which pickle does not know.
+ForkingPickler.register(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
+
+
+def encode(value: Any, what: str) -> bytes:
+    """Return `value` as bytes that another process can read with `decode`.
+
+    Args:
+        value: Anything that can be pickled.
+        what: What the value is, for the error: "item 3".
+
+    Raises:
+        RunError: The value cannot be pickled.
+    """
+    try:
+        return bytes(ForkingPickler.dumps(value, pickle.HIGHEST_PROTOCOL))
+    except Exception as error:
+        raise RunError(f"{what} cannot be sent to another process: {in_words(error)}") from error
+
+
+def decode(data: bytes, what: str, where: str) -> Any:
+    """Return the value that another process has encoded.
+
+    Args:
+        data: What `encode` returned.
+        what: What the value is, for the error: "what the node was given".
+        where: Where it is read, for the error: "in its process".
+
+    Raises:
+        RunError: The value cannot be unpickled here.
+    """
+    try:
+        return pickle.loads(data)
+    except Exception as error:
+        raise RunError(f"{what} cannot be read {where}: {in_words(error)}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An exception on its way to another process: the class, what is in it, and its traceback as text."""
+    """An exception on its way to another process."""
 
-    cls: type[BaseException]
-    arguments: tuple[Any, ...]
-    attributes: dict[str, Any]
+    words: str
+    """What went wrong, for a process in which the exception cannot be made again."""
     trace: str
+    """The traceback as text."""
+    exception: bytes | None
+    """The exception's class, arguments and attributes; None if they cannot be pickled."""
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
-        """Pack an exception; one that cannot be pickled becomes a RunError with its words."""
+        """Pack an exception."""
+        words = f"{type(error).__name__}: {error}"
         trace = "".join(traceback.format_exception(error))
         attributes = {name: value for name, value in vars(error).items() if name != "__notes__"}
-        # args of an OSError lack its file name
-        arguments = tuple(error.__reduce__()[1]) if isinstance(error, OSError) else error.args
-        failure = cls(type(error), arguments, attributes, trace)
+        arguments = error.args
+        if isinstance(error, OSError):
+            # The args of an OSError lack its file name.
+            arguments = tuple(error.__reduce__()[1])
         try:
-            pickle.loads(pickle.dumps(failure))
+            exception = pickle.dumps((type(error), arguments, attributes))
+            pickle.loads(exception)
         except Exception:
-            return cls(RunError, (f"{type(error).__name__}: {error}",), {}, trace)
-        return failure
+            exception = None
+        return cls(words, trace, exception)
 
     def unpack(self) -> BaseException:
-        """The exception again. Its cause prints as the traceback it had there."""
-        error = self.cls.__new__(self.cls, *self.arguments)
-        vars(error).update(self.attributes)
-        error.__cause__ = _Remote(self.trace)
+        """Return the exception, or a RunError with its words; its cause prints the traceback it had there."""
+        error: BaseException
+        try:
+            cls, arguments, attributes = pickle.loads(self.exception or b"")
+            error = cls.__new__(cls, *arguments)
+            vars(error).update(attributes)
+        except Exception:
+            error = RunError(self.words)
+        error.__cause__ = _RemoteTraceback(self.trace)
         return error
 
 
-class _Remote(Exception):
+class _RemoteTraceback(Exception):
     """The traceback of an exception in another process."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
-
-
-# -- to a worker
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Do this and reply. `function` is a pickled function; None is the worker's own task. `place` is MAIN or a map's."""
-
-    number: int
-    place: int
-    function: bytes | None
-    item: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """The map asked for at `place` is done: its results in order, or what went wrong first."""
-
-    place: int
-    results: list[bytes]
-    failure: Failure | None
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """End what you are doing after the current tick."""
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """Close everything and end; there is nothing more to do."""
-
-
-# -- from a worker
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A job is done, or raised."""
-
-    number: int
-    value: bytes
-    failure: Failure | None
-
-
-@dataclass(frozen=True, slots=True)
-class Map:
-    """Apply a pickled function to pickled items on whoever is free; at `place` I help as well, until it is done."""
-
-    place: int
-    function: bytes
-    items: list[bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something for the run's own eyes: what a node says, how far an episode is."""
-
-    content: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """Everything is closed; `troubles` has a sentence for each thing that could not be."""
-
-    troubles: list[str]
-
-
-def pickle_value(value: Any, what: str) -> bytes:
-    """A value for another process. Raises RunError naming `what` if it cannot be pickled."""
-    try:
-        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    except Exception as error:
-        raise RunError(f"host.map: {what} cannot be sent to another process: {type(error).__name__}: {error}") from None

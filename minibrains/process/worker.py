@@ -1,4 +1,4 @@
-"""One worker from the inside: it takes jobs, one after the other, and replies."""
+"""One worker of a pool from the inside: it does jobs, one after the other, and replies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from minibrains.host import Item, Result, pickle_function
-from minibrains.process.messages import MAIN, Closed, End, Failure, Job, Map, Mapped, Note, Reply, Stop, pickle_value
+from minibrains.process.messages import Failure, decode, encode
+from minibrains.process.pool_messages import MAIN_LANE, Closed, Job, MapRequest, MapResult, Note, Reply, Shutdown, Stop
 
 
 class Task(Protocol):
@@ -25,7 +26,7 @@ class Task(Protocol):
         """End what is being done after the current tick. Called from another thread."""
 
     def close(self) -> list[str]:
-        """Close what was opened; returns a sentence for each thing that could not be."""
+        """Close what was opened; return a sentence for each thing that could not be."""
 
 
 class Worker:
@@ -35,25 +36,27 @@ class Worker:
         self.number = number
         self._task = task
         self._send = send
-        self._maps = count(MAIN + 1)
-        self._inboxes: dict[int, SimpleQueue[Any]] = {MAIN: SimpleQueue()}
+        self._lanes = count(MAIN_LANE + 1)
+        self._inboxes: dict[int, SimpleQueue[Any]] = {MAIN_LANE: SimpleQueue()}
 
     def deliver(self, data: bytes) -> None:
         """Take one message from the pool."""
         message = pickle.loads(data)
         if isinstance(message, Stop):
             self._task.stop()
+        elif isinstance(message, (Job, MapResult)):
+            self._inboxes[message.lane].put(message)
         else:
-            self._inboxes[getattr(message, "place", MAIN)].put(message)
+            self._inboxes[MAIN_LANE].put(message)
 
     def orphan(self) -> None:
-        """The pool is gone: stop and end, without anybody to reply to."""
+        """Stop and end, without anybody to reply to: the pool is gone."""
         self._task.stop()
-        self._inboxes[MAIN].put(End())
+        self._inboxes[MAIN_LANE].put(Shutdown())
 
     def run(self) -> None:
         """Do jobs until the end, then close everything."""
-        while isinstance(message := self._inboxes[MAIN].get(), Job):
+        while isinstance(message := self._inboxes[MAIN_LANE].get(), Job):
             self._do(message)
         self._tell(Closed(self._task.close()))
 
@@ -62,33 +65,33 @@ class Worker:
         self._tell(Note(content))
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """The function applied to every item, on this worker and on those that are free."""
-        name = pickle_function(function)
-        pickles = [pickle_value(item, f"item {number}") for number, item in enumerate(items)]
-        place, inbox = next(self._maps), SimpleQueue[Any]()
-        self._inboxes[place] = inbox
-        self._tell(Map(place, name, pickles))
+        """Apply the function to every item, on this worker and on those that are free."""
+        pickled_function = pickle_function(function)
+        pickled_items = [encode(item, f"host.map: item {number}") for number, item in enumerate(items)]
+        lane = next(self._lanes)
+        inbox = self._inboxes[lane] = SimpleQueue()
+        self._tell(MapRequest(lane, pickled_function, pickled_items))
         while isinstance(message := inbox.get(), Job):
             self._do(message)
-        del self._inboxes[place]
-        done: Mapped = message
+        del self._inboxes[lane]
+        done: MapResult = message
         if done.failure is not None:
             raise done.failure.unpack()
-        return [pickle.loads(result) for result in done.results]
+        return [decode(result, "host.map: a result", "in the worker that asked") for result in done.results]
 
     def _do(self, job: Job) -> None:
         try:
             self._task.load()
-            item = pickle.loads(job.item)
+            item = decode(job.item, "an item", "in a worker")
             if job.function is None:
-                value = pickle.dumps(self._task.do(self, item), pickle.HIGHEST_PROTOCOL)
+                value = encode(self._task.do(self, item), "what a worker did")
             else:
                 function = pickle.loads(job.function)
-                value = pickle_value(function(item), f"a result of {function.__qualname__}")
+                value = encode(function(item), f"host.map: a result of {function.__qualname__}")
         except Exception as error:
             self._tell(Reply(job.number, b"", Failure.of(error)))
         else:
             self._tell(Reply(job.number, value, None))
 
     def _tell(self, message: object) -> None:
-        self._send(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        self._send(encode(message, "what a worker says"))

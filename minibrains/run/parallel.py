@@ -13,7 +13,7 @@ from minibrains.graph.registry import Registry
 from minibrains.hooks import Hook, Progress
 from minibrains.process.messages import Failure
 from minibrains.process.worker import Worker
-from minibrains.process.workers import Death, Launcher, Pool, WorkerDied
+from minibrains.process.pool import Launcher, Pool, WorkerExited, WorkerLost
 from minibrains.run.episode import EpisodeResult, lost_episode
 from minibrains.run.spec import RunSpec
 from minibrains.run.summary import Counts
@@ -170,10 +170,10 @@ class ParallelEpisodes:
         following = 0
         try:
             with pool:
-                for place, played in pool.deal(indices):
+                for place, played in pool.imap_unordered(indices):
                     index = indices[place]
                     self._running.pop(index, None)
-                    if isinstance(played, WorkerDied):
+                    if isinstance(played, WorkerExited):
                         lost.append(f"episode {index + 1} was given up: {played}")
                         rows[index] = lost_episode(lost[-1])
                     elif isinstance(played, BaseException):
@@ -214,8 +214,8 @@ class ParallelEpisodes:
     def _hear(self, worker: int, content: Any) -> None:
         if isinstance(content, LogLine):
             self._run.say(f"worker {worker}: {content.text}")
-        elif isinstance(content, Death):
-            self._run.say(f"worker {worker} died ({content.how}); what it was doing is begun anew, once")
+        elif isinstance(content, WorkerLost):
+            self._run.say(f"worker {worker} died ({content.reason}); what it was doing is begun anew, once")
         elif isinstance(content, EpisodeProgress):
             self._began = self._began or perf_counter()
             self._running[content.index] = content

@@ -22,8 +22,8 @@ from minibrains.files import write_whole
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Workflow
 from minibrains.process.launchers import choose_launcher
-from minibrains.process.process_workers import ProcessLauncher
-from minibrains.process.workers import Launcher
+from minibrains.process.local import ProcessLauncher
+from minibrains.process.pool import Launcher
 from minibrains.run.spec import RunSpec
 from server.cli import DONE, FAILED, STOPPED
 from server.commands.interrupt import stop_on_interrupt

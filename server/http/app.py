@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +60,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     history, clients = History(folders), Clients()
     digests = Digests(lambda: clients.files_changed("brains"))
     types = NodeTypes(registry, folders, digests)
-    recipe = WorkerRecipe(folders.root, folders.models, settings.packs, settings.files, Path(os.devnull))
+    recipe = WorkerRecipe(folders.root, folders.models, settings.packs, settings.files)
     runs = clients.runs = Runs(folders, history, recipe, settings.parallel, clients.tell)
     parts: list[Part] = [
         types,

@@ -56,5 +56,3 @@ class WorkerRecipe:
     models: Path
     packs: bool
     files: tuple[Path, ...]
-    words: Path
-    """The file that takes what it writes to standard error."""

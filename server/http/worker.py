@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import sys
 import threading
-import time
 import traceback
-from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -20,7 +17,8 @@ from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
 from minibrains.hooks import Hook, Progress
 from minibrains.node import Register
-from minibrains.process.spawn import SIGNALS, take_no_orders
+from minibrains.process.messages import decode, encode
+from minibrains.process.parent import ParentProcess
 from minibrains.run.run import Run
 from server.http.attendant import Attendant
 from server.http.orders import Order, OrderWord, Outcome, ReportWord, WorkerRecipe
@@ -28,28 +26,20 @@ from server.http.teller import Send, Teller
 
 _SWITCH: Final = 0.0005
 """Seconds after which the tick gets the interpreter back from a thread that tells."""
-_PATIENCE: Final = 10.0
-"""Seconds that a run gets to come to an end when the server is gone: a node may hang."""
 
 
-def live(connection: Connection, recipe: WorkerRecipe) -> None:
-    """A worker process's life: until the server closes its end of the pipe, or is gone."""
-    words = os.open(recipe.words, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(words, 1)
-    os.dup2(words, 2)
-    faulthandler.enable()
-    take_no_orders(*SIGNALS)
+def live(server: ParentProcess, recipe: WorkerRecipe) -> None:
+    """Play runs until the server closes its end of the pipe, or is gone."""
     sys.setswitchinterval(_SWITCH)
-    Worker(connection, recipe).live()
+    Worker(server, recipe).live()
 
 
 class Worker:
     """Listens on one thread, plays on the main one, tells on a third."""
 
-    def __init__(self, connection: Connection, recipe: WorkerRecipe) -> None:
-        self._connection = connection
+    def __init__(self, server: ParentProcess, recipe: WorkerRecipe) -> None:
+        self._server = server
         self._recipe = recipe
-        self._sending = threading.Lock()
         self._orders: SimpleQueue[RunSession | None] = SimpleQueue()
         self._session: RunSession | None = None
 
@@ -63,23 +53,17 @@ class Worker:
             self._send("over", session.play())
 
     def _send(self, word: ReportWord, content: Any) -> None:
-        try:
-            with self._sending:
-                self._connection.send((word, content))
-        except OSError:
-            pass  # the server is gone, and `_listen` ends the run
+        self._server.send(encode((word, content), "what the run has to say"))
 
     def _listen(self) -> None:
         try:
             while True:
-                word, content = self._connection.recv()
+                word, content = decode(self._server.receive(), "an order of the server", "in a worker")
                 self._obey(word, content)
-        except (EOFError, OSError):
+        except EOFError:
             if self._session is not None:
                 self._session.attendant.stop()
             self._orders.put(None)
-            time.sleep(_PATIENCE)  # on a daemon thread: a worker that ends in good order does not wait for it
-            os._exit(1)
 
     def _obey(self, word: OrderWord, content: Any) -> None:
         if word == "quit":

@@ -8,8 +8,8 @@ import threading
 from queue import SimpleQueue
 
 from minibrains.errors import MinibrainsError
+from minibrains.process.pool import Events
 from minibrains.process.worker import Worker
-from minibrains.process.workers import Events
 
 
 class RayLauncher:
@@ -42,8 +42,8 @@ class RayLauncher:
             raise MinibrainsError(f"--workers: {count or 1} workers need a CPU each; the Ray cluster {address} has {cpus}")
         self.count = count or cpus
 
-    def launch(self, number: int, task: bytes, events: Events) -> RayLink:
-        return RayLink(number, task, events)
+    def launch(self, number: int, task: bytes, events: Events) -> RayWorker:
+        return RayWorker(number, task, events)
 
     def close(self) -> None:
         import ray
@@ -51,7 +51,7 @@ class RayLauncher:
         ray.shutdown()
 
 
-class RayLink:
+class RayWorker:
     """The pool's end of an actor."""
 
     def __init__(self, number: int, task: bytes, events: Events) -> None:
@@ -61,10 +61,10 @@ class RayLink:
         actor = ray.remote(num_cpus=1, max_concurrency=2)(_Actor)
         threads = os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))
         self._actor = actor.remote(number, task, threads)
-        self._end = "the end of its work"
+        self._exit_reason = "the end of its work"
         threading.Thread(target=self._read, args=(number, events), daemon=True).start()
 
-    def send(self, data: bytes) -> None:
+    def post(self, data: bytes) -> None:
         self._actor.deliver.remote(data)
 
     def kill(self) -> None:
@@ -72,8 +72,8 @@ class RayLink:
 
         ray.kill(self._actor)
 
-    def end(self) -> str:
-        return self._end
+    def exit_reason(self) -> str:
+        return self._exit_reason
 
     def _read(self, number: int, events: Events) -> None:
         import ray
@@ -84,7 +84,7 @@ class RayLink:
                     events.put((number, data))
             ray.kill(self._actor)
         except Exception as error:
-            self._end = "the end of its Ray actor" if isinstance(error, ray.exceptions.RayActorError) else str(error)
+            self._exit_reason = "the end of its Ray actor" if isinstance(error, ray.exceptions.RayActorError) else str(error)
         events.put((number, None))
 
 

@@ -1,0 +1,220 @@
+"""A process of ours at the other end of a pipe: started, reached, ended and, if need be, killed in one way."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import multiprocessing
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from time import monotonic
+from typing import Any, Final
+
+from minibrains.process.messages import encode
+from minibrains.process.parent import run_child
+from minibrains.process.signals import start_shielded
+
+_SPAWN: Final = multiprocessing.get_context("spawn")
+_LIVENESS_INTERVAL: Final = 1.0
+"""Seconds after which a silent process is looked at: one that it forked may hold its end of the pipe open."""
+_LAST_WORDS: Final = 4000
+"""Bytes that are read of what a process wrote last."""
+
+_running: Final[set[ChildProcess]] = set()
+
+
+class ChildProcess:
+    """A child process. It is spawned: a fork would copy the emulator and its threads.
+
+    There are two ways to talk to it. Either one thread asks and waits, with `send`, `receive` and, at the end,
+    `close`. Or, where neither side may wait for the other, `listen` starts a thread that reads and one that writes
+    what was given to `post`. `kill` may be called from any thread at any time.
+
+    Ctrl-C and SIGTERM do not reach it. It ends when this process does, at the latest `shutdown_timeout` later.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., None],
+        *arguments: Any,
+        name: str,
+        shutdown_timeout: float,
+        keep_output: bool = False,
+    ) -> None:
+        """Start `function(parent, *arguments)` in a new process; `parent` is its ParentProcess.
+
+        Args:
+            function: A function at the top of a module.
+            arguments: Anything that can be pickled.
+            name: What the process is called in sentences and in lists of processes.
+            shutdown_timeout: Seconds that it gets to end in good order before it is killed.
+            keep_output: Keep what it writes to standard output and standard error for `last_words`.
+
+        Raises:
+            RunError: An argument cannot be pickled.
+            OSError: The system cannot start another process.
+        """
+        self.killed = False
+        """Whether `kill` was called."""
+        self.last_words = ""
+        """What it wrote last, once it has ended."""
+        self._shutdown_timeout = shutdown_timeout
+        self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
+        task = encode((function, arguments), f"what {name} needs")
+        self._output = _make_file() if keep_output else None
+        self._connection, theirs = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=run_child, args=(theirs, task, shutdown_timeout, self._output), name=name)
+        try:
+            start_shielded(self._process)
+        except BaseException:
+            self._connection.close()
+            self._read_output()
+            raise
+        finally:
+            theirs.close()
+        _running.add(self)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id."""
+        return self._process.pid
+
+    # -- ask and wait ---------------------------------------------------------------------------------
+
+    def send(self, data: bytes) -> None:
+        """Send a message; wait while the other side does not read.
+
+        Raises:
+            OSError: It has ended.
+        """
+        self._connection.send_bytes(data)
+
+    def receive(self, timeout: float = math.inf) -> bytes:
+        """Wait for its next message.
+
+        Raises:
+            EOFError: It has ended, or has closed the pipe, and everything it said was received.
+            TimeoutError: It said nothing for `timeout` seconds.
+        """
+        deadline = monotonic() + timeout
+        while not self._connection.poll(min(_LIVENESS_INTERVAL, max(0.0, deadline - monotonic()))):
+            if not self._process.is_alive() and not self._connection.poll():
+                raise EOFError("the process has ended")
+            if monotonic() >= deadline:
+                raise TimeoutError(f"nothing was heard for {timeout:g} s")
+        try:
+            return self._connection.recv_bytes()
+        except OSError as error:
+            raise EOFError("the process has ended") from error
+
+    def close(self) -> None:
+        """Close the pipe, upon which the process ends; kill it if it does not end in time."""
+        self._connection.close()
+        self._wait_or_kill()
+
+    # -- read and write on threads --------------------------------------------------------------------
+
+    def listen(self, on_message: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
+        """Start to read and write on threads.
+
+        Args:
+            on_message: Called with each message, on the thread that reads.
+            on_exit: Called on the same thread, once the process has ended.
+        """
+        name = self._process.name
+        threading.Thread(target=self._read, args=(on_message, on_exit), name=f"reads from {name}", daemon=True).start()
+        threading.Thread(target=self._write, name=f"writes to {name}", daemon=True).start()
+
+    def post(self, data: bytes) -> None:
+        """Send a message in turn, without waiting. To a process that has ended, do nothing."""
+        self._outbox.put(data)
+
+    def _read(self, on_message: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
+        try:
+            while True:
+                on_message(self.receive())
+        except EOFError:
+            pass
+        finally:
+            self._outbox.put(None)
+            self._wait_or_kill()
+            on_exit()
+
+    def _write(self) -> None:
+        while (data := self._outbox.get()) is not None:
+            with suppress(OSError):  # it has ended, and `_read` says so
+                self._connection.send_bytes(data)
+        self._connection.close()
+
+    # -- the end --------------------------------------------------------------------------------------
+
+    def kill(self) -> None:
+        """End the process at once, whatever it is doing. Returns without waiting for its end."""
+        self.killed = True
+        self._process.kill()
+
+    @property
+    def exit_signal(self) -> str | None:
+        """The name of the signal that ended it; None if it ended by itself."""
+        code = self._process.exitcode
+        if code is None or code >= 0:
+            return None
+        try:
+            return signal.Signals(-code).name
+        except ValueError:  # a real-time signal has no name
+            return str(-code)
+
+    @property
+    def exit_status(self) -> int | None:
+        """The status with which it ended by itself."""
+        return None if self.exit_signal else self._process.exitcode
+
+    def exit_reason(self) -> str:
+        """Return how it ended: "signal SIGKILL" or "exit status 3"."""
+        return f"signal {self.exit_signal}" if self.exit_signal else f"exit status {self.exit_status}"
+
+    def _wait_or_kill(self) -> None:
+        if not self._ends_within(self._shutdown_timeout):
+            self._process.kill()
+            self._ends_within(math.inf)
+        _running.discard(self)
+        self._read_output()
+
+    def _ends_within(self, seconds: float) -> bool:
+        deadline = monotonic() + seconds
+        # `join` alone will not do: like the pipe, what it waits for may be held open by a process that this one forked.
+        while self._process.is_alive():
+            left = deadline - monotonic()
+            if left <= 0:
+                return False
+            self._process.join(min(left, _LIVENESS_INTERVAL))
+        return True
+
+    def _read_output(self) -> None:
+        """Read what it wrote last, and let go of the file."""
+        if self._output is None:
+            return
+        with suppress(OSError), self._output.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - _LAST_WORDS))
+            self.last_words = file.read().decode(errors="replace").strip()
+        self._output.unlink(missing_ok=True)
+
+
+def _make_file() -> Path:
+    handle, path = tempfile.mkstemp(prefix="minibrains-worker-", suffix=".txt")
+    os.close(handle)
+    return Path(path)
+
+
+@atexit.register
+def _kill_all() -> None:
+    """Kill what still runs: otherwise multiprocessing would wait for it at exit, however long that takes."""
+    for child in list(_running):
+        child.kill()

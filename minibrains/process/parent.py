@@ -1,0 +1,66 @@
+"""The child's end: what every process that `ChildProcess` starts begins with."""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import os
+import threading
+import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from minibrains.process.messages import decode
+from minibrains.process.signals import ignore_signals
+
+
+class ParentProcess:
+    """The process that started this one, at the other end of a pipe."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sending = threading.Lock()
+
+    def send(self, data: bytes) -> None:
+        """Send a message, from any thread. Without a parent do nothing: this process is about to end."""
+        with suppress(OSError), self._sending:
+            self._connection.send_bytes(data)
+
+    def receive(self) -> bytes:
+        """Wait for the next message.
+
+        Raises:
+            EOFError: The parent has closed the pipe, or is gone.
+        """
+        try:
+            return self._connection.recv_bytes()
+        except OSError as error:
+            raise EOFError("the parent process is gone") from error
+
+
+def run_child(connection: Connection, task: bytes, shutdown_timeout: float, output: Path | None) -> None:
+    """Do what `ChildProcess` was given to do; the main function of each child process."""
+    if output is not None:
+        _redirect_output(output)
+    ignore_signals()
+    threading.Thread(target=_exit_with_parent, args=(shutdown_timeout,), name="waits for the parent's end", daemon=True).start()
+    function, arguments = decode(task, "what a child process was given", "in that process")
+    function(ParentProcess(connection), *arguments)
+
+
+def _redirect_output(output: Path) -> None:
+    file = os.open(output, os.O_WRONLY | os.O_APPEND)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.close(file)
+    faulthandler.enable()
+
+
+def _exit_with_parent(shutdown_timeout: float) -> None:
+    """End this process when its parent was killed, in good order or not: a busy one does not see that the pipe has ended."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    time.sleep(shutdown_timeout)
+    os._exit(1)

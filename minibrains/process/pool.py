@@ -1,0 +1,326 @@
+"""A pool of workers: gives jobs to whoever is free, replaces workers that end, has their jobs done again.
+
+What a worker is, a process here or an actor on a Ray cluster, is the launcher's business.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, Literal, Protocol
+
+from minibrains.errors import RunError
+from minibrains.process.messages import Failure, decode, encode
+from minibrains.process.pool_messages import MAIN_LANE, Closed, Job, MapRequest, MapResult, Note, Reply, Shutdown, Stop
+
+Events = SimpleQueue["tuple[int, bytes | None]"]
+"""What workers say, with the worker's number; None once a worker has ended."""
+
+_TRIES = 2
+"""How often a job is begun whose worker ends."""
+
+
+class WorkerHandle(Protocol):
+    """The pool's end of one worker."""
+
+    def post(self, data: bytes) -> None:
+        """Send a message without waiting; to a worker that has ended, do nothing."""
+
+    def kill(self) -> None:
+        """End the worker now."""
+
+    def exit_reason(self) -> str:
+        """Return how it ended: "signal SIGKILL"."""
+
+
+class Launcher(Protocol):
+    """Starts workers."""
+
+    count: int
+    """Workers that may live at the same time, from 1."""
+
+    def launch(self, number: int, task: bytes, events: Events) -> WorkerHandle:
+        """Start the worker `number` on a pickled Task. Raises MinibrainsError or OSError if that cannot be done."""
+
+    def close(self) -> None:
+        """Let go of what launching needed. All workers have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLost:
+    """What the pool itself notes of a worker that ended without being asked to."""
+
+    reason: str
+
+
+class WorkerExited(RunError):
+    """A job was given up because the process that did it ended, on each try."""
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    """One item of a batch."""
+
+    batch: _Batch
+    index: int
+    item: bytes
+    tries: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """Items with the same function."""
+
+    function: bytes | None
+    """None: the workers' own task."""
+    owner: tuple[int, int] | None
+    """The worker and the lane that wait for a map; None for the items of `imap_unordered`."""
+    waiting: deque[_Work] = field(default_factory=deque)
+    running: int = 0
+    results: dict[int, bytes] = field(default_factory=dict)
+    failures: dict[int, Failure] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        return not self.waiting and not self.running
+
+
+@dataclass(slots=True, eq=False)
+class _WorkerSlot:
+    """A worker as the pool sees it."""
+
+    worker: WorkerHandle
+    lanes: dict[int, int | None] = field(default_factory=lambda: {MAIN_LANE: None})
+    """Where it can do a job, with the number of the job that is there."""
+    state: Literal["working", "ending", "closed"] = "working"
+
+    def send(self, message: object) -> None:
+        self.worker.post(encode(message, "what the pool says"))
+
+
+class Pool:
+    """Workers for one task. Leaving the `with` ends them: in good order, or at once on Ctrl-C."""
+
+    def __init__(self, launcher: Launcher, task: object, note: Callable[[int, Any], None]) -> None:
+        """Prepare a pool; nothing is started yet.
+
+        Args:
+            launcher: Starts the workers.
+            task: A Task, which each worker gets.
+            note: Called with a worker's number and what it said; what it said is a WorkerLost if it ended unasked.
+
+        Raises:
+            RunError: The task cannot be pickled.
+        """
+        self.deaths = 0
+        """Workers that ended without being asked to."""
+        self.troubles: list[str] = []
+        """Sentences about what could not be closed; whole after the `with`."""
+        self._launcher = launcher
+        self._task = encode(task, "the task of the workers")
+        self._note = note
+        self._events: Events = SimpleQueue()
+        self._slots: dict[int, _WorkerSlot] = {}
+        self._launched = 0
+        self._batches: list[_Batch] = []
+        self._jobs: dict[int, _Work] = {}
+        self._assigned = 0
+        self._stopping = False
+        self._stop_sent = False
+
+    @property
+    def count(self) -> int:
+        """Workers that may live at the same time."""
+        return self._launcher.count
+
+    @property
+    def stopping(self) -> bool:
+        """Set it (from a signal handler, say): no item is begun any more, and workers end after the current tick."""
+        return self._stopping
+
+    @stopping.setter
+    def stopping(self, stopping: bool) -> None:
+        self._stopping = stopping
+        # Wakes who waits for an event; a SimpleQueue may be used in a signal handler.
+        self._events.put((-1, None))
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        try:
+            if kind is None or issubclass(kind, Exception):
+                self._end()
+        finally:
+            for slot in self._slots.values():
+                slot.worker.kill()
+            self._launcher.close()
+
+    def imap_unordered(self, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Have the task do every item.
+
+        Args:
+            items: Anything that can be pickled.
+
+        Yields:
+            The index of an item and its result, as they end. The result is an exception if the item raised one, and
+            WorkerExited if its worker ended twice. Items not begun when `stopping` is set are left out.
+        """
+        pickled = [encode(item, f"item {index}") for index, item in enumerate(items)]
+        batch = self._add(None, pickled, None)
+        while True:
+            if self._stopping:
+                self._stop()
+            if batch.done:
+                break
+            self._assign_all()
+            self._take_event()
+            for index, value in batch.results.items():
+                yield index, decode(value, "a result", "outside of its worker")
+            for index, failure in batch.failures.items():
+                yield index, failure.unpack()
+            batch.results.clear()
+            batch.failures.clear()
+        self._batches.remove(batch)
+
+    # -- giving work ----------------------------------------------------------------------------------
+
+    def _add(self, function: bytes | None, items: list[bytes], owner: tuple[int, int] | None) -> _Batch:
+        batch = _Batch(function, owner)
+        batch.waiting.extend(_Work(batch, index, item) for index, item in enumerate(items))
+        self._batches.append(batch)
+        return batch
+
+    def _assign_all(self) -> None:
+        """Give waiting work to every free lane; start workers while that is not enough."""
+        for number, slot in self._slots.items():
+            if slot.state != "working":
+                continue
+            for lane, job in slot.lanes.items():
+                if job is None and (work := self._next_work(number, lane)):
+                    self._assign(slot, lane, work)
+        while len(self._slots) < self.count and (work := self._next_work(self._launched, MAIN_LANE)):
+            number = self._launched
+            self._launched += 1
+            worker = self._launcher.launch(number, self._task, self._events)
+            slot = self._slots[number] = _WorkerSlot(worker)
+            self._assign(slot, MAIN_LANE, work)
+
+    def _next_work(self, number: int, lane: int) -> _Work | None:
+        """Return work for a free lane: the newest map's first, because somebody waits; a map's own lane is for it alone."""
+        for batch in reversed(self._batches):
+            if batch.waiting and (lane == MAIN_LANE or batch.owner == (number, lane)):
+                return batch.waiting.popleft()
+        return None
+
+    def _assign(self, slot: _WorkerSlot, lane: int, work: _Work) -> None:
+        self._assigned += 1
+        self._jobs[self._assigned] = work
+        slot.lanes[lane] = self._assigned
+        work.tries += 1
+        work.batch.running += 1
+        slot.send(Job(self._assigned, lane, work.batch.function, work.item))
+
+    # -- hearing what came of it ----------------------------------------------------------------------
+
+    def _take_event(self) -> None:
+        number, data = self._events.get()
+        slot = self._slots.get(number)
+        if slot is None:
+            return  # the wake-up of `stopping`
+        if data is None:
+            self._replace(number)
+            return
+        message = pickle.loads(data)
+        if isinstance(message, Note):
+            self._note(number, message.content)
+        elif isinstance(message, MapRequest):
+            slot.lanes[message.lane] = None
+            self._answer_map(self._add(message.function, message.items, (number, message.lane)))
+        elif isinstance(message, Closed):
+            self.troubles.extend(message.troubles)
+            slot.state = "closed"
+        elif isinstance(message, Reply):
+            work = self._jobs.pop(message.number)
+            lane = next(lane for lane, job in slot.lanes.items() if job == message.number)
+            slot.lanes[lane] = None
+            self._finish(work, message.value, message.failure)
+
+    def _finish(self, work: _Work, value: bytes, failure: Failure | None) -> None:
+        batch = work.batch
+        batch.running -= 1
+        if failure is None:
+            batch.results[work.index] = value
+        else:
+            batch.failures[work.index] = failure
+        self._answer_map(batch)
+
+    def _answer_map(self, batch: _Batch) -> None:
+        """Answer a map that is done, or of which an item failed: nobody needs what is still running of it."""
+        if batch.owner is None or batch not in self._batches:
+            return
+        if batch.failures:
+            batch.waiting.clear()
+        if not batch.done:
+            return
+        self._batches.remove(batch)
+        number, lane = batch.owner
+        slot = self._slots[number]
+        del slot.lanes[lane]
+        if batch.failures:
+            first = min(batch.failures)
+            slot.send(MapResult(lane, [], batch.failures[first]))
+        else:
+            results = [batch.results[index] for index in range(len(batch.results))]
+            slot.send(MapResult(lane, results, None))
+
+    # -- the end of a worker, and of the pool ---------------------------------------------------------
+
+    def _replace(self, number: int) -> None:
+        """A worker has ended. If it was not asked to, what it was doing is done again, by another, once."""
+        slot = self._slots.pop(number)
+        reason = slot.worker.exit_reason()
+        if slot.state == "working":
+            self.deaths += 1
+            self._note(number, WorkerLost(reason))
+        if slot.state == "ending":
+            self.troubles.append(f"worker {number} died ({reason}) before everything in it was closed")
+        self._batches = [batch for batch in self._batches if batch.owner is None or batch.owner[0] != number]
+        for job in slot.lanes.values():
+            if job is not None:
+                self._try_again(self._jobs.pop(job), reason)
+
+    def _try_again(self, work: _Work, reason: str) -> None:
+        if work.tries < _TRIES and not self._stopping:
+            work.batch.running -= 1
+            work.batch.waiting.appendleft(work)
+            return
+        what = "the worker" if work.batch.owner is None else f"item {work.index} of host.map: its worker"
+        times = "twice" if work.tries == _TRIES else "and the run was being stopped"
+        self._finish(work, b"", Failure.of(WorkerExited(f"{what} died {times} ({reason})")))
+
+    def _end(self) -> None:
+        self._stop()
+        while self._slots:
+            self._assign_all()  # a node may wait for its map, and can only stop after that
+            if not any(batch.owner for batch in self._batches):
+                self._shut_down_idle()
+            self._take_event()
+
+    def _shut_down_idle(self) -> None:
+        for slot in self._slots.values():
+            if slot.state == "working" and slot.lanes[MAIN_LANE] is None:
+                slot.state = "ending"
+                slot.send(Shutdown())
+
+    def _stop(self) -> None:
+        for batch in self._batches:
+            if batch.owner is None:
+                batch.waiting.clear()
+        if not self._stop_sent:
+            self._stop_sent = True
+            for slot in self._slots.values():
+                slot.send(Stop())

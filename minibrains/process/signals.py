@@ -1,0 +1,29 @@
+"""Keep Ctrl-C away from child processes: a terminal sends it to all of them, and only the command may act on it."""
+
+from __future__ import annotations
+
+import signal
+from multiprocessing import resource_tracker
+from multiprocessing.process import BaseProcess
+from typing import Final
+
+SHIELDED: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+def start_shielded(process: BaseProcess) -> None:
+    """Start a process with SIGINT and SIGTERM blocked, until it calls `ignore_signals`."""
+    # The first spawn starts the resource tracker, which would unblock the signals again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SHIELDED)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def ignore_signals() -> None:
+    """In the child itself: ignore SIGINT and SIGTERM. Its parent ends it, over their pipe."""
+    for number in SHIELDED:
+        # Not SIG_IGN, which programs that a node starts would inherit.
+        signal.signal(number, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SHIELDED)
