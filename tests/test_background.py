@@ -368,6 +368,38 @@ def test_what_cannot_be_sent_is_a_sentence_and_the_process_goes_on(giving: str, 
         assert seen(engine) == [(0, 0), (1, 1), (3, 3), (4, 4)]
 
 
+@pytest.mark.parametrize(("thing", "what"), [("lock", "sent to another process"), ("unreadable", "read outside of its process")])
+def test_what_a_node_cannot_tell_its_host_is_a_sentence_and_the_process_goes_on(thing: str, what: str) -> None:
+    entries = {
+        "clock": node("Clock"),
+        "says": node("SaysOdd", {"number": "clock.number"}, set={"thing": thing}),
+        "seen": node("Seen", {"value": "says.thing"}),
+    }
+    sentence = f"what the node told its host cannot be {what}: "
+    with running(entries) as engine, pytest.raises(NodeFailed, match=rf"says \(SaysOdd\) failed on tick 2: {sentence}"):
+        engine.advance(10)
+    entries["says"]["on_error"] = "hold"
+    with running(entries) as engine:
+        engine.advance(5)
+        assert seen(engine) == [(0, 0), (1, 1), (3, 3), (4, 4)]
+
+
+def test_an_error_in_a_process_is_the_error_here_with_file_and_line_there() -> None:
+    with running(thinks("InProcess", {"fails": 3})) as engine:
+        with pytest.raises(NodeFailed) as caught:
+            engine.advance(10)
+        error = caught.value.__cause__
+        assert type(error) is ValueError
+        assert "thinking_nodes.py" in str(error.__cause__)
+
+
+@pytest.mark.parametrize("busy", ["hold", "continue"])
+def test_a_brain_that_does_not_fit_in_its_process_ends_the_run_in_any_case(busy: str) -> None:
+    entries = {"clock": node("Clock"), "poor": node("RefusesItsBrain", {"number": "clock.number"}, busy=busy, on_error="hold")}
+    with running(entries) as engine, pytest.raises(NodeFailed, match="the adapter was made for another model"):
+        engine.advance(10)
+
+
 # -- opened and closed ------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from minibrains import Episode, Node, Number, Register, Socket, Variables, widget
-from minibrains.errors import MinibrainsError
+from minibrains.errors import BrainError, MinibrainsError
 
 Thing = Annotated[object, Socket("thing")]
 Anything = Annotated[object, Socket("number")] | Thing
@@ -175,6 +175,28 @@ class GivesUnreadable(Node):
 
     def tick(self, number: Number) -> Thing:
         return Unreadable() if number == 2 else number  # type: ignore[return-value]
+
+
+class SaysOdd(Node):
+    """Tells its host what cannot be sent."""
+
+    background = "process"
+    thing: str = widget("lock")
+
+    def open(self, host: Any) -> None:
+        self.host = host
+
+    def tick(self, number: Number) -> Thing:
+        if number == 2:
+            self.host.say(threading.Lock() if self.thing == "lock" else Unreadable())
+        return number  # type: ignore[return-value]
+
+
+class RefusesItsBrain(Node):
+    background = "process"
+
+    def tick(self, number: Number) -> Number:
+        raise BrainError("the adapter was made for another model")
 
 
 class Through(Node):

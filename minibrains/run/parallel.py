@@ -12,8 +12,8 @@ from minibrains.errors import RunError
 from minibrains.graph.registry import Registry
 from minibrains.hooks import Hook, Progress
 from minibrains.process.messages import Failure
-from minibrains.process.worker import Worker
 from minibrains.process.pool import Launcher, Pool, WorkerExited, WorkerLost
+from minibrains.process.worker import Worker
 from minibrains.run.episode import EpisodeResult, lost_episode
 from minibrains.run.spec import RunSpec
 from minibrains.run.summary import Counts
