@@ -102,9 +102,11 @@ class NodeProcess:
     def settle(self) -> None:
         """Do nothing: the other process has done it."""
 
-    def revive(self) -> None:
-        """Start the process anew if it died or was killed."""
-        self._revived()
+    def revive(self) -> ChildProcess:
+        """Return the process, started anew if it died or was killed."""
+        if self._child is not None and self._child.killed:
+            self._let_go()
+        return self._child or self._start()
 
     def reset(self, episode: Episode) -> None:
         self._episode = episode
@@ -160,13 +162,8 @@ class NodeProcess:
             raise
         return child
 
-    def _revived(self) -> ChildProcess:
-        if self._child is not None and self._child.killed:
-            self._let_go()
-        return self._child or self._start()
-
     def _ask(self, method: str, *arguments: Any) -> Any:
-        return self._call(self._revived(), math.inf, method, *arguments)
+        return self._call(self.revive(), math.inf, method, *arguments)
 
     def _call(self, child: ChildProcess, timeout: float, method: str, *arguments: Any) -> Any:
         request = encode((method, self._host.tick, arguments), _GIVEN)

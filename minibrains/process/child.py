@@ -103,7 +103,7 @@ class ChildProcess:
             TimeoutError: It said nothing for `timeout` seconds.
         """
         deadline = monotonic() + timeout
-        while not self._connection.poll(min(_LIVENESS_INTERVAL, max(0.0, deadline - monotonic()))):
+        while not self._connection.poll(_next_wait(deadline)):
             if not self._process.is_alive() and not self._connection.poll():
                 raise EOFError("the process has ended")
             if monotonic() >= deadline:
@@ -188,12 +188,11 @@ class ChildProcess:
 
     def _ends_within(self, seconds: float) -> bool:
         deadline = monotonic() + seconds
-        # `join` alone will not do: like the pipe, what it waits for may be held open by a process that this one forked.
+        # One `join` will not do: like the pipe, what it waits for may be held open by a process that this one forked.
         while self._process.is_alive():
-            left = deadline - monotonic()
-            if left <= 0:
+            if monotonic() >= deadline:
                 return False
-            self._process.join(min(left, _LIVENESS_INTERVAL))
+            self._process.join(_next_wait(deadline))
         return True
 
     def _read_output(self) -> None:
@@ -205,6 +204,12 @@ class ChildProcess:
             file.seek(max(0, size - _LAST_WORDS))
             self.last_words = file.read().decode(errors="replace").strip()
         self._output.unlink(missing_ok=True)
+
+
+def _next_wait(deadline: float) -> float:
+    """Return the seconds to wait before the process is looked at again."""
+    left = max(0.0, deadline - monotonic())
+    return min(left, _LIVENESS_INTERVAL)
 
 
 def _make_file() -> Path:

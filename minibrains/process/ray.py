@@ -29,12 +29,13 @@ class RayLauncher:
             raise MinibrainsError(
                 "--workers ray://… needs Ray, which is not installed: pip install 'minibrains[cluster]'"
             ) from None
-        own: dict[str, object] = {"include_dashboard": False, "num_cpus": count} if address == "local" else {}
+        own: dict[str, object] = {}
+        if address == "local":
+            own = {"include_dashboard": False, "num_cpus": count}
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
         except Exception as error:
-            first, *others = str(error).strip().split("\n")
-            reason = f"{first} {others[-1]}" if others and first.endswith(":") else first  # of a traceback its last line says why
+            reason = _first_sentence(error)
             raise MinibrainsError(f"--workers: the Ray cluster {address} cannot be reached: {reason}") from error
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if cpus < (count or 1):
@@ -49,6 +50,13 @@ class RayLauncher:
         import ray
 
         ray.shutdown()
+
+
+def _first_sentence(error: Exception) -> str:
+    first, *others = str(error).strip().split("\n")
+    if others and first.endswith(":"):
+        return f"{first} {others[-1]}"  # of a traceback its last line says why
+    return first
 
 
 class RayWorker:
@@ -84,7 +92,8 @@ class RayWorker:
                     events.put((number, data))
             ray.kill(self._actor)
         except Exception as error:
-            self._exit_reason = "the end of its Ray actor" if isinstance(error, ray.exceptions.RayActorError) else str(error)
+            actor_ended = isinstance(error, ray.exceptions.RayActorError)
+            self._exit_reason = "the end of its Ray actor" if actor_ended else str(error)
         events.put((number, None))
 
 
@@ -102,7 +111,7 @@ class _Actor:
         self._worker.deliver(data)
 
     def receive(self) -> list[bytes]:
-        """What the worker has said since the last call, at least one message; nothing after the end."""
+        """Return what the worker has said since the last call, at least one message; nothing after the end."""
         said = []
         while (data := self._said.get()) is not None:
             said.append(data)
