@@ -258,7 +258,7 @@ def _serve(parent: ParentProcess, recipe: Recipe, about: _About) -> None:
     def set_widgets(widgets: Mapping[str, Any]) -> None:
         node.set(**widgets)
 
-    own: dict[str, Callable[..., Any]] = {"reset": reset, "set": set_widgets}
+    special: dict[str, Callable[..., Any]] = {"reset": reset, "set": set_widgets}
     if not _answer(parent, opened):
         with suppress(Exception):
             node.close()
@@ -273,7 +273,7 @@ def _serve(parent: ParentProcess, recipe: Recipe, about: _About) -> None:
         except RunError as error:
             parent.send(encode((None, Failure.of(error)), _GIVEN_OUT))
             continue
-        function = own[method] if method in own else getattr(node, method)
+        function = special.get(method) or getattr(node, method)
         _answer(parent, function, *arguments)
         if method == "close":
             return
