@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from minibrains.engine.node_process import NodeProcess
 from minibrains.engine.timing import ThinkTimes
-from minibrains.errors import RunError
+from minibrains.errors import RunError, in_words
 from minibrains.host import Episode
 
 PATIENCE: Final = 5.0
