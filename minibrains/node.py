@@ -275,7 +275,7 @@ def _read_class(cls: type[Node]) -> NodeSchema:
     try:
         hints: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
-            if issubclass(base, Node) and not base.__module__.startswith(f"{__package__}."):  # ours have no fields
+            if issubclass(base, Node) and base.__module__ != Node.__module__:  # Node and Register have no fields
                 hints.update(inspect.get_annotations(base, eval_str=True))
         register = issubclass(cls, Register)
         signatures = {}

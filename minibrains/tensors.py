@@ -29,3 +29,12 @@ def as_array(tensor: torch.Tensor) -> np.ndarray:
     if tensor.dtype == torch.bfloat16:
         return np.array(tensor.view(torch.int16).numpy().view(DTYPES["bf16"]))
     return np.array(tensor.numpy())
+
+
+def torch_dtype(label: str) -> torch.dtype:
+    """Return torch's dtype for the name of one of DTYPES."""
+    import torch
+
+    name = "bfloat16" if label == "bf16" else DTYPES[label].name
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype

@@ -22,7 +22,8 @@ import numpy as np
 
 from minibrains.host import Episode, Item, Result, T, map_here
 from minibrains.loading import LOADED, BrainRef
-from minibrains.node import ABSENT, Node, Register, check_names
+from minibrains.node import ABSENT, Node, Register, Sample, check_names
+from minibrains.torch_node import TorchNode
 
 Inputs = Mapping[str, Any]
 
@@ -86,7 +87,8 @@ def check_node(node: Node, *ticks: Inputs, host: ScratchHost | None = None) -> l
 
     It works with read-only inputs and leaves them as they are; what it gave out is still the same a tick
     later; `reset` makes it as good as new; `state()` and `load_state()` bring it back to any tick, and
-    its state can be pickled. Raises AssertionError naming the rule.
+    its state can be pickled. A TorchNode's `forward` gives an item of a batch what it gives it alone.
+    Raises AssertionError naming the rule.
     """
     if len(ticks) < 2:
         raise AssertionError("check_node needs at least two ticks of inputs")
@@ -105,6 +107,8 @@ def check_node(node: Node, *ticks: Inputs, host: ScratchHost | None = None) -> l
             _same(after, again, f"{name}: load_state() of tick {stop} does not bring it back")
         play(node, *ticks, episode=Episode(1, 0, "node"))
         _same(first, play(node, *ticks), f"{name}: an episode changes a later one")
+        if isinstance(node, TorchNode):
+            _check_batch(node, name, ticks, first)
     return first
 
 
@@ -154,6 +158,55 @@ def _check_absent(node: Node, name: str, result: Any) -> None:
     for output, value in zip(outputs, values, strict=True):
         if value is ABSENT and not output.absent:
             raise AssertionError(f"{name}.{output.name} is ABSENT, but it is not declared `| Absent`")
+
+
+def _check_batch(node: TorchNode, name: str, ticks: Sequence[Inputs], alone: Sequence[Any]) -> None:
+    """Play the ticks in a batch of two, beside an item of zeros; `alone` is what came of them without it."""
+    import torch
+
+    state = node.start_state(2) if hasattr(node, "initial") else None
+    for tick, (inputs, expected) in enumerate(zip(ticks, alone, strict=True)):
+        arguments = [_argument(node, key, inputs) for key in node.schema.inputs]
+        batch = [_beside_zeros(value) for value in node.as_inputs(arguments)]
+        with torch.inference_mode():
+            try:
+                if state is None:
+                    outputs = node.forward(*batch)
+                else:
+                    outputs, state = node.forward(*batch, state=state)
+            except Exception as error:
+                raise AssertionError(f"{name}: on tick {tick} forward cannot take a batch of two: {error}") from error
+            found = node.as_outputs(_first_item(outputs))
+        if not _close(found, expected):
+            raise AssertionError(f"{name}: on tick {tick} it gave {found!r} in a batch of two, but {expected!r} alone")
+
+
+def _beside_zeros(value: Any) -> Any:
+    import torch
+
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [_beside_zeros(item) for item in value]
+    if isinstance(value, Sample):
+        return Sample(_beside_zeros(value.value), _beside_zeros(value.age))
+    return torch.cat([value, torch.zeros_like(value)])
+
+
+def _first_item(outputs: Any) -> Any:
+    """A batch of one."""
+    if isinstance(outputs, tuple):
+        return tuple(output[:1] for output in outputs)
+    return outputs[:1]
+
+
+def _close(a: Any, b: Any) -> bool:
+    """Equal, but for the order in which a larger batch is summed up."""
+    if isinstance(a, tuple):
+        return all(map(_close, a, b))
+    if isinstance(a, float) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):
+        return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True)
+    return _equal(a, b)
 
 
 def _read_only(value: Any) -> Any:

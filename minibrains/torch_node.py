@@ -2,126 +2,353 @@
 
 from __future__ import annotations
 
+import inspect
 import typing
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
-import numpy as np
-
-from minibrains.errors import BrainError, NodeClassError
+from minibrains.brain import Brain
+from minibrains.errors import BrainError, MinibrainsError, NodeClassError
 from minibrains.host import Episode, Host
 from minibrains.loading import BrainRef
-from minibrains.node import Node
-from minibrains.tensors import as_tensor
+from minibrains.node import Node, widget
+from minibrains.sockets import SocketTypes, parse_spec
+from minibrains.tensor_sockets import TensorForm, batch_of_one, only_item, tensor_form
+from minibrains.tensors import as_array, as_tensor, torch_dtype
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
+Device = Literal[
+    "cpu", "auto", "cuda", "mps", "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"
+]  # fmt: skip
+
 
 class TorchNode(Node):
     """A node whose brain is the weights of a network.
 
-    Subclasses write `build(config) -> nn.Module` and `forward(x, …) -> out` over tensors [B, …], pure,
-    annotated with the socket types of one item. A recurrent one also writes `initial(batch) -> state` and
-    takes the state as the last argument `state` and returns `(out, state)`. `tick` follows: B = 1, no
+    Subclasses write `build(config) -> nn.Module` and `forward(x, …) -> outputs` over tensors [B, …], pure,
+    annotated with the socket types of one item. A recurrent one also writes `initial(batch) -> state`, takes
+    the state as the last argument `state`, and returns `(outputs, state)`. `tick` follows: B = 1, no
     gradients, NumPy in and out. Torch is imported when the node is opened, not before.
     """
 
     __abstract__ = True
 
-    module: nn.Module
+    device: Device = widget("cpu", rebuild=True, doc='where the network computes; "auto": an accelerator if there is one')
 
-    def build(self, config: Mapping[str, Any]) -> nn.Module:
-        """The network, untrained; its parameters have the names of the brain's tensors."""
-        raise NotImplementedError
+    input_forms: ClassVar[Mapping[str, TensorForm]]
+    """What `forward` takes, by name; a list and a Sample are made of such tensors."""
+    output_forms: ClassVar[Mapping[str, TensorForm]]
+    """What `forward` gives out, by name."""
+    _record: ClassVar[Callable[..., Any] | None]
+    """The NamedTuple of the outputs; None if there is one output, which is returned itself."""
 
     if TYPE_CHECKING:
+        module: nn.Module
         forward: Any
         initial: Any
 
+    def build(self, config: Mapping[str, Any]) -> nn.Module:
+        """Return a new, untrained network; its parameters have the names of the brain's tensors.
+
+        Look at nothing but `config`: all nodes with the same brain share one network.
+        """
+        raise NotImplementedError
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        if "__abstract__" in cls.__dict__:
+            super().__init_subclass__(**kwargs)
+            return
         if not hasattr(cls, "forward"):
             raise NodeClassError(f"{cls.__name__} has no forward(); a TorchNode needs one over tensors [B, …]")
-        if "forward" in cls.__dict__ and hasattr(cls, "initial"):
-            cls.tick, cls.reset = _recurrent_tick(cls), _start_state  # type: ignore[attr-defined,method-assign]
-        elif "forward" in cls.__dict__:
-            cls.tick = _plain_tick(cls)  # type: ignore[attr-defined]
+        written = {"forward", "initial"} & cls.__dict__.keys()
+        derived = bool(written) or not hasattr(cls, "tick")
+        if derived:
+            _derive(cls)
         super().__init_subclass__(**kwargs)
+        if not (cls.schema.brain and cls.schema.brain_required):
+            raise NodeClassError(f"{cls.__name__} has no brain; annotate it with the class of the network's weights: brain: …")
+        if derived:
+            _read_forms(cls)
 
     def open(self, host: Host) -> None:
-        """Build the module and load the brain into it, on one thread: two would wait for each other."""
-        import torch
+        """Build the network and load the brain into it, or find it where another node of this process did."""
+        compute_on_one_thread()
+        self._device = find_device(self.device)
+        ref = self.brain.ref
+        if ref is None:
+            self.module = self._make_frozen()
+        else:
+            # nobody writes into it, so all nodes and runs of this process can share it
+            cls = type(self)
+            self.module = host.load(ref, f"{cls.__module__}.{cls.__qualname__} on {self._device}", self._make_frozen)
+        if hasattr(self, "initial"):
+            _check_state(self.start_state(2), 2, "initial(2)")
 
-        torch.set_num_threads(1)
-        ref, cls = self.brain.ref, type(self)
-        # nobody writes into it, so all nodes and runs of this process can share it
-        self.module = host.load(ref, f"{cls.__module__}.{cls.__qualname__}", self._module) if ref else self._module()
+    def make_module(self) -> nn.Module:
+        """Return a new network with the weights of the brain, to be trained; the node need not be opened.
 
-    def _module(self, ref: BrainRef | None = None) -> nn.Module:
+        It is on the node's device and in training mode, its parameters require gradients, and nobody else has
+        it. Set it as the node's `module`, and `forward` computes with it, over batches of any size.
+
+        Raises:
+            BrainError: The brain does not fit the network.
+            MinibrainsError: The device is not there.
+        """
         module = self.build(self.brain.config)
         tensors = {name: as_tensor(array) for name, array in self.brain.tensors.items()}
         try:
             module.load_state_dict(tensors, strict=True)
         except RuntimeError as error:
             raise BrainError(f"the brain does not fit the network: {' '.join(str(error).split())}") from None
-        return module.requires_grad_(False).eval()
+        return module.to(find_device(self.device)).train()
 
+    def brain_of(self, module: nn.Module) -> Any:
+        """Return a brain of the node's kind with the weights of `module`, and the settings of the node's own brain.
 
-def _plain_tick(cls: type[TorchNode]) -> Any:
-    def tick(self: TorchNode, *inputs: np.ndarray) -> np.ndarray:
+        Raises:
+            BrainError: The module has other weights than such a brain.
+        """
+        return _read_weights(module, type(self.brain), self.brain.config)
+
+    @classmethod
+    def new_brain(cls, config: Mapping[str, Any], seed: int = 0) -> Any:
+        """Return a brain for this class with the weights of a new, untrained network.
+
+        Args:
+            config: Settings of the brain; those with a default may be left out.
+            seed: Decides the weights.
+
+        Raises:
+            BrainError: A setting is missing, unknown or of another type.
+        """
         import torch
 
-        with torch.inference_mode():
-            out: torch.Tensor = self.forward(*(_batch_of_one(x) for x in inputs))
-            return out[0].numpy()
+        kind = cls.schema.brain
+        assert kind is not None
+        settings = kind.read_config(cls.__name__, config)
+        # build looks at nothing but the settings, so a node that is not complete will do
+        node = cls.__new__(cls)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            module = node.build(settings)
+        return _read_weights(module, kind, settings)
 
-    return _signed(tick, cls, recurrent=False)
+    def _make_frozen(self, ref: BrainRef | None = None) -> nn.Module:
+        return self.make_module().requires_grad_(False).eval()
+
+    def start_state(self, batch: int) -> Any:
+        """Return what `initial` gives, on the node's device."""
+        with find_device(self.device):
+            return self.initial(batch)
+
+    def as_inputs(self, values: Sequence[Any]) -> list[Any]:
+        """Return what `tick` was called with as `forward` takes it; optional inputs at the end may be left out."""
+        forms = self.input_forms.values()
+        return [batch_of_one(form, value, self._device) for form, value in zip(forms, values, strict=False)]
+
+    def as_outputs(self, result: Any) -> Any:
+        """Return what `forward` gave for a batch of one as `tick` returns it."""
+        if self._record is None:
+            ((name, form),) = self.output_forms.items()
+            return only_item(form, name, result)
+        names = ", ".join(self.output_forms)
+        if not isinstance(result, tuple) or len(result) != len(self.output_forms):
+            raise MinibrainsError(
+                f"forward gave {_describe(result)}; expected a tuple of {len(self.output_forms)} tensors: {names}"
+            )
+        items = zip(self.output_forms.items(), result, strict=True)
+        return self._record(*[only_item(form, name, tensor) for (name, form), tensor in items])
 
 
-def _recurrent_tick(cls: type[TorchNode]) -> Any:
-    def tick(self: Any, *inputs: np.ndarray) -> np.ndarray:
-        import torch
-
-        with torch.inference_mode():
-            out, self.memory = self.forward(*(_batch_of_one(x) for x in inputs), self.memory)
-            result: np.ndarray = out[0].numpy()
-            return result
-
-    return _signed(tick, cls, recurrent=True)
-
-
-def _start_state(self: Any, episode: Episode) -> None:
-    """Start an episode with the state of a new network."""
-    self.memory = self.initial(1)
-
-
-def _batch_of_one(array: np.ndarray) -> torch.Tensor:
+def compute_on_one_thread() -> None:
+    """Let torch compute on one thread in this process: several would wait for each other longer than a small network takes."""
     import torch
 
-    # torch warns about read-only arrays although nothing writes to them here; a copy of one frame is cheap
-    return torch.from_numpy(array if array.flags.writeable else array.copy())[None]
+    torch.set_num_threads(1)
 
 
-def _signed(tick: Any, cls: type[TorchNode], recurrent: bool) -> Any:
-    """Give the derived tick the sockets that `forward` is annotated with."""
-    import inspect
+def find_device(name: str) -> torch.device:
+    """Return the device of this name; "auto" is the first accelerator of this machine, or else the CPU.
 
-    function = cls.__dict__["forward"]
+    Raises:
+        MinibrainsError: This machine has no such device.
+    """
+    import torch
+
+    accelerators = [f"cuda:{place}" for place in range(torch.cuda.device_count())]
+    if torch.backends.mps.is_available():
+        accelerators.append("mps")
+    there = ["cpu", *accelerators]
+    if name == "auto":
+        name = accelerators[0] if accelerators else "cpu"
+    if name == "cuda":
+        name = "cuda:0"
+    if name not in there:
+        raise MinibrainsError(f'there is no device {name!r} here; expected {", ".join(there)} or "auto"')
+    return torch.device(name)
+
+
+def _read_weights(module: nn.Module, kind: type[Brain], config: Mapping[str, Any]) -> Brain:
+    """Return a brain with the weights of a module, each in the type that this kind of brain stores it in."""
+    specs = kind.tensor_specs(config)
+    arrays = {}
+    for name, tensor in module.state_dict().items():
+        if name in specs:
+            dtype, _ = parse_spec(specs[name])
+            tensor = tensor.to(torch_dtype(dtype))
+        arrays[name] = as_array(tensor)
+    return kind(arrays, **config)
+
+
+# -- what tick is derived from ------------------------------------------------------------------------
+
+
+def _derive(cls: type[TorchNode]) -> None:
+    """Give the class a tick with the sockets that `forward` is annotated with, and a recurrent one its reset."""
+    recurrent = hasattr(cls, "initial")
+    derived = ("tick", "reset") if recurrent else ("tick",)
+    for name in derived:
+        if name in cls.__dict__:
+            raise NodeClassError(f"{cls.__name__} writes {name}(), which a TorchNode derives from forward(); leave it out")
+    signature = _tick_signature(cls, recurrent)
+    tick = _recurrent_tick() if recurrent else _plain_tick()
+    tick.__signature__ = signature
+    tick.__annotations__ = {
+        parameter.name: parameter.annotation for parameter in signature.parameters.values() if parameter.name != "self"
+    }
+    tick.__annotations__["return"] = signature.return_annotation
+    tick.__doc__ = f"Derived from {cls.__name__}.forward for one item (B = 1)."
+    cls.tick = tick  # type: ignore[attr-defined]
+    if recurrent:
+        cls.reset = _reset  # type: ignore[method-assign]
+
+
+def _plain_tick() -> Any:
+    def tick(self: TorchNode, *values: Any) -> Any:
+        import torch
+
+        with torch.inference_mode():
+            inputs = self.as_inputs(values)
+            return self.as_outputs(self.forward(*inputs))
+
+    return tick
+
+
+def _recurrent_tick() -> Any:
+    def tick(self: Any, *values: Any) -> Any:
+        import torch
+
+        with torch.inference_mode():
+            inputs = self.as_inputs(values)
+            result = self.forward(*inputs, state=self.memory)
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise MinibrainsError(f"forward gave {_describe(result)}; expected (outputs, state)")
+            outputs, state = result
+            _check_state(state, 1, "forward")
+            self.memory = state
+            return self.as_outputs(outputs)
+
+    return tick
+
+
+def _reset(self: Any, episode: Episode) -> None:
+    """Start an episode with the state of a new network."""
+    self.memory = self.start_state(1)
+
+
+def _tick_signature(cls: type[TorchNode], recurrent: bool) -> inspect.Signature:
+    """Return the signature of `forward` without its state. Raises NodeClassError if it is none of a TorchNode."""
+    where = f"{cls.__name__}.forward"
+    signature = inspect.signature(cls.forward)
     try:
-        hints = typing.get_type_hints(function, include_extras=True)
+        hints = typing.get_type_hints(cls.forward, include_extras=True)
     except Exception as error:
-        raise NodeClassError(f"{cls.__name__}.forward: an annotation cannot be read: {error}") from None
+        raise NodeClassError(f"{where}: an annotation cannot be read: {error}") from None
     if "return" not in hints:
-        raise NodeClassError(f"{cls.__name__}.forward has no return annotation; write the socket type of what it gives out")
-    signature = inspect.signature(function)
-    parameters = list(signature.parameters.values())
+        raise NodeClassError(f"{where} has no return annotation; write the socket type of what it gives out")
+    parameters = dict(signature.parameters)
     returns = hints["return"]
     if recurrent:
-        parameters.pop()
-        returns = typing.get_args(returns)[0] if typing.get_args(returns) else returns
-    tick.__signature__ = signature.replace(parameters=parameters, return_annotation=returns)
-    names = [parameter.name for parameter in parameters if parameter.name in hints]
-    tick.__annotations__ = {**{name: hints[name] for name in names}, "return": returns}
-    tick.__doc__ = f"Derived from {cls.__name__}.forward for one item (B = 1)."
-    return tick
+        if parameters.pop("state", None) is None:
+            raise NodeClassError(f"{where} takes no state, and there is initial(batch); name its last argument state")
+        if get_origin(returns) is not tuple or len(get_args(returns)) != 2:
+            raise NodeClassError(f"{where} is annotated to return {returns!r}; expected tuple[…, …], of outputs and state")
+        returns = get_args(returns)[0]
+    elif get_origin(returns) is tuple:
+        raise NodeClassError(
+            f"{where} is annotated to return {returns!r}; expected a NamedTuple for several outputs, "
+            "or a method initial(batch) besides for a state"
+        )
+    for name, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise NodeClassError(f"{where}: {parameter} is not a named positional input; use list[…] for many links")
+        if name != "self" and name not in hints:
+            raise NodeClassError(f"{where}: the input {name!r} has no annotation; write its socket type")
+        parameters[name] = parameter.replace(annotation=hints.get(name, parameter.annotation))
+    return signature.replace(parameters=list(parameters.values()), return_annotation=returns)
+
+
+def _read_forms(cls: type[TorchNode]) -> None:
+    """Work out what the sockets are as tensors. Raises NodeClassError for one that a network cannot have."""
+    where = f"{cls.__name__}.forward"
+    for declared in cls.schema.inputs.values():
+        if declared.reading == "on":
+            raise NodeClassError(
+                f"{where}: {declared.name!r} is On[…], which would be there for some items of a batch only; "
+                "take the last value, and a Flag that says when it is new"
+            )
+    for output in cls.schema.outputs.values():
+        if output.absent:
+            raise NodeClassError(
+                f"{where}: {output.name!r} is declared `| Absent`, but every item of a batch gets something; "
+                "give out a Flag besides that says when it counts"
+            )
+    if not cls.schema.outputs:
+        raise NodeClassError(f"{where} gives out nothing; expected a socket type, or a NamedTuple of some")
+    cls.input_forms = {name: _form(where, name, declared.kind) for name, declared in cls.schema.inputs.items()}
+    cls.output_forms = {name: _form(where, name, output.kind) for name, output in cls.schema.outputs.items()}
+    returns: Any = inspect.signature(cls.tick).return_annotation  # type: ignore[attr-defined]
+    cls._record = returns if cls.schema.record else None
+
+
+def _form(where: str, name: str, kind: SocketTypes) -> TensorForm:
+    form = tensor_form(kind)
+    if form is None:
+        raise NodeClassError(
+            f"{where}: {name!r} is {kind}, which is no tensor of one type; expected an array with a dtype, a number, a flag "
+            "or a whole number"
+        )
+    return form
+
+
+def _check_state(state: Any, batch: int, where: str) -> None:
+    """Raises MinibrainsError if the tensors of a state are not [batch, …]."""
+    for tensor in _tensors_of(state):
+        if tensor.ndim == 0 or tensor.shape[0] != batch:
+            raise MinibrainsError(
+                f"{where} gave a state with a tensor {list(tensor.shape)}; expected [{batch}, …], the batch as the first size"
+            )
+
+
+def _tensors_of(state: Any) -> Iterator[torch.Tensor]:
+    import torch
+
+    if isinstance(state, torch.Tensor):
+        yield state
+    elif isinstance(state, Mapping):
+        for part in state.values():
+            yield from _tensors_of(part)
+    elif isinstance(state, (tuple, list)):
+        for part in state:
+            yield from _tensors_of(part)
+    else:
+        raise MinibrainsError(f"a state has a {type(state).__name__} in it; expected tensors, or tuples, lists and dicts of them")
+
+
+def _describe(result: Any) -> str:
+    if isinstance(result, tuple):
+        return f"a tuple of {len(result)}"
+    return f"a {type(result).__name__}"

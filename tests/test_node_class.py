@@ -21,6 +21,7 @@ T = TypeVar("T")
 MODULE = """
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+import numpy
 from minibrains import *
 from minibrains import Sample
 
@@ -106,7 +107,34 @@ WRONG_REGISTERS = {
     "unknown terminal": (f"terminal = 'over'\n{EMIT}\n{LATCH}", "Wrong.terminal", "'over'"),
     "terminal that is no flag": (f"terminal = 'text'\ndef emit(self) -> Text: ...\n{LATCH}", "Wrong.terminal", "'text'"),
 }
-WRONG_NETWORKS = {"no forward": ("brain: Table", "Wrong", "no forward()")}
+BRAIN, INITIAL = "brain: Table", "def initial(self, batch): ..."
+OUT = "def forward(self, x: Frames) ->"
+STATE = "def forward(self, x: Frames, state: Any) ->"
+HALVES = "Annotated[numpy.ndarray, Socket('halves', 'bf16[n]')]"
+WRONG_NETWORKS = {
+    "no forward": (BRAIN, "Wrong", "no forward()"),
+    "no brain": (f"{OUT} Logits: ...", "Wrong", "has no brain"),
+    "brain that may be missing": (f"brain: Table | None = None\n{OUT} Logits: ...", "Wrong", "has no brain"),
+    "text for a network": (f"{BRAIN}\ndef forward(self, x: Text) -> Logits: ...", "Wrong.forward", "'x' is text"),
+    "two types": (f"{BRAIN}\ndef forward(self, x: Frames | Number) -> Logits: ...", "Wrong.forward", "one type"),
+    "type variable": (f"{BRAIN}\ndef forward(self, x: T) -> T: ...", "Wrong.forward", "'x' is T"),
+    "Any for a network": (f"{BRAIN}\ndef forward(self, x: Any) -> Logits: ...", "Wrong", "takes Any"),
+    "bf16 on a link": (f"{BRAIN}\ndef forward(self, x: {HALVES}) -> Logits: ...", "Wrong.forward", "'x' is halves bf16[n]"),
+    "event": (f"{BRAIN}\ndef forward(self, x: On[Frames]) -> Logits: ...", "Wrong.forward", "'x' is On[…]"),
+    "no annotation": (f"{BRAIN}\ndef forward(self, x) -> Logits: ...", "Wrong.forward", "'x' has no annotation"),
+    "*args of forward": (f"{BRAIN}\ndef forward(self, *xs: Frames) -> Logits: ...", "Wrong.forward", "*xs"),
+    "keyword of forward": (f"{BRAIN}\ndef forward(self, *, x: Frames) -> Logits: ...", "Wrong.forward", "x: "),
+    "absent output": (f"{BRAIN}\n{OUT} Logits | Absent: ...", "Wrong.forward", "'logits' is declared `| Absent`"),
+    "no output": (f"{BRAIN}\n{OUT} None: ...", "Wrong.forward", "gives out nothing"),
+    "text of a network": (f"{BRAIN}\n{OUT} Text: ...", "Wrong.forward", "'text' is text"),
+    "plain tuple": (f"{BRAIN}\n{OUT} tuple[Logits, Number]: ...", "Wrong.forward", "expected a NamedTuple"),
+    "initial without a state": (f"{BRAIN}\n{INITIAL}\n{OUT} tuple[Logits, Any]: ...", "Wrong.forward", "takes no state"),
+    "state that is not returned": (f"{BRAIN}\n{INITIAL}\n{STATE} Logits: ...", "Wrong.forward", "of outputs and state"),
+    "tick besides forward": (f"{BRAIN}\n{OUT} Logits: ...\n{TICK}", "Wrong", "writes tick()"),
+    "reset besides initial": (
+        f"{BRAIN}\n{INITIAL}\n{STATE} tuple[Logits, Any]: ...\ndef reset(self, episode): ...", "Wrong", "writes reset()"
+    ),
+}  # fmt: skip
 WRONG_MIXTURES = {"widget of a class that is no node": (TICK, "Wrong.size", "annotation in a node class")}
 BASES = {"Node": WRONG_NODES, "Register": WRONG_REGISTERS, "TorchNode": WRONG_NETWORKS, "Mixin, Node": WRONG_MIXTURES}
 WRONG = {what: (base, *details) for base, table in BASES.items() for what, details in table.items()}

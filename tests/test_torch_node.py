@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
+from engine_fixtures import FakeHost, make_plan
+from thinking_nodes import Clock
 
-from minibrains import Brain, BrainError, Logits, Socket, TorchNode, setting
+from minibrains import (
+    Action,
+    Brain,
+    BrainError,
+    Flag,
+    Logits,
+    MinibrainsError,
+    Node,
+    Number,
+    Sample,
+    Socket,
+    TorchNode,
+    setting,
+)
+from minibrains.engine.engine import Engine
 from minibrains.errors import NodeClassError
 from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import check_node, opened, play
+from minibrains.torch_node import find_device
 
 Vector = Annotated[np.ndarray, Socket("vector", "f32[{inputs}]")]
+Vector3 = Annotated[np.ndarray, Socket("vector", "f32[3]")]
 
 
 class CellWeights(Brain):
@@ -152,3 +171,415 @@ def test_a_torch_node_that_does_not_say_what_it_gives_out_is_refused() -> None:
 def test_a_torch_node_without_forward_is_refused() -> None:
     with pytest.raises(NodeClassError, match=r"Silent has no forward\(\)"):
         type("Silent", (TorchNode,), {"__module__": __name__})
+
+
+# -- several outputs, and inputs of all kinds -----------------------------------------------------------
+
+
+class Heads(NamedTuple):
+    """One output of each kind."""
+
+    logits: Logits
+    value: Number
+    best: Action
+    sure: Flag
+
+
+class HeadWeights(Brain):
+    """A layer, a policy and a value."""
+
+    kind = "test_heads"
+    inputs: int = setting()
+    actions: int = setting(3)
+    hidden: int = setting(8)
+
+    @classmethod
+    def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
+        return {
+            "body.weight": "f32[{hidden} {inputs}]",
+            "body.bias": "f32[{hidden}]",
+            "policy.weight": "f32[{actions} {hidden}]",
+            "policy.bias": "f32[{actions}]",
+            "value.weight": "f32[1 {hidden}]",
+            "value.bias": "f32[1]",
+        }
+
+
+class TwoHeads(TorchNode):
+    """A policy and a value over one hidden layer."""
+
+    brain: HeadWeights
+
+    def build(self, config: Mapping[str, Any]) -> Any:
+        from torch import nn
+
+        hidden = config["hidden"]
+        body = nn.Linear(config["inputs"], hidden)
+        return nn.ModuleDict({"body": body, "policy": nn.Linear(hidden, config["actions"]), "value": nn.Linear(hidden, 1)})
+
+    def heads(self, x: Any) -> Any:
+        hidden = self.module["body"](x).relu()  # type: ignore[index]
+        logits = self.module["policy"](hidden)  # type: ignore[index]
+        value = self.module["value"](hidden).squeeze(1)  # type: ignore[index]
+        return Heads(logits, value, logits.argmax(1), value > 0)
+
+    def forward(self, vector: Vector) -> Heads:
+        return self.heads(vector)  # type: ignore[no-any-return]
+
+
+def _vectors(count: int, inputs: int = 3) -> list[dict[str, Any]]:
+    random = np.random.default_rng(count)
+    return [{"vector": random.standard_normal(inputs).astype(np.float32)} for _ in range(count)]
+
+
+def test_several_outputs_are_what_links_carry() -> None:
+    brain = TwoHeads.new_brain({"inputs": 3}, seed=1)
+    outputs = check_node(TwoHeads(brain=brain), *_vectors(4))
+    for heads in outputs:
+        assert isinstance(heads, Heads)
+        assert [type(value) for value in heads] == [np.ndarray, float, int, bool]
+        assert (heads.logits.dtype, heads.logits.shape) == (np.float32, (3,))
+        assert heads.best == heads.logits.argmax()
+        assert heads.sure == (heads.value > 0)
+
+
+class PlainTuple(TwoHeads):
+    """Gives a plain tuple of tensors."""
+
+    def forward(self, vector: Vector) -> Heads:
+        return tuple(self.heads(vector))  # type: ignore[return-value]
+
+
+def test_a_plain_tuple_of_tensors_will_do() -> None:
+    brain = TwoHeads.new_brain({"inputs": 3})
+    plain, named = (check_node(cls(brain=brain), *_vectors(2)) for cls in (PlainTuple, TwoHeads))
+    assert isinstance(plain[0], Heads)
+    assert [heads.value for heads in plain] == [heads.value for heads in named]
+
+
+class Hungry(TwoHeads):
+    """Takes an input of every kind, and adds them all up."""
+
+    def forward(
+        self,
+        vector: Vector,
+        number: Number,
+        flag: Flag,
+        action: Action,
+        others: list[Vector],
+        aged: Sample[Vector],
+        extra: Vector | None = None,
+        recent: Sample[Number] | None = None,
+    ) -> Heads:
+        import torch
+
+        assert (number.dtype, flag.dtype, action.dtype) == (torch.float32, torch.bool, torch.int64)
+        scale = number + flag + action  # type: ignore[operator]
+        total = vector * scale[:, None] + aged.value * aged.age[:, None]  # type: ignore[index]
+        for other in others:
+            total = total if other is None else total + other
+        if extra is not None:
+            total = total + extra
+        if recent is not None:
+            total = total + recent.value[:, None]  # type: ignore[index]
+        return self.heads(total)  # type: ignore[no-any-return]
+
+
+def test_inputs_of_all_kinds_become_tensors() -> None:
+    first, second, third = (np.full(3, number, np.float32) for number in (1, 2, 4))
+    full = {
+        "vector": first, "number": 2.0, "flag": True, "action": 3, "others": [second, None], "aged": Sample(third, 5),
+        "extra": second, "recent": Sample(1.5, 0),
+    }  # fmt: skip
+    bare = {**full, "others": [], "flag": False, "number": 7}
+    del bare["extra"], bare["recent"]
+    brain = TwoHeads.new_brain({"inputs": 3})
+    outputs = check_node(Hungry(brain=brain), full, bare)
+    sums = [{"vector": np.full(3, total, np.float32)} for total in (6 + 20 + 2 + 2 + 1.5, 10 + 20)]
+    expected = check_node(TwoHeads(brain=brain), *sums)
+    for found, heads in zip(outputs, expected, strict=True):
+        assert np.allclose(found.logits, heads.logits, atol=1e-5)
+
+
+class Memory(NamedTuple):
+    """What a state may be made of."""
+
+    hidden: Any
+    seen: Any
+
+
+class Remembers(TwoHeads):
+    """Several outputs and a state: the mean of what it has seen."""
+
+    def initial(self, batch: int) -> Memory:
+        import torch
+
+        return Memory({"sum": torch.zeros(batch, self.brain.inputs)}, torch.zeros(batch))
+
+    def forward(self, vector: Vector, scale: Number | None = None, state: Any = None) -> tuple[Heads, Memory]:
+        total = state.hidden["sum"] + (vector if scale is None else vector * scale[:, None])  # type: ignore[index]
+        count = state.seen + 1
+        return self.heads(total / count[:, None]), Memory({"sum": total}, count)
+
+
+def test_a_recurrent_node_may_have_several_outputs() -> None:
+    brain = TwoHeads.new_brain({"inputs": 3})
+    inputs = _vectors(3)
+    outputs = check_node(Remembers(brain=brain), *inputs)
+    means = [np.mean([entry["vector"] for entry in inputs[: count + 1]], 0) for count in range(3)]
+    expected = check_node(TwoHeads(brain=brain), *[{"vector": mean} for mean in means])
+    assert all(np.allclose(a.logits, b.logits, atol=1e-5) for a, b in zip(outputs, expected, strict=True))
+
+
+def test_a_network_with_two_heads_plays_in_a_graph(tmp_path: Path) -> None:
+    TwoHeads.new_brain({"inputs": 3}, seed=1).save(tmp_path / "heads", title="t", made_by="test")
+    entries = {
+        "clock": {"type": "Clock@1"},
+        "vector": {"type": "Three@1", "in": {"number": "clock.number"}},
+        "heads": {"type": "TwoHeads@1", "brain": "heads", "in": {"vector": "vector.vector"}},
+        "hears": {"type": "Hears@1", "in": {"value": "heads.value", "best": "heads.best", "sure": "heads.sure"}},
+    }
+    engine = Engine(make_plan(entries, [Clock, Three, TwoHeads, Hears], tmp_path))
+    try:
+        engine.open(FakeHost)
+        engine.reset(0, 0)
+        engine.advance(3)
+        heard = engine.nodes["hears"].heard
+    finally:
+        assert engine.close() == []
+    inputs = [{"vector": Three().tick(float(number))} for number in range(3)]
+    expected = check_node(TwoHeads(brain=HeadWeights.load(tmp_path / "heads")), *inputs)
+    assert heard == [(heads.value, heads.best, heads.sure) for heads in expected]
+
+
+class Three(Node):
+    """Three numbers."""
+
+    def tick(self, number: Number) -> Vector3:
+        return np.float32([number, number + 1, -number])
+
+
+class Hears(Node):
+    """Keeps what it was told."""
+
+    def open(self, host: Any) -> None:
+        self.heard: list[tuple[float, int, bool]] = []
+
+    def tick(self, value: Number, best: Action, sure: Flag) -> None:
+        self.heard.append((value, best, sure))
+
+
+def test_what_it_gave_out_is_its_own() -> None:
+    """A view of a weight or of the state would change with it."""
+
+    class Shows(TwoHeads):
+        def forward(self, vector: Vector) -> Annotated[np.ndarray, Socket("bias", "f32[n]")]:
+            return self.module["policy"].bias[None].expand(len(vector), -1)  # type: ignore[index,no-any-return]
+
+    node = Shows(brain=TwoHeads.new_brain({"inputs": 3}))
+    with opened(node):
+        (shown,) = play(node, *_vectors(1))
+        shown[:] = 9
+        assert not (play(node, *_vectors(1))[0] == 9).any()
+
+
+# -- training -----------------------------------------------------------------------------------------
+
+
+def test_a_module_to_train_is_nobody_elses_and_becomes_a_brain_again(tmp_path: Path) -> None:
+    import torch
+
+    TwoHeads.new_brain({"inputs": 3}, seed=2).save(tmp_path / "heads", title="t", made_by="test")
+    brain = HeadWeights.load(tmp_path / "heads")
+    player, learner = TwoHeads(brain=brain), TwoHeads(brain=brain)
+    batch = torch.randn(5, 3)
+    with opened(player):
+        before = play(player, *_vectors(2))
+        learner.module = learner.make_module()
+        assert learner.module.training
+        assert learner.module is not player.module
+        heads = learner.forward(batch)
+        assert heads.logits.shape == (5, 3)
+        (heads.logits.square().mean() + heads.value.square().mean()).backward()
+        for name, weight in learner.module.named_parameters():
+            assert weight.grad is not None, name
+            assert weight.grad.abs().sum() > 0, name
+        torch.optim.SGD(learner.module.parameters(), lr=0.5).step()
+        assert repr(play(player, *_vectors(2))) == repr(before), "who plays has a network of its own"
+    learned = learner.brain_of(learner.module)
+    assert learned.config == brain.config
+    learned.save(tmp_path / "learned", title="t", made_by="test")
+    after = TwoHeads(brain=HeadWeights.load(tmp_path / "learned"))
+    with opened(after):
+        found = play(after, *_vectors(2))
+        expected = learner.forward(torch.from_numpy(np.stack([entry["vector"] for entry in _vectors(2)])))
+    assert np.allclose([heads.value for heads in found], expected.value.detach().numpy(), atol=1e-6)
+    assert not np.allclose(found[0].logits, before[0].logits)
+
+
+def test_a_recurrent_network_learns_through_its_state() -> None:
+    import torch
+
+    node = Recurrent(brain=_brain())
+    node.module = node.make_module()
+    state = node.start_state(4)
+    for _ in range(3):
+        out, state = node.forward(torch.randn(4, 3), state)
+    out.sum().backward()
+    assert all(weight.grad.abs().sum() > 0 for weight in node.module.parameters())
+
+
+def test_a_brain_is_stored_in_the_types_of_its_kind() -> None:
+    halves = {name: as_array(as_tensor(array).bfloat16()) for name, array in _brain().tensors.items()}
+    brain = HalfWeights(halves, **_brain().config)
+    node = Half(brain=brain)
+    again = node.brain_of(node.make_module())
+    assert all(np.array_equal(again.tensors[name], brain.tensors[name]) for name in brain.tensors)
+
+
+def test_a_new_brain_follows_from_its_seed() -> None:
+    import torch
+
+    state = torch.get_rng_state()
+    brains = [TwoHeads.new_brain({"inputs": 3}, seed=seed) for seed in (1, 1, 2)]
+    assert torch.equal(torch.get_rng_state(), state), "nobody else's numbers change"
+    weights = [brain.tensors["body.weight"].tolist() for brain in brains]
+    assert weights[0] == weights[1] != weights[2]
+    assert brains[0].config == {"inputs": 3, "actions": 3, "hidden": 8}
+    with pytest.raises(BrainError, match="TwoHeads: the setting 'inputs' is missing"):
+        TwoHeads.new_brain({})
+
+
+def test_a_module_with_other_weights_makes_no_brain() -> None:
+    from torch import nn
+
+    node = TwoHeads(brain=TwoHeads.new_brain({"inputs": 3}))
+    with pytest.raises(BrainError, match=r"HeadWeights: the tensor 'body\.weight' .* is missing"):
+        node.brain_of(nn.Linear(3, 3))
+
+
+# -- devices ------------------------------------------------------------------------------------------
+
+
+def test_a_device_that_is_not_there_is_a_sentence() -> None:
+    import torch
+
+    missing = f"cuda:{torch.cuda.device_count()}"
+    node = TwoHeads(brain=TwoHeads.new_brain({"inputs": 3}), device=missing)
+    with pytest.raises(MinibrainsError, match=f"there is no device '{missing}' here; expected cpu"), opened(node):
+        pass
+    with pytest.raises(ValueError, match=r"TwoHeads\.device: expected one of 'cpu', 'auto'"):
+        TwoHeads(brain=node.brain, device="gpu")
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "name", "found"),
+    [(0, "auto", "cpu"), (0, "cpu", "cpu"), (2, "auto", "cuda:0"), (2, "cuda", "cuda:0"), (2, "cuda:1", "cuda:1")],
+)
+def test_devices_by_name(accelerators: int, name: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: accelerators)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert str(find_device(name)) == found
+
+
+def test_nodes_on_one_device_share_a_network(tmp_path: Path) -> None:
+    TwoHeads.new_brain({"inputs": 3}).save(tmp_path / "heads", title="t", made_by="test")
+    brain = HeadWeights.load(tmp_path / "heads")
+    nodes = [TwoHeads(brain=brain, device=device) for device in ("cpu", "cpu")]
+    with opened(nodes[0]), opened(nodes[1]):
+        assert nodes[0].module is nodes[1].module
+        assert not any(weight.requires_grad for weight in nodes[0].module.parameters())
+        assert not nodes[0].module.training
+
+
+# -- what is refused at import: see also tests/test_node_class.py ---------------------------------------
+
+
+def test_an_annotation_of_forward_that_cannot_be_evaluated_is_refused() -> None:
+    def forward(self: Any, vector: Missing) -> Logits:  # type: ignore[name-defined]  # noqa: F821
+        raise NotImplementedError
+
+    with pytest.raises(NodeClassError, match=r"^Lost\.forward: an annotation cannot be read: .*Missing"):
+        type("Lost", (TorchNode,), {"__module__": __name__, "forward": forward})
+
+
+def test_a_network_without_a_brain_is_refused() -> None:
+    def forward(self: Any, vector: Vector) -> Logits:
+        raise NotImplementedError
+
+    with pytest.raises(NodeClassError, match="Bare has no brain; annotate it with the class"):
+        type("Bare", (TorchNode,), {"__module__": __name__, "forward": forward})
+
+
+# -- what a forward gives that is not as it was declared ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("result", "sentence"),
+    [
+        (lambda h: h.logits, "forward gave a Tensor; expected a tuple of 4 tensors: logits, value, best, sure"),
+        (lambda h: h[:2], "forward gave a tuple of 2; expected a tuple of 4 tensors"),
+        (lambda h: (h[0][0], *h[1:]), r"'logits' as float32 \[3\] for a batch of 1; expected float32 \[B, …\]"),
+        (lambda h: (h[0].double(), *h[1:]), r"'logits' as float64 \[1, 3\]"),
+        (lambda h: (h[0], h[1][:, None], *h[2:]), r"'value' as float32 \[1, 1\] for a batch of 1; expected float32 \[B\]"),
+        (lambda h: (h[0], 3.0, *h[2:]), "gave a float as 'value'; expected a tensor"),
+        (lambda h: (*h[:2], h[1], h[3]), r"'best' as float32 \[1\]"),
+        (lambda h: (*h[:3], h[1]), r"'sure' as float32 \[1\]"),
+    ],
+)
+def test_outputs_that_are_not_as_declared_are_a_sentence(result: Any, sentence: str) -> None:
+    class Odd(TwoHeads):
+        def forward(self, vector: Vector) -> Heads:
+            return result(self.heads(vector))  # type: ignore[no-any-return]
+
+    node = Odd(brain=TwoHeads.new_brain({"inputs": 3}))
+    with opened(node), pytest.raises(MinibrainsError, match=sentence):
+        play(node, *_vectors(1))
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "sentence"),
+    [
+        ("torch.zeros(1, batch, 4)", "state", r"initial\(2\) gave a state with a tensor \[1, 2, 4\]; expected \[2, …\]"),
+        ("torch.zeros(batch, 4)", "state[0]", r"forward gave a state with a tensor \[4\]; expected \[1, …\]"),
+        ("(torch.zeros(batch), 3)", "state", "a state has a int in it; expected tensors"),
+    ],
+)
+def test_a_state_that_is_no_batch_is_a_sentence(first: str, later: str, sentence: str) -> None:
+    import torch
+
+    class Odd(TwoHeads):
+        def initial(self, batch: int) -> Any:
+            return eval(first, {"torch": torch, "batch": batch})
+
+        def forward(self, vector: Vector, state: Any) -> tuple[Heads, Any]:
+            return self.heads(vector), eval(later, {"state": state})
+
+    node = Odd(brain=TwoHeads.new_brain({"inputs": 3}))
+    with pytest.raises(MinibrainsError, match=sentence), opened(node):
+        play(node, *_vectors(1))
+
+
+def test_a_state_that_does_not_come_back_is_a_sentence() -> None:
+    class Forgets(Remembers):
+        def forward(self, vector: Vector, state: Any) -> tuple[Heads, Memory]:
+            return self.heads(vector)  # type: ignore[no-any-return]
+
+    node = Forgets(brain=TwoHeads.new_brain({"inputs": 3}))
+    with opened(node), pytest.raises(MinibrainsError, match=r"forward gave a tuple of 4; expected \(outputs, state\)"):
+        play(node, *_vectors(1))
+
+
+# -- the conformance test -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", ["vector - vector.mean(0)", "vector.reshape(1, -1)"])
+def test_a_network_whose_items_see_each_other_does_not_conform(fault: str) -> None:
+    class Mixes(TwoHeads):
+        def forward(self, vector: Vector) -> Heads:
+            return self.heads(eval(fault, {"vector": vector}))  # type: ignore[no-any-return]
+
+    with pytest.raises(AssertionError, match=r"Mixes: on tick 0 (it gave .* in a batch of two|forward cannot take a batch)"):
+        check_node(Mixes(brain=TwoHeads.new_brain({"inputs": 3})), *_vectors(2))

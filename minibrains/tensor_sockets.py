@@ -1,0 +1,105 @@
+"""Between what a link carries and what a network takes: an item becomes a batch of one, and comes out of it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, get_origin
+
+import numpy as np
+
+from minibrains.errors import MinibrainsError
+from minibrains.node import Sample
+from minibrains.sockets import DTYPES, SocketType, SocketTypes
+
+if TYPE_CHECKING:
+    import torch
+
+_SCALARS: Final = {bool: "bool", int: "int64", float: "float32"}
+"""What one value of a link is in a tensor [B]."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorForm:
+    """How the values of a socket look as tensors."""
+
+    python: type
+    """What a link carries: float, bool, int or np.ndarray."""
+    dtype: str
+    """The name that NumPy and torch have for the type of the numbers."""
+    ndim: int
+    """Dimensions of one item, without the batch."""
+
+    def __str__(self) -> str:
+        sizes = ", …" * self.ndim
+        return f"{self.dtype} [B{sizes}]"
+
+
+def tensor_form(kind: SocketTypes) -> TensorForm | None:
+    """Return how values of these socket types look as tensors; None if some cannot, or look different from others."""
+    forms = {_form_of(option) for option in kind.options}
+    return forms.pop() if len(forms) == 1 else None
+
+
+def _form_of(option: SocketType) -> TensorForm | None:
+    python = get_origin(option.python) or option.python
+    if python in _SCALARS:
+        return TensorForm(python, _SCALARS[python], 0)
+    if python is not np.ndarray or option.dtype not in DTYPES:
+        return None
+    if option.dtype == "bf16":  # NumPy cannot compute with it, so no node gives it out
+        return None
+    return TensorForm(np.ndarray, DTYPES[option.dtype].name, len(option.dims))
+
+
+def batch_of_one(form: TensorForm, value: Any, device: torch.device) -> Any:
+    """Return what a link carries as tensors [1, …].
+
+    None stays None, a list becomes a list of tensors, and a Sample one of two tensors.
+    """
+    import torch
+
+    if isinstance(value, np.ndarray):
+        # torch warns about read-only arrays although nothing writes to them here, and takes no reversed ones;
+        # a copy of one item is cheap
+        array = value if value.flags.carray else value.copy()
+        return torch.from_numpy(array)[None].to(device)
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [batch_of_one(form, item, device) for item in value]
+    if isinstance(value, Sample):
+        item: Any = batch_of_one(form, value.value, device)
+        age: Any = torch.tensor([value.age], device=device)
+        return Sample(item, age)
+    return torch.tensor([value], dtype=getattr(torch, form.dtype), device=device)
+
+
+def only_item(form: TensorForm, name: str, tensor: Any) -> Any:
+    """Return the item of a batch of one as a link carries it: a float, bool or int, or an array of its own on the CPU.
+
+    Raises:
+        MinibrainsError: The tensor is not of this form, or not a batch of one.
+    """
+    import torch
+
+    if not isinstance(tensor, torch.Tensor):
+        raise MinibrainsError(f"forward gave a {type(tensor).__name__} as {name!r}; expected a tensor, {form}")
+    shape = tensor.shape
+    if len(shape) != form.ndim + 1 or shape[0] != 1 or not _holds(form, tensor.dtype):
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        raise MinibrainsError(f"forward gave {name!r} as {dtype} {list(shape)} for a batch of 1; expected {form}")
+    if form.python is np.ndarray:
+        # it may be a view of the state or of a weight, which change
+        return tensor[0].cpu().numpy().copy()
+    return form.python(tensor.item())
+
+
+def _holds(form: TensorForm, dtype: torch.dtype) -> bool:
+    import torch
+
+    if form.python is float:
+        return dtype.is_floating_point
+    if form.python is int:
+        return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+    expected: torch.dtype = getattr(torch, form.dtype)
+    return dtype == expected
