@@ -8,8 +8,10 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from minibrains import ABSENT, Absent, BrainError, ColorFrame, Host, MinibrainsError, Node, Number, Socket, Text, widget
 from minibrains.loading import BrainRef
+from minibrains.torch_node import compute_on_one_thread
+from nodes.language.asking import Pretrained
 from nodes.language.lora import Adapter, AdapterLink, merged
-from nodes.language.pretrained import Pretrained, VisionLanguageModel, load_pretrained, title_of
+from nodes.language.pretrained import VisionLanguageModel, load_pretrained, title_of
 
 Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
 """How probable each answer is, 0 to 1; together 1."""
@@ -58,7 +60,7 @@ class VLMStrategist(Node):
     def open(self, host: Host) -> None:
         import torch
 
-        torch.set_num_threads(1)  # two would wait for each other
+        compute_on_one_thread()
         if self.brain.ref is None:
             raise MinibrainsError("a model is loaded from its file, and this brain is in none")
         self._host, self._ref = host, self.brain.ref

@@ -1,0 +1,65 @@
+"""Ask a loaded vision-language model, by transformers' own calls: right for every family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minibrains import BrainError, MinibrainsError
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Pretrained:
+    """A model with its processor, ready to be asked."""
+
+    def __init__(self, model: Any, processor: Any) -> None:
+        self.model = model
+        self.processor = processor
+
+    def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
+        """Return a picture and a question as the model takes them: one message, the picture first.
+
+        Args:
+            image: The picture, uint8 [h, w, 3].
+            prompt: The question.
+
+        Raises:
+            MinibrainsError: The question has a marker in it that stands for a picture.
+        """
+        from PIL import Image
+
+        self.refuse_markers(prompt)
+        picture = Image.fromarray(np.ascontiguousarray(image))
+        content = [{"type": "image", "image": picture}, {"type": "text", "text": prompt}]
+        message = {"role": "user", "content": content}
+        inputs: Mapping[str, torch.Tensor] = self.processor.apply_chat_template(
+            [message], add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+        )
+        return inputs
+
+    def next_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Return how well each token follows on what was read, f32 [vocabulary].
+
+        Args:
+            model: This model, or it with adapters merged into it.
+            inputs: What `read` returned.
+        """
+        logits: torch.Tensor = model(**inputs, use_cache=False, logits_to_keep=1).logits
+        return logits[0, -1]
+
+    def token(self, answer: str) -> int:
+        """Return the token an answer consists of. Raises BrainError if it is not just one."""
+        tokens = self.processor.tokenizer(answer, add_special_tokens=False)["input_ids"]
+        if len(tokens) != 1:
+            raise BrainError(f"the answer {answer!r} is {len(tokens)} tokens; one to choose must be one, else let it generate")
+        return int(tokens[0])
+
+    def refuse_markers(self, prompt: str) -> None:
+        """Raises MinibrainsError if the question has a marker of the tokenizer's in it that stands for a picture."""
+        for marker in self.processor.all_special_multimodal_tokens:
+            if marker in prompt:
+                raise MinibrainsError(f"the question has {marker} in it, which stands for a picture; take it out")
