@@ -46,9 +46,8 @@ class TorchNode(Node):
     """The NamedTuple of the outputs; None if there is one output, which is returned itself."""
 
     if TYPE_CHECKING:
-        module: nn.Module
-        forward: Any
-        initial: Any
+        forward: ClassVar[Any]
+        initial: ClassVar[Any]
 
     def build(self, config: Mapping[str, Any]) -> nn.Module:
         """Return a new, untrained network; its parameters have the names of the brain's tensors.
@@ -77,13 +76,7 @@ class TorchNode(Node):
         """Build the network and load the brain into it, or find it where another node of this process did."""
         compute_on_one_thread()
         self._device = find_device(self.device)
-        ref = self.brain.ref
-        if ref is None:
-            self.module = self._make_frozen()
-        else:
-            # nobody writes into it, so all nodes and runs of this process can share it
-            cls = type(self)
-            self.module = host.load(ref, f"{cls.__module__}.{cls.__qualname__} on {self._device}", self._make_frozen)
+        self.module: Any = self._find_frozen(host)
         if hasattr(self, "initial"):
             _check_state(self.start_state(2), 2, "initial(2)")
 
@@ -135,6 +128,14 @@ class TorchNode(Node):
             torch.default_generator.manual_seed(seed)
             module = node.build(settings)
         return _read_weights(module, kind, settings)
+
+    def _find_frozen(self, host: Host) -> nn.Module:
+        """Return the network to play with. Nobody writes into it, so all nodes and runs of this process share it."""
+        ref = self.brain.ref
+        if ref is None:
+            return self._make_frozen()
+        cls = type(self)
+        return host.load(ref, f"{cls.__module__}.{cls.__qualname__} on {self._device}", self._make_frozen)
 
     def _make_frozen(self, ref: BrainRef | None = None) -> nn.Module:
         return self.make_module().requires_grad_(False).eval()

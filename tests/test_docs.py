@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from minibrains.graph.registry import Registry
@@ -63,6 +64,26 @@ def test_the_example_brain_is_made_and_used(examples: dict[str, Path]) -> None:
     assert check_node(limiter(brain=brain), {"number": 3.0}, {"number": 12.0}) == [3.0, 9.0]
 
 
+def test_the_example_network_is_made_trained_and_played(
+    examples: dict[str, Path], summary: Callable[..., dict[str, Any]]
+) -> None:
+    train = examples["train.py"]
+    subprocess.run([sys.executable, train], cwd=train.parent, check=True, timeout=120)
+    result = summary(examples["two_heads.json"], "--pack", examples["two_heads.py"])
+    assert result["nodes"]["heads"]["runs"] == 38
+    registry = Registry()
+    registry.add_file(examples["two_heads.py"])
+    network: Any = registry["two_heads.TwoHeads"]
+    frames = np.random.default_rng(0).random((4, 12, 12), np.float32)
+    values = []
+    for name in ("two_heads", "trained"):
+        brain = network.schema.brain.load(train.parent / f"{name}.safetensors")
+        outputs = check_node(network(brain=brain), {"frames": frames}, {"frames": 1 - frames})
+        assert outputs[0].logits.shape == (6,)
+        values.append(outputs[0].value)
+    assert values[0] != values[1], "it has learned something"
+
+
 def test_the_example_register_keeps_the_rules(examples: dict[str, Path]) -> None:
     registry = Registry()
     registry.add_file(examples["countdown.py"])
@@ -71,7 +92,7 @@ def test_the_example_register_keeps_the_rules(examples: dict[str, Path]) -> None
 
 
 def test_the_examples_are_as_strictly_typed_as_our_own_code(examples: dict[str, Path]) -> None:
-    names = ["brightness.py", "limiter.py", "countdown.py"]
+    names = ["brightness.py", "limiter.py", "two_heads.py", "countdown.py"]
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", *names]
     done = subprocess.run(command, cwd=examples[names[0]].parent, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout

@@ -334,6 +334,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "no tokenizer": (_files(**{"tokenizer.json": None}), r"tokenizer\.json is missing"),
     "another family": (_files(**{"config.json": '{"model_type": "llama"}'}), r"'llama' cannot be loaded yet; expected qwen3_vl"),
     "code": (_files(**{"config.json": json.dumps({**CONFIG, "auto_map": {"AutoModel": "m.M"}})}), "never done"),
+    "another model": (_files(**{"processor_config.json": '{"audio_tokenizer": {}}'}), r"another model .*never done"),
     "a file of code": (_files(**{"modeling.py": "1"}), r"'modeling\.py' is no file"),
     "a path": (_files(**{"../config.json": "{}"}), "is no file"),
     "no JSON": (_files(**{"config.json": "{"}), r"config\.json is not JSON"),

@@ -69,8 +69,8 @@ class Recurrent(TorchNode):
         return torch.zeros(batch, self.brain.config["hidden"])
 
     def forward(self, vector: Vector, state: Any) -> tuple[Logits, Any]:
-        state = self.module["cell"](vector, state)  # type: ignore[index]
-        return self.module["out"](state), state  # type: ignore[index]
+        state = self.module["cell"](vector, state)
+        return self.module["out"](state), state
 
 
 def _brain(**sizes: int) -> CellWeights:
@@ -142,7 +142,7 @@ def test_weights_that_do_not_fit_the_network_are_a_sentence() -> None:
             return super().initial(batch)
 
         def forward(self, vector: Vector, state: Any) -> tuple[Logits, Any]:
-            return super().forward(vector, state)  # type: ignore[no-any-return]
+            return super().forward(vector, state)
 
     sentence = r"the brain does not fit the network: .*size mismatch for cell\.weight_ih"
     with pytest.raises(BrainError, match=sentence), opened(Wider(brain=_brain())):
@@ -218,13 +218,13 @@ class TwoHeads(TorchNode):
         return nn.ModuleDict({"body": body, "policy": nn.Linear(hidden, config["actions"]), "value": nn.Linear(hidden, 1)})
 
     def heads(self, x: Any) -> Any:
-        hidden = self.module["body"](x).relu()  # type: ignore[index]
-        logits = self.module["policy"](hidden)  # type: ignore[index]
-        value = self.module["value"](hidden).squeeze(1)  # type: ignore[index]
+        hidden = self.module["body"](x).relu()
+        logits = self.module["policy"](hidden)
+        value = self.module["value"](hidden).squeeze(1)
         return Heads(logits, value, logits.argmax(1), value > 0)
 
     def forward(self, vector: Vector) -> Heads:
-        return self.heads(vector)  # type: ignore[no-any-return]
+        return self.heads(vector)
 
 
 def _vectors(count: int, inputs: int = 3) -> list[dict[str, Any]]:
@@ -247,7 +247,7 @@ class PlainTuple(TwoHeads):
     """Gives a plain tuple of tensors."""
 
     def forward(self, vector: Vector) -> Heads:
-        return tuple(self.heads(vector))  # type: ignore[return-value]
+        return tuple(self.heads(vector))
 
 
 def test_a_plain_tuple_of_tensors_will_do() -> None:
@@ -274,15 +274,15 @@ class Hungry(TwoHeads):
         import torch
 
         assert (number.dtype, flag.dtype, action.dtype) == (torch.float32, torch.bool, torch.int64)
-        scale = number + flag + action  # type: ignore[operator]
-        total = vector * scale[:, None] + aged.value * aged.age[:, None]  # type: ignore[index]
+        scale = number + flag + action
+        total = vector * scale[:, None] + aged.value * aged.age[:, None]
         for other in others:
             total = total if other is None else total + other
         if extra is not None:
             total = total + extra
         if recent is not None:
-            total = total + recent.value[:, None]  # type: ignore[index]
-        return self.heads(total)  # type: ignore[no-any-return]
+            total = total + recent.value[:, None]
+        return self.heads(total)
 
 
 def test_inputs_of_all_kinds_become_tensors() -> None:
@@ -317,7 +317,7 @@ class Remembers(TwoHeads):
         return Memory({"sum": torch.zeros(batch, self.brain.inputs)}, torch.zeros(batch))
 
     def forward(self, vector: Vector, scale: Number | None = None, state: Any = None) -> tuple[Heads, Memory]:
-        total = state.hidden["sum"] + (vector if scale is None else vector * scale[:, None])  # type: ignore[index]
+        total = state.hidden["sum"] + (vector if scale is None else vector * scale[:, None])
         count = state.seen + 1
         return self.heads(total / count[:, None]), Memory({"sum": total}, count)
 
@@ -374,7 +374,7 @@ def test_what_it_gave_out_is_its_own() -> None:
 
     class Shows(TwoHeads):
         def forward(self, vector: Vector) -> Annotated[np.ndarray, Socket("bias", "f32[n]")]:
-            return self.module["policy"].bias[None].expand(len(vector), -1)  # type: ignore[index,no-any-return]
+            return self.module["policy"].bias[None].expand(len(vector), -1)
 
     node = Shows(brain=TwoHeads.new_brain({"inputs": 3}))
     with opened(node):
@@ -532,7 +532,7 @@ def test_a_network_without_a_brain_is_refused() -> None:
 def test_outputs_that_are_not_as_declared_are_a_sentence(result: Any, sentence: str) -> None:
     class Odd(TwoHeads):
         def forward(self, vector: Vector) -> Heads:
-            return result(self.heads(vector))  # type: ignore[no-any-return]
+            return result(self.heads(vector))
 
     node = Odd(brain=TwoHeads.new_brain({"inputs": 3}))
     with opened(node), pytest.raises(MinibrainsError, match=sentence):
@@ -565,7 +565,7 @@ def test_a_state_that_is_no_batch_is_a_sentence(first: str, later: str, sentence
 def test_a_state_that_does_not_come_back_is_a_sentence() -> None:
     class Forgets(Remembers):
         def forward(self, vector: Vector, state: Any) -> tuple[Heads, Memory]:
-            return self.heads(vector)  # type: ignore[no-any-return]
+            return self.heads(vector)
 
     node = Forgets(brain=TwoHeads.new_brain({"inputs": 3}))
     with opened(node), pytest.raises(MinibrainsError, match=r"forward gave a tuple of 4; expected \(outputs, state\)"):
@@ -579,7 +579,7 @@ def test_a_state_that_does_not_come_back_is_a_sentence() -> None:
 def test_a_network_whose_items_see_each_other_does_not_conform(fault: str) -> None:
     class Mixes(TwoHeads):
         def forward(self, vector: Vector) -> Heads:
-            return self.heads(eval(fault, {"vector": vector}))  # type: ignore[no-any-return]
+            return self.heads(eval(fault, {"vector": vector}))
 
     with pytest.raises(AssertionError, match=r"Mixes: on tick 0 (it gave .* in a batch of two|forward cannot take a batch)"):
         check_node(Mixes(brain=TwoHeads.new_brain({"inputs": 3})), *_vectors(2))

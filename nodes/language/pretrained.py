@@ -91,6 +91,8 @@ def check_files(where: str, files: Mapping[str, str]) -> Family:
     for name, config in configs.items():
         if "auto_map" in config:
             raise BrainError(f"{where}: {name} wants Python code to be loaded with the model (auto_map); that is never done")
+        if "audio_tokenizer" in config:
+            raise BrainError(f"{where}: {name} wants another model to be loaded (audio_tokenizer); that is never done")
     family = configs[CONFIG].get("model_type")
     if family not in FAMILIES:
         raise BrainError(f"{where}: a model of type {short(family)} cannot be loaded yet; expected {' or '.join(FAMILIES)}")
