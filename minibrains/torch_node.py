@@ -155,13 +155,13 @@ class TorchNode(Node):
         if self._record is None:
             ((name, form),) = self.output_forms.items()
             return only_item(form, name, result)
-        names = ", ".join(self.output_forms)
-        if not isinstance(result, tuple) or len(result) != len(self.output_forms):
+        forms = self.output_forms
+        if not isinstance(result, tuple) or len(result) != len(forms):
             raise MinibrainsError(
-                f"forward gave {_describe(result)}; expected a tuple of {len(self.output_forms)} tensors: {names}"
+                f"forward gave {_describe(result)}; expected a tuple of {len(forms)} tensors: {', '.join(forms)}"
             )
-        items = zip(self.output_forms.items(), result, strict=True)
-        return self._record(*[only_item(form, name, tensor) for (name, form), tensor in items])
+        items = [only_item(forms[name], name, tensor) for name, tensor in zip(forms, result, strict=True)]
+        return self._record(*items)
 
 
 def compute_on_one_thread() -> None:
