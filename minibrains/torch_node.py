@@ -28,10 +28,12 @@ Device = Literal[
 class TorchNode(Node):
     """A node whose brain is the weights of a network.
 
-    Subclasses write `build(config) -> nn.Module` and `forward(x, …) -> outputs` over tensors [B, …], pure,
-    annotated with the socket types of one item. A recurrent one also writes `initial(batch) -> state`, takes
-    the state as the last argument `state`, and returns `(outputs, state)`. `tick` follows: B = 1, no
-    gradients, NumPy in and out. Torch is imported when the node is opened, not before.
+    A subclass writes `build(config)`, which makes the network, and `forward(x, …) -> outputs` over tensors
+    [B, …], without side effects and annotated with the socket types of one item. A recurrent one also writes
+    `initial(batch) -> state`, takes the state as its last argument `state`, and returns `(outputs, state)`.
+    `tick` follows: a batch of one, no gradients, NumPy in and out.
+
+    Torch is imported when the node is opened, not before.
     """
 
     __abstract__ = True
