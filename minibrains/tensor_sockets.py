@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, get_origin
 
@@ -103,3 +104,27 @@ def _holds(form: TensorForm, dtype: torch.dtype) -> bool:
         return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
     expected: torch.dtype = getattr(torch, form.dtype)
     return dtype == expected
+
+
+def check_state(state: Any, batch: int, where: str) -> None:
+    """Raises MinibrainsError if the tensors of a state are not [batch, …]."""
+    for tensor in _tensors_of(state):
+        if tensor.ndim == 0 or tensor.shape[0] != batch:
+            raise MinibrainsError(
+                f"{where} gave a state with a tensor {list(tensor.shape)}; expected [{batch}, …], the batch as the first size"
+            )
+
+
+def _tensors_of(state: Any) -> Iterator[torch.Tensor]:
+    import torch
+
+    if isinstance(state, torch.Tensor):
+        yield state
+    elif isinstance(state, Mapping):
+        for part in state.values():
+            yield from _tensors_of(part)
+    elif isinstance(state, (tuple, list)):
+        for part in state:
+            yield from _tensors_of(part)
+    else:
+        raise MinibrainsError(f"a state has a {type(state).__name__} in it; expected tensors, or tuples, lists and dicts of them")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from minibrains.brain import Brain
 from minibrains.errors import BrainError, MinibrainsError, NodeClassError
+from minibrains.forward_signature import input_forms, output_forms, tick_signature
 from minibrains.host import Episode, Host
 from minibrains.loading import BrainRef
 from minibrains.node import Node, widget
-from minibrains.sockets import SocketTypes, parse_spec
-from minibrains.tensor_sockets import TensorForm, batch_of_one, only_item, tensor_form
+from minibrains.sockets import parse_spec
+from minibrains.tensor_sockets import TensorForm, batch_of_one, check_state, only_item
 from minibrains.tensors import as_array, as_tensor, torch_dtype
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ class TorchNode(Node):
     """What `forward` takes, by name; a list and a Sample are made of such tensors."""
     output_forms: ClassVar[Mapping[str, TensorForm]]
     """What `forward` gives out, by name."""
-    _record: ClassVar[Callable[..., Any] | None]
-    """The NamedTuple of the outputs; None if there is one output, which is returned itself."""
+    _record: ClassVar[Any]
+    """The NamedTuple of the outputs, for a class that has one."""
 
     if TYPE_CHECKING:
         forward: ClassVar[Any]
@@ -72,7 +71,9 @@ class TorchNode(Node):
         if not (cls.schema.brain and cls.schema.brain_required):
             raise NodeClassError(f"{cls.__name__} has no brain; annotate it with the class of the network's weights: brain: …")
         if derived:
-            _read_forms(cls)
+            where = f"{cls.__name__}.forward"
+            cls.input_forms = input_forms(where, cls.schema.inputs)
+            cls.output_forms = output_forms(where, cls.schema.outputs)
 
     def open(self, host: Host) -> None:
         """Build the network and load the brain into it, or find it where another node of this process did."""
@@ -80,7 +81,7 @@ class TorchNode(Node):
         self._device = find_device(self.device)
         self.module: Any = self._find_frozen(host)
         if hasattr(self, "initial"):
-            _check_state(self.start_state(2), 2, "initial(2)")
+            check_state(self.start_state(2), 2, "initial(2)")
 
     def make_module(self) -> nn.Module:
         """Return a new network with the weights of the brain, to be trained; the node need not be opened.
@@ -154,7 +155,7 @@ class TorchNode(Node):
 
     def as_outputs(self, result: Any) -> Any:
         """Return what `forward` gave for a batch of one as `tick` returns it."""
-        if self._record is None:
+        if not self.schema.record:
             ((name, form),) = self.output_forms.items()
             return only_item(form, name, result)
         forms = self.output_forms
@@ -216,15 +217,14 @@ def _derive(cls: type[TorchNode]) -> None:
     for name in derived:
         if name in cls.__dict__:
             raise NodeClassError(f"{cls.__name__} writes {name}(), which a TorchNode derives from forward(); leave it out")
-    signature = _tick_signature(cls, recurrent)
+    signature = tick_signature(f"{cls.__name__}.forward", cls.forward, recurrent)
     tick = _recurrent_tick() if recurrent else _plain_tick()
     tick.__signature__ = signature
-    tick.__annotations__ = {
-        parameter.name: parameter.annotation for parameter in signature.parameters.values() if parameter.name != "self"
-    }
-    tick.__annotations__["return"] = signature.return_annotation
+    annotations = {name: parameter.annotation for name, parameter in signature.parameters.items() if name != "self"}
+    tick.__annotations__ = {**annotations, "return": signature.return_annotation}
     tick.__doc__ = f"Derived from {cls.__name__}.forward for one item (B = 1)."
     cls.tick = tick  # type: ignore[attr-defined]
+    cls._record = signature.return_annotation
     if recurrent:
         cls.reset = _reset  # type: ignore[method-assign]
 
@@ -250,9 +250,10 @@ def _recurrent_tick() -> Any:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise MinibrainsError(f"forward gave {_describe(result)}; expected (outputs, state)")
             outputs, state = result
-            _check_state(state, 1, "forward")
+            check_state(state, 1, "forward")
+            given = self.as_outputs(outputs)
             self.memory = state
-            return self.as_outputs(outputs)
+            return given
 
     return tick
 
@@ -260,95 +261,6 @@ def _recurrent_tick() -> Any:
 def _reset(self: Any, episode: Episode) -> None:
     """Start an episode with the state of a new network."""
     self.memory = self.start_state(1)
-
-
-def _tick_signature(cls: type[TorchNode], recurrent: bool) -> inspect.Signature:
-    """Return the signature of `forward` without its state. Raises NodeClassError if it is none of a TorchNode."""
-    where = f"{cls.__name__}.forward"
-    signature = inspect.signature(cls.forward)
-    try:
-        hints = typing.get_type_hints(cls.forward, include_extras=True)
-    except Exception as error:
-        raise NodeClassError(f"{where}: an annotation cannot be read: {error}") from None
-    if "return" not in hints:
-        raise NodeClassError(f"{where} has no return annotation; write the socket type of what it gives out")
-    parameters = dict(signature.parameters)
-    returns = hints["return"]
-    if recurrent:
-        if parameters.pop("state", None) is None:
-            raise NodeClassError(f"{where} takes no state, and there is initial(batch); name its last argument state")
-        if get_origin(returns) is not tuple or len(get_args(returns)) != 2:
-            raise NodeClassError(f"{where} is annotated to return {returns!r}; expected tuple[…, …], of outputs and state")
-        returns = get_args(returns)[0]
-    elif get_origin(returns) is tuple:
-        raise NodeClassError(
-            f"{where} is annotated to return {returns!r}; expected a NamedTuple for several outputs, "
-            "or a method initial(batch) besides for a state"
-        )
-    for name, parameter in parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise NodeClassError(f"{where}: {parameter} is not a named positional input; use list[…] for many links")
-        if name != "self" and name not in hints:
-            raise NodeClassError(f"{where}: the input {name!r} has no annotation; write its socket type")
-        parameters[name] = parameter.replace(annotation=hints.get(name, parameter.annotation))
-    return signature.replace(parameters=list(parameters.values()), return_annotation=returns)
-
-
-def _read_forms(cls: type[TorchNode]) -> None:
-    """Work out what the sockets are as tensors. Raises NodeClassError for one that a network cannot have."""
-    where = f"{cls.__name__}.forward"
-    for declared in cls.schema.inputs.values():
-        if declared.reading == "on":
-            raise NodeClassError(
-                f"{where}: {declared.name!r} is On[…], which would be there for some items of a batch only; "
-                "take the last value, and a Flag that says when it is new"
-            )
-    for output in cls.schema.outputs.values():
-        if output.absent:
-            raise NodeClassError(
-                f"{where}: {output.name!r} is declared `| Absent`, but every item of a batch gets something; "
-                "give out a Flag besides that says when it counts"
-            )
-    if not cls.schema.outputs:
-        raise NodeClassError(f"{where} gives out nothing; expected a socket type, or a NamedTuple of some")
-    cls.input_forms = {name: _form(where, name, declared.kind) for name, declared in cls.schema.inputs.items()}
-    cls.output_forms = {name: _form(where, name, output.kind) for name, output in cls.schema.outputs.items()}
-    returns: Any = inspect.signature(cls.tick).return_annotation  # type: ignore[attr-defined]
-    cls._record = returns if cls.schema.record else None
-
-
-def _form(where: str, name: str, kind: SocketTypes) -> TensorForm:
-    form = tensor_form(kind)
-    if form is None:
-        raise NodeClassError(
-            f"{where}: {name!r} is {kind}, which is no tensor of one type; expected an array with a dtype, a number, a flag "
-            "or a whole number"
-        )
-    return form
-
-
-def _check_state(state: Any, batch: int, where: str) -> None:
-    """Raises MinibrainsError if the tensors of a state are not [batch, …]."""
-    for tensor in _tensors_of(state):
-        if tensor.ndim == 0 or tensor.shape[0] != batch:
-            raise MinibrainsError(
-                f"{where} gave a state with a tensor {list(tensor.shape)}; expected [{batch}, …], the batch as the first size"
-            )
-
-
-def _tensors_of(state: Any) -> Iterator[torch.Tensor]:
-    import torch
-
-    if isinstance(state, torch.Tensor):
-        yield state
-    elif isinstance(state, Mapping):
-        for part in state.values():
-            yield from _tensors_of(part)
-    elif isinstance(state, (tuple, list)):
-        for part in state:
-            yield from _tensors_of(part)
-    else:
-        raise MinibrainsError(f"a state has a {type(state).__name__} in it; expected tensors, or tuples, lists and dicts of them")
 
 
 def _describe(result: Any) -> str:
