@@ -167,11 +167,28 @@ class TorchNode(Node):
         return self._record(*items)
 
 
+_threads_before: int | None = None
+"""How many threads torch computed on before it was told to use one."""
+
+
 def compute_on_one_thread() -> None:
     """Let torch compute on one thread in this process: several would wait for each other longer than a small network takes."""
     import torch
 
+    global _threads_before
+    if _threads_before is None:
+        _threads_before = torch.get_num_threads()
     torch.set_num_threads(1)
+
+
+def restore_threads() -> None:
+    """Let torch compute on as many threads as before `compute_on_one_thread`."""
+    global _threads_before
+    if _threads_before is not None:
+        import torch
+
+        torch.set_num_threads(_threads_before)
+        _threads_before = None
 
 
 def find_device(name: str) -> torch.device:

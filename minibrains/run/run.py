@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
@@ -34,6 +34,7 @@ from minibrains.run.realtime import RealtimeClock
 from minibrains.run.spec import RunSpec
 from minibrains.run.summary import Counts, Results, summarise
 from minibrains.tape.recording import Recall, Recorder, recorded
+from minibrains.torch_node import restore_threads
 
 State = Literal["done", "stopped", "failed"]
 
@@ -55,6 +56,9 @@ class Run:
             for episode in run:
                 print(episode.score)
     """
+
+    _open_engines: ClassVar[int] = 0
+    """Of all runs of this process."""
 
     def __init__(
         self,
@@ -117,6 +121,7 @@ class Run:
         self._told: set[str] = set()
         """Nodes of which it was said that they failed."""
         self._opened = False
+        self._holds_process = False
         self._monitor: Monitor | None = None
         launcher = choose_launcher(str(spec.workers))
         if launcher is not None and spec.record:
@@ -354,6 +359,8 @@ class Run:
             self.hooks.append(self.folder)
 
     def _open_engine(self) -> None:
+        self._holds_process = True
+        Run._open_engines += 1
         self.engine.open(self.make_host)
         if self.settings.clock == "realtime":
             self._use_realtime_clock()
@@ -370,9 +377,19 @@ class Run:
         for trouble in self.engine.close(patience):
             self.say(trouble)
             self.troubles.append(trouble)
-        gc.unfreeze()
+        self._release_process()
         if self.troubles and self.error is None:
             self.error = RunError("; ".join(self.troubles))
+
+    def _release_process(self) -> None:
+        """Set back what runs set in their process, when the last one that is open in it is closed."""
+        if not self._holds_process:
+            return
+        self._holds_process = False
+        Run._open_engines -= 1
+        if Run._open_engines == 0:
+            gc.unfreeze()
+            restore_threads()
 
     def _summarise(self) -> dict[str, Any]:
         failure = as_error(self.error) if self.error is not None else {}
