@@ -70,10 +70,16 @@ def in_words(error: BaseException) -> str:
     return str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
 
 
-def near(name: str, known: Iterable[str]) -> str | None:
-    """A hint naming what was probably meant, or None. Looks at the first thousand names: comparing them is slow."""
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return what was probably meant, or None. Look at the first thousand names only: comparing them is slow."""
     matches: Sequence[str] = get_close_matches(name[:100], list(islice(known, 1000)), n=1)
-    return f"Did you mean {matches[0]!r}?" if matches else None
+    return matches[0] if matches else None
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """Return a hint naming what was probably meant, or None."""
+    meant = closest(name, known)
+    return f"Did you mean {meant!r}?" if meant else None
 
 
 def sentence(error: BaseException) -> str:

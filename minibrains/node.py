@@ -8,12 +8,13 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar, Union, Unpack, get_args, get_origin
 
 from minibrains.brain import Brain
 from minibrains.errors import NodeClassError, near
 from minibrains.host import Episode, Host
+from minibrains.node_options import Background, Migration, NodeOptions, set_options
 from minibrains.sockets import SocketTypes, read_socket
 from minibrains.values import is_value_type, name_type, read_value
 
@@ -55,7 +56,6 @@ class Sample(NamedTuple, Generic[T]):
 
 
 Reading = Literal["last", "on", "sample"]
-Background = Literal["thread", "process"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,21 +156,18 @@ class Node:
     that has `reset` has state. Inputs are never modified, outputs never written after they were returned.
     """
 
+    # the class options, as they are unless the class line says otherwise
+    category: ClassVar[str | None] = None
     version: ClassVar[int] = 1
-    """Raised by a change that breaks saved workflows, together with an entry in `migrations`."""
-    migrations: ClassVar[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
-    """From version n to n + 1: takes and returns the node's entry in a workflow file."""
+    migrations: ClassVar[Mapping[int, Migration]] = MappingProxyType({})
     clocked: ClassVar[bool] = False
-    """True: runs on every tick of its clock, not only when something was delivered."""
     background: ClassVar[Background | None] = None
-    """May take longer than a frame, so the engine runs it off the tick: on a thread (work that lets go of the
-    interpreter, like torch's), or in a process of its own (work in Python)."""
     keep: ClassVar[bool] = False
-    """In the still part of a graph: its outputs are also kept on disk for the next process."""
     collects: ClassVar[bool] = False
-    """True: what it is given becomes training data, or trains a brain. No console plays a held-back state for its graph."""
     fallback: ClassVar[Any] = None
-    """What it gives out in the place of a result when it fails and the workflow says `"on_error": "fallback"`."""
+    terminal: ClassVar[str | None] = None
+    outside: ClassVar[bool] = False
+
     schema: ClassVar[NodeSchema]
 
     brain: Any
@@ -200,9 +197,10 @@ class Node:
         self.brain = brain
         self._made_by_open: frozenset[str] = frozenset(vars(self)) | {"_made_by_open"}
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if cls.__module__ != Node.__module__ and "__abstract__" not in cls.__dict__:
+    def __init_subclass__(cls, **options: Unpack[NodeOptions]) -> None:
+        super().__init_subclass__()
+        set_options(cls, options)
+        if not options.get("abstract", False):
             cls.schema = _read_class(cls)
 
     def check(self) -> None:
@@ -240,16 +238,11 @@ class Node:
         self._made_by_open = frozenset(vars(self))
 
 
-class Register(Node):
+class Register(Node, abstract=True):
     """A node that keeps a value from one tick to the next: `emit()` starts a tick, `latch(…)` ends it.
 
     Loops in a graph go through a register. `terminal` names a Flag output that ends the episode.
     """
-
-    __abstract__ = True
-    terminal: ClassVar[str | None] = None
-    outside: ClassVar[bool] = False
-    """What it gives out comes from outside the run (a person's pad): it is put on the tape, and replayed from there."""
 
     def receive(self, value: Any) -> None:
         """Take what a page sends to a register that is `outside`: any JSON, or None when nobody sends any more.
@@ -322,18 +315,38 @@ def _read_class(cls: type[Node]) -> NodeSchema:
             raise NodeClassError(f"{name}.{socket} is both an input and a widget; give one of them another name")
     if outputs and any(socket.kind.anything for socket in inputs.values()):
         raise NodeClassError(f"{name} takes Any and gives outputs; use a TypeVar, so that the type of what flows is known")
-    if cls.background not in (None, *get_args(Background)) or (cls.background and register):
-        found = "a register" if register else repr(cls.background)
-        raise NodeClassError(f"{name}.background: expected 'thread' or 'process', for a node with tick(); found {found}")
-    if type(cls.version) is not int or cls.version < 1:
-        raise NodeClassError(f"{name}.version is {cls.version!r}; expected a whole number from 1")
-    for version in range(1, cls.version):
-        if version not in cls.migrations:
-            raise NodeClassError(f"{name} has version {cls.version} but no migration from version {version}")
-    terminal = getattr(cls, "terminal", None)
-    if terminal is not None and (terminal not in outputs or outputs[terminal].kind.label != "flag"):
-        raise NodeClassError(f"{name}.terminal is {terminal!r}, which is no Flag output; outputs are {', '.join(outputs)}")
+    if cls.background and register:
+        raise NodeClassError(f"{name}: the class option 'background' is for a node with tick(), and this is a register")
+    _check_version(cls)
+    _check_terminal(cls, outputs)
     return NodeSchema(inputs, outputs, widgets, brain, brain_required, record)
+
+
+def _check_version(cls: type[Node]) -> None:
+    if not isinstance(cls.migrations, Mapping):
+        found = repr(cls.migrations)
+        raise NodeClassError(
+            f"{cls.__name__}: the class option 'migrations' is {found}; expected a dict from a version to a function"
+        )
+    if cls.version < 1:
+        raise NodeClassError(f"{cls.__name__}: the class option 'version' is {cls.version}; expected a whole number from 1")
+    for version in range(1, cls.version):
+        if not callable(cls.migrations.get(version)):
+            raise NodeClassError(f"{cls.__name__} has version {cls.version} but no migration from version {version}")
+
+
+def _check_terminal(cls: type[Node], outputs: Mapping[str, Output]) -> None:
+    if not issubclass(cls, Register) and (cls.terminal is not None or cls.outside):
+        raise NodeClassError(
+            f"{cls.__name__}: the class options 'terminal' and 'outside' are for registers; derive it from Register"
+        )
+    if cls.terminal is None:
+        return
+    if cls.terminal not in outputs or outputs[cls.terminal].kind.label != "flag":
+        raise NodeClassError(
+            f"{cls.__name__}: the class option 'terminal' is {cls.terminal!r}, which is no Flag output; "
+            f"outputs are {', '.join(outputs)}"
+        )
 
 
 def _signature(function: Callable[..., Any], where: str) -> inspect.Signature:

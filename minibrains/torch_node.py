@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 from minibrains.brain import Brain
 from minibrains.errors import BrainError, MinibrainsError, NodeClassError
@@ -11,6 +11,7 @@ from minibrains.forward_signature import input_forms, output_forms, tick_signatu
 from minibrains.host import Episode, Host
 from minibrains.loading import BrainRef
 from minibrains.node import Node, widget
+from minibrains.node_options import NodeOptions
 from minibrains.sockets import parse_spec
 from minibrains.tensor_sockets import TensorForm, batch_of_one, check_state, only_item
 from minibrains.tensors import as_array, as_tensor, torch_dtype
@@ -24,7 +25,7 @@ Device = Literal[
 ]  # fmt: skip
 
 
-class TorchNode(Node):
+class TorchNode(Node, abstract=True):
     """A node whose brain is the weights of a network.
 
     A subclass writes `build(config)`, which makes the network, and `forward(x, …) -> outputs` over tensors
@@ -34,8 +35,6 @@ class TorchNode(Node):
 
     Torch is imported when the node is opened, not before.
     """
-
-    __abstract__ = True
 
     device: Device = widget("cpu", rebuild=True, doc='where the network computes; "auto": an accelerator if there is one')
 
@@ -57,9 +56,9 @@ class TorchNode(Node):
         """
         raise NotImplementedError
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        if "__abstract__" in cls.__dict__:
-            super().__init_subclass__(**kwargs)
+    def __init_subclass__(cls, **options: Unpack[NodeOptions]) -> None:
+        if options.get("abstract", False):
+            super().__init_subclass__(**options)
             return
         if not hasattr(cls, "forward"):
             raise NodeClassError(f"{cls.__name__} has no forward(); a TorchNode needs one over tensors [B, …]")
@@ -67,7 +66,7 @@ class TorchNode(Node):
         derived = bool(written) or not hasattr(cls, "tick")
         if derived:
             _derive(cls)
-        super().__init_subclass__(**kwargs)
+        super().__init_subclass__(**options)
         if not (cls.schema.brain and cls.schema.brain_required):
             raise NodeClassError(f"{cls.__name__} has no brain; annotate it with the class of the network's weights: brain: …")
         if derived:

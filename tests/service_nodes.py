@@ -108,10 +108,8 @@ class Adder(Node):
         return value + self.add
 
 
-class Slow(Node):
+class Slow(Node, background="thread"):
     """Thinks for a while."""
-
-    background = "thread"
 
     def tick(self, value: Number) -> Number:
         threading.Event().wait(0.02)

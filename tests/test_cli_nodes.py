@@ -32,14 +32,12 @@ class Shown(NamedTuple):
     ready: Flag | Absent
 
 
-class Screen(Register):
+class Screen(Register, version=2, migrations={1: lambda entry: entry}):
     """A screen.
 
     Two lines of it.
     """
 
-    version = 2
-    migrations = {1: lambda entry: entry}
     brain: Table | None
     speed: float = widget(min=0.0, doc="pixels a tick")
     limits: Mapping[str, int] = widget(MappingProxyType({}), doc="by name")
@@ -50,9 +48,7 @@ class Screen(Register):
     def latch(self, wish: On[Flag], power: list[Number], heat: Sample[Number], mood: Flag | None = None) -> None: ...
 
 
-class Plain(Node):
-    clocked = True
-
+class Plain(Node, category="control", clocked=True):
     def tick(self) -> Flag:
         return True
 '''
@@ -72,24 +68,24 @@ def printed(capsys, *arguments):
     return out
 
 
-def test_the_list_has_every_type_under_its_file(capsys):
-    family, families = "", {}
+def test_the_list_has_every_type_under_its_category(capsys):
+    category, found = "", {}
     for line in printed(capsys, "--no-packs").splitlines():
         if line.startswith("  "):
             type_, doc = line.split(maxsplit=1)
-            families[type_] = (family, doc)
+            found[type_] = (category, doc)
         else:
-            family = line
-    assert families.keys() == {f"{name}@{cls.version}" for name, cls in REGISTRY.items()}
-    assert families["FrameStack@1"][0] == "image"
-    assert families["RetroEmulator@1"][0] == "retro.emulator"
-    assert all(doc == REGISTRY[type_.split("@")[0]].__doc__.splitlines()[0] for type_, (_, doc) in families.items())
+            category = line
+    assert found.keys() == {f"{name}@{cls.version}" for name, cls in REGISTRY.items()}
+    assert found["FrameStack@1"][0] == "vision"
+    assert found["RetroEmulator@1"][0] == "consoles"
+    assert all(doc == REGISTRY[type_.split("@")[0]].__doc__.splitlines()[0] for type_, (_, doc) in found.items())
 
 
 def test_the_list_as_json(capsys, pack):
     nodes = json.loads(printed(capsys, "--json", "--pack", pack))["nodes"]
-    assert {"type": "nodepack.Screen@2", "family": "nodepack", "doc": "A screen."} in nodes
-    assert {"type": "nodepack.Plain@1", "family": "nodepack", "doc": ""} in nodes
+    assert {"type": "nodepack.Screen@2", "category": "nodepack", "doc": "A screen."} in nodes
+    assert {"type": "nodepack.Plain@1", "category": "control", "doc": ""} in nodes
     assert len(nodes) >= len(REGISTRY) + 2
 
 

@@ -24,10 +24,9 @@ class Shown(NamedTuple):
     done: Flag
 
 
-class Game(Noted, Register):
+class Game(Noted, Register, terminal="done"):
     """Counts how often it was latched; looks at `view` are counted as well."""
 
-    terminal = "done"
     length: int = widget(0, doc="the episode ends when it was latched so often; 0: never")
     rate: float = widget(0.0)
 
@@ -88,10 +87,9 @@ class Ended(NamedTuple):
     done: Lazy[Flag]
 
 
-class Ending(Noted, Register):
+class Ending(Noted, Register, terminal="done"):
     """Whether it is done it says only when asked, and what it says is its widget."""
 
-    terminal = "done"
     after: int = widget(2)
 
     def emit(self) -> Ended:
@@ -105,9 +103,7 @@ class Decision(NamedTuple):
     done: Flag
 
 
-class Undecided(Noted, Register):
-    terminal = "done"
-
+class Undecided(Noted, Register, terminal="done"):
     def emit(self) -> Decision:
         return Decision(np.array([True, False]))  # type: ignore[arg-type]
 
@@ -160,9 +156,7 @@ class Event(Noted, Node):
         return -1 if a is None else a
 
 
-class Ages(Noted, Node):
-    clocked = True
-
+class Ages(Noted, Node, clocked=True):
     def tick(self, a: Sample[Number], b: Sample[Number] | None = None) -> None:
         self.note("tick", a, b)
 
@@ -177,9 +171,7 @@ class Sum(Noted, Node):
         return self.sum
 
 
-class Beat(Noted, Node):
-    clocked = True
-
+class Beat(Noted, Node, clocked=True):
     def reset(self, episode: Episode) -> None:
         self.count = 0
 
@@ -201,9 +193,7 @@ class Gather(Noted, Node):
         self.note("tick", numbers)
 
 
-class Dice(Noted, Node):
-    clocked = True
-
+class Dice(Noted, Node, clocked=True):
     def reset(self, episode: Episode) -> None:
         self.rng = episode.rng()
 
@@ -823,9 +813,7 @@ class Quiet(Register):
         self.count += 1 if pad is None else 2
 
 
-class Pass(Node):
-    clocked = True
-
+class Pass(Node, clocked=True):
     def tick(self, a: Number, s: Sample[Number], e: On[Number] = None) -> Number | Absent:
         return ABSENT if a % 3 < 1 else a + s.age
 

@@ -37,8 +37,7 @@ class Shown(NamedTuple):
     done: Flag
 
 
-class Console(Noted, Register):
-    terminal = "done"
+class Console(Noted, Register, terminal="done"):
     length: int = widget(0)
     breaks: int = widget(0)
 
@@ -169,10 +168,8 @@ class Aged(Noted, Node):
         return (s.value + s.age + (maybe.age if maybe else 0)) % 1000
 
 
-class Stamped(Noted, Node):
+class Stamped(Noted, Node, clocked=True):
     """Clocked, but without state."""
-
-    clocked = True
 
     def tick(self, a: On[Number] = None, s: Sample[Number] | None = None) -> Flag:
         self.note("tick", a, s)
@@ -201,10 +198,9 @@ class Accumulate(Noted, Node):
         return ABSENT if self.sum % 5 == 0 else self.sum
 
 
-class Ponder(Noted, Node):
+class Ponder(Noted, Node, background="thread"):
     """Thinks beside the tick; which tick it is there nobody can say."""
 
-    background = "thread"
     breaks: int = widget(0)
 
     def tick(self, a: Number, b: Number | None = None, event: On[Number] = None) -> Parts:
@@ -214,9 +210,7 @@ class Ponder(Noted, Node):
         return Parts((a + (b or 0)) % 1000, ABSENT if a % 3 else event or 0, a % 2 == 0)
 
 
-class Learn(Noted, Node):
-    background = "thread"
-
+class Learn(Noted, Node, background="thread"):
     def reset(self, episode: Episode) -> None:
         self.sum = episode.index
 
@@ -231,9 +225,7 @@ class Beat(NamedTuple):
     now: Flag
 
 
-class Counter(Noted, Node):
-    clocked = True
-
+class Counter(Noted, Node, clocked=True):
     def reset(self, episode: Episode) -> None:
         self.count = 0
 

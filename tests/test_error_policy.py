@@ -19,38 +19,30 @@ BAD = 1
 """The tick, or the episode, in which a node fails."""
 
 
-class Ticks(Node):
-    fallback = FALLBACK
-
+class Ticks(Node, fallback=FALLBACK):
     def tick(self, number: Number) -> Number:
         if number == BAD:
             raise ValueError("tick")
         return number
 
 
-class InBackground(Ticks):
-    background = "thread"
+class InBackground(Ticks, background="thread"):
+    pass
 
 
-class WithoutResult(Node):
-    fallback = FALLBACK
-
+class WithoutResult(Node, fallback=FALLBACK):
     def tick(self, number: Number) -> Number:
         return ABSENT if number == BAD else number  # type: ignore[return-value]
 
 
-class WithPoorBrain(Node):
-    fallback = FALLBACK
-
+class WithPoorBrain(Node, fallback=FALLBACK):
     def tick(self, number: Number) -> Number:
         if number == BAD:
             raise BrainError("it does not fit")
         return number
 
 
-class Emits(Register):
-    fallback = FALLBACK
-
+class Emits(Register, fallback=FALLBACK):
     def reset(self, episode: Episode) -> None:
         self.now = 0
 
@@ -92,9 +84,7 @@ class Resets(Ticks):
         return number
 
 
-class DiesInReset(Resets):
-    background = "process"
-
+class DiesInReset(Resets, background="process"):
     def reset(self, episode: Episode) -> None:
         if episode.index == BAD:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -108,9 +98,7 @@ class Reports(Ticks):
         raise ValueError("report")
 
 
-class DiesInReport(Reports):
-    background = "process"
-
+class DiesInReport(Reports, background="process"):
     def report(self) -> Mapping[str, Any]:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("it is not there any more")

@@ -22,9 +22,7 @@ PACK = """
 from minibrains import Node, Variables
 
 
-class Collector(Node):
-    collects = True
-
+class Collector(Node, collects=True):
     def tick(self, variables: Variables) -> None:
         pass
 """

@@ -65,9 +65,7 @@ class Shift(Noted, Node):
         return row + self.brain.number
 
 
-class Total(Noted, Node):
-    keep = True
-
+class Total(Noted, Node, keep=True):
     def tick(self, row: Row) -> Number:
         self.note("tick")
         return float(row.sum())
@@ -78,17 +76,13 @@ class Halves(NamedTuple):
     right: Row | Absent
 
 
-class Split(Noted, Node):
-    keep = True
-
+class Split(Noted, Node, keep=True):
     def tick(self, row: Row) -> Halves:
         self.note("tick")
         return Halves(row[::2], ABSENT if len(row) < 2 else row[1::2])
 
 
-class Unstorable(Noted, Node):
-    keep = True
-
+class Unstorable(Noted, Node, keep=True):
     def tick(self) -> Number:
         return {1, 2}  # type: ignore[return-value]
 
@@ -305,9 +299,7 @@ def test_a_node_whose_file_was_edited_is_another(tmp_path: Path) -> None:
     source = """
         from minibrains import Node, Number
 
-        class Answer(Node):
-            keep = True
-
+        class Answer(Node, keep=True):
             def tick(self) -> Number:
                 return {}
     """

@@ -45,10 +45,9 @@ class Told:
         events.append(f"close {self.name}")
 
 
-class Counts(Told, Node):
+class Counts(Told, Node, clocked=True):
     """Counts its ticks by `step`."""
 
-    clocked = True
     step: int = widget(1, min=-9)
     start: int = widget(0, rebuild=True)
 
@@ -73,8 +72,7 @@ class Adds(Told, Node):
         return self.sum + 1000 * self.brain.number
 
 
-class AddsInProcess(Node):
-    background = "process"
+class AddsInProcess(Node, background="process"):
     brain: Weight
 
     def reset(self, episode: Episode) -> None:
@@ -110,9 +108,7 @@ class Rare(Told, Node):
         return number
 
 
-class Aged(Told, Node):
-    clocked = True
-
+class Aged(Told, Node, clocked=True):
     def reset(self, episode: Episode) -> None:
         self.ages: list[tuple[int, int]] = []
 
@@ -158,8 +154,7 @@ class CannotReset(Told, Node):
         return 1
 
 
-class CannotSet(Told, Node):
-    clocked = True
+class CannotSet(Told, Node, clocked=True):
     level: int = widget(1)
 
     def set(self, **widgets: Any) -> None:

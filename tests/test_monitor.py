@@ -28,10 +28,8 @@ class Heavy(Node):
         return True
 
 
-class Thinks(Node):
+class Thinks(Node, background="thread"):
     """The clock stands still for longer than all ticks of a second take."""
-
-    background = "thread"
 
     def tick(self, number: Number) -> None:
         time.sleep(0.03)

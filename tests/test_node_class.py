@@ -90,22 +90,36 @@ WRONG_NODES = {
     "default that is no choice": (f"size: Literal['a', 'b'] = widget('c')\n{TICK}", "Wrong.size", "'c'"),
     "widget and input": ("x: int = widget(1)\ndef tick(self, x: Flag) -> Flag: ...", "Wrong.x", "both"),
     "widget named like a method": (f"state: str = widget('')\n{TICK}", "Wrong.state", "another one"),
-    "widget named like the version": (f"version: int = widget(1)\n{TICK}", "Wrong.version", "another one"),
+    "widget named like the version": (f"version: int = widget(1)\n{TICK}", "Wrong.version", "another name"),
     "widget named like the schema": (f"schema: int = widget(1)\n{TICK}", "Wrong.schema", "another one"),
-    # brain, version
+    # brain
     "brain that is no Brain": (f"brain: int\n{TICK}", "Wrong.brain", "int"),
     "brain of no kind": (f"brain: Brain\n{TICK}", "Wrong.brain", "Brain"),
-    "missing migration": (f"version = 3\nmigrations = {{1: dict}}\n{TICK}", "Wrong", "no migration from version 2"),
-    "version 0": (f"version = 0\n{TICK}", "Wrong.version", "0"),
-    "version that is no number": (f"version = '2'\n{TICK}", "Wrong.version", "'2'"),
 }
 WRONG_REGISTERS = {
     "no emit": (TICK, "Wrong", "no emit()"),
     "no latch": (EMIT, "Wrong", "no latch()"),
     "emit with an input": (f"def emit(self, x: Flag) -> Flag: ...\n{LATCH}", "Wrong.emit", "Wrong.latch"),
     "latch with an output": (f"def latch(self) -> Flag: ...\n{EMIT}", "Wrong.latch", "Wrong.emit"),
-    "unknown terminal": (f"terminal = 'over'\n{EMIT}\n{LATCH}", "Wrong.terminal", "'over'"),
-    "terminal that is no flag": (f"terminal = 'text'\ndef emit(self) -> Text: ...\n{LATCH}", "Wrong.terminal", "'text'"),
+}
+TEXT = "def emit(self) -> Text: ..."
+WRONG_OPTIONS = {
+    "unknown option": ("Node, clokced=True", TICK, "Wrong", "no class option 'clokced'. Did you mean 'clocked'?"),
+    "option like no other": ("Node, x=1", TICK, "Wrong", "The options are: abstract, category, version"),
+    "option of another type": ("Node, clocked=1", TICK, "'clocked'", "1; expected bool"),
+    "category that is no text": ("Node, category=None", TICK, "'category'", "None; expected text"),
+    "background of no kind": ("Node, background='fibre'", TICK, "'background'", "'thread', 'process' or null"),
+    "background of a register": ("Register, background='thread'", f"{EMIT}\n{LATCH}", "Wrong", "this is a register"),
+    "version 0": ("Node, version=0", TICK, "'version'", "0"),
+    "version that is no number": ("Node, version='2'", TICK, "'version'", "'2'; expected int"),
+    "missing migration": ("Node, version=3, migrations={1: dict}", TICK, "Wrong", "no migration from version 2"),
+    "migration that is no function": ("Node, version=2, migrations={1: {}}", TICK, "Wrong", "no migration from version 1"),
+    "migrations in a list": ("Node, migrations=[dict]", TICK, "'migrations'", "from a version to a function"),
+    "terminal of a plain node": ("Node, terminal='flag'", TICK, "'terminal'", "for registers"),
+    "unknown terminal": ("Register, terminal='over'", f"{EMIT}\n{LATCH}", "'terminal'", "'over'"),
+    "terminal that is no flag": ("Register, terminal='text'", f"{TEXT}\n{LATCH}", "'terminal'", "'text'"),
+    "option in the body": ("Node", f"clocked = True\n{TICK}", "Wrong.clocked", "write class Wrong(Node, clocked=True)"),
+    "misspelt option in the body": ("Node", f"backround = 'thread'\n{TICK}", "Wrong.backround", "background='thread'"),
 }
 BRAIN, INITIAL = "brain: Table", "def initial(self, batch): ..."
 OUT = "def forward(self, x: Frames) ->"
@@ -137,7 +151,7 @@ WRONG_NETWORKS = {
 }  # fmt: skip
 WRONG_MIXTURES = {"widget of a class that is no node": (TICK, "Wrong.size", "annotation in a node class")}
 BASES = {"Node": WRONG_NODES, "Register": WRONG_REGISTERS, "TorchNode": WRONG_NETWORKS, "Mixin, Node": WRONG_MIXTURES}
-WRONG = {what: (base, *details) for base, table in BASES.items() for what, details in table.items()}
+WRONG = {what: (base, *details) for base, table in BASES.items() for what, details in table.items()} | WRONG_OPTIONS
 
 
 @pytest.mark.parametrize("future", [False, True], ids=["plain", "future"])
@@ -206,9 +220,7 @@ class Reader(Node):
         raise NotImplementedError
 
 
-class Shower(Register):
-    terminal = "hit"
-
+class Shower(Register, terminal="hit"):
     def emit(self) -> Shown:
         raise NotImplementedError
 
@@ -335,8 +347,7 @@ def test_a_brain_may_be_optional(build: Build) -> None:
 # -- inheritance, modules -----------------------------------------------------------------------------
 
 FAMILY = """
-class Base(Node):
-    __abstract__ = True
+class Base(Node, abstract=True, clocked=True, category="tests"):
     size: int = widget(1, min=1)
     brain: Table
 
@@ -359,9 +370,16 @@ def test_node_classes_inherit_widgets_brain_and_steps(build: Build, future: bool
     assert (first.size, first.more, second.size, second.more) == (1, "x", 2, "y")
     assert (list(module.First.schema.inputs), list(module.Second.schema.inputs)) == (["frame"], ["text"])
     assert module.Second.schema.brain is module.Table
+    assert (module.Second.clocked, module.Second.category) == (True, "tests")
     with pytest.raises(ValueError, match=r"First.size: expected int of at least 1, found 0"):
         module.First(brain=table, size=0)
     assert module.Second(brain=table, size=0).size == 0
+
+
+def test_names_near_a_class_option_are_free_for_methods_and_annotated_constants(build: Build) -> None:
+    body = "def report(self): return {}\n    def keeps(self): ...\n    kept: ClassVar[int] = 3\n    outsides: int = widget(1)"
+    module = build(f"class Fine(Node):\n    {body}\n    {TICK}\n")
+    assert (module.Fine.kept, module.Fine().outsides, module.Fine.keep) == (3, 1, False)
 
 
 def test_a_registry_takes_the_nodes_a_module_defines(build: Build) -> None:

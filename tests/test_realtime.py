@@ -186,10 +186,8 @@ class Slow(Node):
             time.sleep(self.seconds)
 
 
-class Holding(Slow):
+class Holding(Slow, background="thread"):
     """The same beside the tick, while the clock stands still."""
-
-    background = "thread"
 
     def tick(self, variables: Variables) -> None:
         super().tick(variables)

@@ -17,9 +17,7 @@ asked: list[str] = []
 """What the nodes of a test were asked."""
 
 
-class Ponders(Node):
-    background = "thread"
-
+class Ponders(Node, background="thread"):
     def open(self, host: Host) -> None:
         asked.append(f"{host.node}.open")
 
@@ -34,16 +32,13 @@ class Ponders(Node):
         asked.append("ponders.close")
 
 
-class Prepares(Node):
-    background = "thread"
-
+class Prepares(Node, background="thread"):
     def tick(self) -> Number:
         asked.append("prepares.tick")
         return 7
 
 
-class Person(Register):
-    outside = True
+class Person(Register, outside=True):
     held = 0
 
     def emit(self) -> Number:

@@ -19,11 +19,9 @@ from minibrains.graph.check import check
 from minibrains.graph.schema import widget_schema, workflow_schema
 
 
-class Gauge(Node):
+class Gauge(Node, version=2, migrations={1: lambda entry: {**entry, "set": {"scale": 1.0, "table": {}}}}):
     """A node with a widget of every sort, in its second version."""
 
-    version = 2
-    migrations = {1: lambda entry: {**entry, "set": {"scale": 1.0, "table": {}}}}  # noqa: RUF012 - as node authors write it
     scale: float = widget(min=0.5, max=2.0)
     count: int = widget(3, min=1)
     label: str | None = widget(None)

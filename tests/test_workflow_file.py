@@ -50,9 +50,7 @@ def scale_from_1(entry: Entry) -> Entry:
     return entry
 
 
-class Scale(Node):
-    version = 2
-    migrations = {1: scale_from_1}  # noqa: RUF012
+class Scale(Node, version=2, migrations={1: scale_from_1}):
     gain: float = widget(1.0)
 
     def tick(self, value: Number) -> Number:

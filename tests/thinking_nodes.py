@@ -70,19 +70,17 @@ class Slow(Node):
         return {"runs": self.runs}
 
 
-class InThread(Slow):
-    background = "thread"
+class InThread(Slow, background="thread"):
+    pass
 
 
-class InProcess(Slow):
-    background = "process"
+class InProcess(Slow, background="process"):
+    pass
 
 
-class Stateless(Node):
+class Stateless(Node, background="thread", fallback=-1):
     """Hands the number on; when it fails, -1."""
 
-    background = "thread"
-    fallback = -1
     sleeps: int = widget(-1, doc="the number on which it waits for its gate")
     gate: str = widget("")
 
@@ -99,10 +97,9 @@ class SlowToOpen(InProcess):
         time.sleep(1.0)
 
 
-class Talks(Node):
+class Talks(Node, background="process"):
     """Says things to its host."""
 
-    background = "process"
     labels: Mapping[str, int] = widget(MappingProxyType({"a": 1}))
 
     def open(self, host: Any) -> None:
@@ -123,8 +120,7 @@ class TakesRow(Node):
         pass
 
 
-class CannotOpen(Node):
-    background = "process"
+class CannotOpen(Node, background="process"):
     raises: str = widget("sentence")
 
     def open(self, host: Any) -> None:
@@ -140,10 +136,8 @@ class CannotOpen(Node):
         return 1
 
 
-class Odd(Node):
+class Odd(Node, background="process"):
     """Gives out what cannot be sent."""
-
-    background = "process"
 
     def tick(self, number: Number) -> Thing:
         return (lambda: 1) if number == 2 else number  # type: ignore[return-value]
@@ -170,17 +164,14 @@ class MakesUnreadable(Node):
         return Unreadable() if number == 2 else number  # type: ignore[return-value]
 
 
-class GivesUnreadable(Node):
-    background = "process"
-
+class GivesUnreadable(Node, background="process"):
     def tick(self, number: Number) -> Thing:
         return Unreadable() if number == 2 else number  # type: ignore[return-value]
 
 
-class SaysOdd(Node):
+class SaysOdd(Node, background="process"):
     """Tells its host what cannot be sent."""
 
-    background = "process"
     thing: str = widget("lock")
 
     def open(self, host: Any) -> None:
@@ -192,24 +183,19 @@ class SaysOdd(Node):
         return number  # type: ignore[return-value]
 
 
-class RefusesItsBrain(Node):
-    background = "process"
-
+class RefusesItsBrain(Node, background="process"):
     def tick(self, number: Number) -> Number:
         raise BrainError("the adapter was made for another model")
 
 
-class Through(Node):
+class Through(Node, background="process"):
     """Takes anything, in a process."""
-
-    background = "process"
 
     def tick(self, thing: Thing) -> Thing:
         return thing
 
 
-class CannotClose(Node):
-    background = "process"
+class CannotClose(Node, background="process"):
     how: str = widget("raises")
 
     def tick(self, number: Number) -> Number:
@@ -238,8 +224,8 @@ class Shadows(Node):
         return 1
 
 
-class ShadowsInProcess(Shadows):
-    background = "process"
+class ShadowsInProcess(Shadows, background="process"):
+    pass
 
 
 class Seen(Node):
@@ -258,10 +244,8 @@ class Sum(Node):
         return a + (b or 0)
 
 
-class Beats(Node):
+class Beats(Node, clocked=True):
     """Counts its own runs."""
-
-    clocked = True
 
     def reset(self, episode: Episode) -> None:
         self.count = 0
@@ -276,10 +260,8 @@ class Even(Node):
         return number % 2 == 0
 
 
-class Burns(Node):
+class Burns(Node, background="process"):
     """Uses half a second of CPU time in its process."""
-
-    background = "process"
 
     def tick(self, variables: Variables) -> Number:
         end = time.process_time() + 0.5

@@ -69,9 +69,13 @@ def _brain_facts(kind: type[Brain], required: bool) -> dict[str, Any]:
 
 
 def node_heading(name: str, cls: type[Node]) -> dict[str, Any]:
+    """Return what a list of node types says of one: its type, its category and the first line of its documentation.
+
+    A pack's node without a category is shown under the pack's name.
+    """
     first = inspect.cleandoc(cls.__doc__ or "").partition("\n")[0]
-    family = name.rpartition(".")[0] or cls.__module__.removeprefix("nodes.")
-    return {"type": f"{name}@{cls.version}", "family": family, "doc": first}
+    category = cls.category or name.rpartition(".")[0]
+    return {"type": f"{name}@{cls.version}", "category": category, "doc": first}
 
 
 def brain_facts(header: BrainHeader, sha256: str | None) -> dict[str, Any]:

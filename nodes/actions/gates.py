@@ -12,7 +12,7 @@ from minibrains.errors import BrainError, MinibrainsError
 from nodes.actions.sink import TableAction
 
 
-class AntiRepeat(Node):
+class AntiRepeat(Node, category="actions"):
     """Never let one action through more than `limit` times running: in its place comes the second best.
 
     action:  the action wanted now
@@ -64,7 +64,7 @@ _gated = partial(tuple.__new__, Gated)
 """By a tuple, half of what a call by fields takes: the gate answers on every tick."""
 
 
-class CooldownGate(Node):
+class CooldownGate(Node, category="actions", clocked=True):
     """Let an action through only when the last one has recovered.
 
     action:  the action wanted now; one that is not let through is dropped
@@ -75,7 +75,6 @@ class CooldownGate(Node):
     Source: first seed, action cooldowns: punch 11, kick 12, jump 15 frames; action_cooldown and frames_since_last_action.
     """
 
-    clocked = True
     brain: RecoveryTable
     idle: Literal["repeat", "release"] = widget(
         "repeat",

@@ -62,7 +62,7 @@ class Pressed(NamedTuple):
     busy: Flag
 
 
-class EmulatorSink(Node):
+class EmulatorSink(Node, category="actions", clocked=True):
     """Turn an action into held buttons: run its sequence once, then hold the last row until the next action.
 
     action:  a row of the table; one that arrives while a sequence runs is dropped
@@ -72,7 +72,6 @@ class EmulatorSink(Node):
     busy:    True while rows of a sequence are still to come
     """
 
-    clocked = True
     brain: ActionTable
 
     def open(self, host: Host) -> None:

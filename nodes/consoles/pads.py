@@ -37,7 +37,7 @@ KEYS: Final = {
 _OPPOSITE: Final = frozenset({"LEFT", "RIGHT"}), frozenset({"UP", "DOWN"})
 
 
-class PersonPad(Register):
+class PersonPad(Register, category="consoles", outside=True):
     """The pad that a person holds: the keys and gamepad buttons pressed in the editor, once Play is on there.
 
     pad:  the names of the buttons held. A direction and its opposite are neither, as on a real pad. Empty while nobody
@@ -46,7 +46,6 @@ class PersonPad(Register):
     Gamepad0, Gamepad1, … of the browser's standard layout; its left stick counts as Gamepad12 to 15.
     """
 
-    outside = True
     keys: Mapping[str, str] = widget(MappingProxyType(KEYS), doc="which button each key presses; other keys press nothing")
 
     def open(self, host: Host) -> None:
@@ -87,7 +86,7 @@ class PadFace(Brain):
             raise BrainError(f"{where}: the face has no pixels")
 
 
-class PadView(Node):
+class PadView(Node, category="consoles"):
     """Draw a pad under the picture, with the buttons lit that are held.
 
     frame:  uint8 [h, w, 3]
@@ -141,7 +140,7 @@ class ButtonColumns(Brain):
             raise BrainError(f"{where}: steps is {self.steps}; expected 1 to 4096")
 
 
-class ButtonHistory(Register):
+class ButtonHistory(Register, category="consoles"):
     """The pads of the last ticks as a table: what an agent has pressed, for a network that decides what to press next.
 
     A register, so that a policy that reads it may be what presses the pad.

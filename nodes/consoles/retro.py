@@ -42,7 +42,7 @@ _KEPT: Final = (
 _PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
 
 
-class RetroEmulator(Register):
+class RetroEmulator(Register, category="consoles", terminal="done"):
     """A game on an emulated console: shows a frame, takes the pads, emulates one frame a tick.
 
     pad1, pad2:  buttons held, by name; nothing linked: nothing held
@@ -54,7 +54,6 @@ class RetroEmulator(Register):
     While the node is open, `emulator` and `data` are stable-retro's own objects and `scenario` gives reward and end.
     """
 
-    terminal = "done"
     game: str | tuple[str, ...] = widget(
         "Airstriker-Genesis-v0", rebuild=True, doc="one game, or several: the first whose ROM is there plays"
     )

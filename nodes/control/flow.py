@@ -13,7 +13,7 @@ from minibrains.errors import MinibrainsError
 T = TypeVar("T")
 
 
-class Previous(Register, Generic[T]):
+class Previous(Register, Generic[T], category="control"):
     """Give out on each tick what arrived on the tick before: the register that lets a link go back.
 
     value:  anything
@@ -32,7 +32,7 @@ class Previous(Register, Generic[T]):
         self.held = value
 
 
-class Changed(Node):
+class Changed(Node, category="control"):
     """Let a value through only when it differs from the last one that was let through.
 
     value:  anything; arrays are equal if all their elements are
@@ -57,14 +57,13 @@ class Cadence(NamedTuple):
 _NOW, _NOT_NOW = Cadence(True), Cadence(False)
 
 
-class Every(Node):
+class Every(Node, category="control", clocked=True):
     """True on one tick in `ticks`: the decision clock of an agent that thinks now and then.
 
     now: True on ticks `offset`, `offset + ticks`, … of the episode
     Source: first seed, a decision every 30 frames.
     """
 
-    clocked = True
     ticks: int = widget(30, min=1, doc="ticks from one True to the next")
     offset: int = widget(0, min=0, doc="the first tick that is True")
 
@@ -79,21 +78,21 @@ class Every(Node):
         return _NOW
 
 
-class All(Node):
+class All(Node, category="control"):
     """True while every linked flag is true; True if none is linked."""
 
     def tick(self, flags: list[Flag]) -> Flag:
         return all(flags)
 
 
-class Any(Node):
+class Any(Node, category="control"):
     """True while at least one linked flag is true; False if none is linked."""
 
     def tick(self, flags: list[Flag]) -> Flag:
         return any(flags)
 
 
-class Switch(Node):
+class Switch(Node, category="control"):
     """One of two values, as a flag says.
 
     flag:   which one
@@ -105,7 +104,7 @@ class Switch(Node):
         return yes if flag else no
 
 
-class Variable(Node):
+class Variable(Node, category="control"):
     """One of the game's variables as a number.
 
     variables:  what the console gives
@@ -120,7 +119,7 @@ class Variable(Node):
             raise MinibrainsError(f"the game has no variable {self.name!r}; it has {', '.join(sorted(variables))}") from None
 
 
-class Override(Node):
+class Override(Node, category="control"):
     """A value, unless something more urgent arrives on the same tick.
 
     value:   what to give out otherwise
@@ -133,7 +132,7 @@ class Override(Node):
         return ABSENT if value is None else value
 
 
-class Reroute(Node):
+class Reroute(Node, category="control"):
     """The same value again: a knee in a link, for people's eyes."""
 
     def tick(self, value: T) -> T:

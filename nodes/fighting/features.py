@@ -78,7 +78,7 @@ class Features(NamedTuple):
     band: Text
 
 
-class GameFeatures(Node):
+class GameFeatures(Node, category="fighting"):
     """Read a fight from the game's variables: Duel's, or those of a Street Fighter II cartridge.
 
     variables:  with agent_… and enemy_hp, _x, _y, _status; others are not looked at
@@ -115,7 +115,7 @@ class History(NamedTuple):
     enemy_change: Number
 
 
-class FrameHistory(Node):
+class FrameHistory(Node, category="fighting"):
     """What happened lately: who lost health, who went where. A step is from one tick on which it runs to the next.
 
     Run with the decision clock (`"when"`) it remembers decisions, without it frames.
@@ -206,7 +206,7 @@ class FightNumbers(Brain):
 FightArray = Annotated[np.ndarray, Socket("vector", "f32[{numbers}]")]
 
 
-class FightVector(Node):
+class FightVector(Node, category="fighting"):
     """A fight as a row of numbers for a network; its brain says which, and where they become -1 and 1.
 
     fight:  from GameFeatures

@@ -266,7 +266,7 @@ def noticed(variables: Variables) -> dict[str, int]:
         raise MinibrainsError(f"the game's map, its data.json, has no variable {missing}; a fighter needs {needed}") from None
 
 
-class ScriptedFighter(Node):
+class ScriptedFighter(Node, category="fighting"):
     """Fight by rules: the expert that an agent is compared with, and a sparring partner.
 
     variables:  of the Street Fighter II map; x and y in pixels, status 512 stand … 524 hit

@@ -100,7 +100,7 @@ class Decision(NamedTuple):
 _NOT_ASKED = Decision(ABSENT, ABSENT)
 
 
-class ScriptedStrategist(Node):
+class ScriptedStrategist(Node, category="fighting"):
     """Decide by rules when asked: the scripted ceiling under which a learning strategist is judged.
 
     variables:  of the Street Fighter II map, on every frame: it notices how long things last and what comes nearer

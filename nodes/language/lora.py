@@ -83,7 +83,7 @@ class Adapter(NamedTuple):
 AdapterLink = Annotated[Adapter, Socket("adapter")]
 
 
-class LoRALoader(Node):
+class LoRALoader(Node, category="language"):
     """Give out a reference to an adapter, for a model to be changed by.
 
     adapter:  for VLMStrategist, which takes any number of them

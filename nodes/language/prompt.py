@@ -42,7 +42,7 @@ class Prompt(NamedTuple):
     words: Number
 
 
-class PromptBuilder(Node):
+class PromptBuilder(Node, category="language"):
     """Tell the situation, what happened lately and what to try at this distance, as its brain's template has it.
 
     fight:    from GameFeatures

@@ -50,7 +50,7 @@ class Parsed(NamedTuple):
     rung: Text
 
 
-class ActionParser(Node):
+class ActionParser(Node, category="language"):
     """Find the action in a reply; there always is one.
 
     text:    what the model answered, any text

@@ -30,7 +30,7 @@ class Answer(NamedTuple):
     probabilities: Probabilities | Absent
 
 
-class VLMStrategist(Node):
+class VLMStrategist(Node, category="language", background="thread", fallback=Answer("", 0, ABSENT, ABSENT)):
     """Show a vision-language model a picture, ask it something, and give out its answer.
 
     image:     uint8 [h, w, 3]; what is not a multiple of the model's patches is scaled to one
@@ -45,8 +45,6 @@ class VLMStrategist(Node):
     Source: first seed, image and prompt to text, greedy, at most 50 new tokens.
     """
 
-    background = "thread"
-    fallback = Answer("", 0, ABSENT, ABSENT)
     brain: VisionLanguageModel
     answer: Literal["generate", "choose"] = widget(
         "generate", rebuild=True, doc="write an answer token by token, or choose one of those the brain names"

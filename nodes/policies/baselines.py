@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 ChosenAction = Annotated[int, Socket("action", "index[{actions}]")]
 
 
-class RandomPolicy(Node):
+class RandomPolicy(Node, category="policies", clocked=True):
     """A uniformly random action every `hold` ticks: the baseline every agent has to beat."""
 
-    clocked = True
     actions: int = widget(min=1, doc="how many actions there are to choose from")
     hold: int = widget(8, min=1, doc="ticks from one action to the next")
 
@@ -70,7 +69,7 @@ class Reflex(NamedTuple):
     started: Annotated[bool, Socket("flag")]
 
 
-class ReflexPolicy(Node):
+class ReflexPolicy(Node, category="policies", clocked=True):
     """Play macros from a table: the one for the situation at hand, to its end, then look again.
 
     situation:  which macro; without a link always the first
@@ -78,7 +77,6 @@ class ReflexPolicy(Node):
     started:    True on ticks on which a macro begins
     """
 
-    clocked = True
     brain: ReflexTable
 
     def open(self, host: Host) -> None:

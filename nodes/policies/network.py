@@ -65,7 +65,7 @@ class PolicyWeights(Brain):
         }
 
 
-class PolicyHead(TorchNode):
+class PolicyHead(TorchNode, category="policies"):
     """A small CNN from stacked frames to one logit an action; all its sizes come from its brain.
 
     frames:  float32 [channels, height, width]
@@ -96,7 +96,7 @@ def _shrunk(size: int, kernel: int, stride: int) -> int:
     return (size - kernel) // stride + 1
 
 
-class ActionSampler(Node):
+class ActionSampler(Node, category="policies"):
     """Choose an action from logits: the best one, or one drawn from the softmax.
 
     logits:  float32 [actions]

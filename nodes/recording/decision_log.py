@@ -25,7 +25,7 @@ class _Decision(NamedTuple):
     image: np.ndarray | None
 
 
-class DecisionLog(Node):
+class DecisionLog(Node, category="recording"):
     """Append every decision to a file of JSON lines in the run folder, named after this node; pictures lie beside it.
 
     prompt:  what was asked

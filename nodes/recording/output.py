@@ -17,14 +17,12 @@ from minibrains.errors import RunError
 from minibrains.files import write_whole
 
 
-class Score(Node):
+class Score(Node, category="recording", clocked=True):
     """Sum up rewards: the episode's score.
 
     rewards:  any number of reward links
     Out:      the sum since the episode began
     """
-
-    clocked = True
 
     def reset(self, episode: Episode) -> None:
         self.total = 0.0
@@ -39,7 +37,7 @@ class Score(Node):
         return {"score": self.total}
 
 
-class VideoWriter(Node):
+class VideoWriter(Node, category="recording"):
     """Write frames to an MP4 clip in the run folder, at the game's own frame rate.
 
     frame:  uint8 [h, w, c]; every delivered frame goes in. Encoding happens in a process of its own.
@@ -99,7 +97,7 @@ class VideoWriter(Node):
         return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, pipesize=1 << 20)
 
 
-class Preview(Node):
+class Preview(Node, category="recording"):
     """Show the newest frame; a headless run leaves the last one as a picture in the run folder.
 
     frame:  uint8 [h, w, c]
@@ -124,7 +122,7 @@ class Preview(Node):
         write_whole(self._path, picture.getvalue())
 
 
-class Log(Node):
+class Log(Node, category="recording"):
     """Append every delivered value to a file of JSON lines in the run folder: episode, tick, value.
 
     value:  anything; an array is written as its shape, dtype and mean

@@ -23,7 +23,7 @@ AnyPicture = Union[
 ]
 
 
-class ToPicture(Node):
+class ToPicture(Node, category="vision"):
     """Make any picture one of uint8 RGB, whatever made it.
 
     frame:  grey [h, w] or, with the colours first or last, grey, RGB or RGBA: [h, w, 1 | 3 | 4] or [1 | 3 | 4, h, w];
@@ -64,7 +64,7 @@ def _bytes(picture: np.ndarray) -> np.ndarray:
     return levels
 
 
-class Grayscale(Node):
+class Grayscale(Node, category="vision"):
     """Colour to grey by the weights of ITU-R BT.601 (0.299, 0.587, 0.114), rounded.
 
     frame:  uint8 [h, w, 3]
@@ -77,7 +77,7 @@ class Grayscale(Node):
         return np.asarray(Image.fromarray(np.ascontiguousarray(frame)).convert("L"))[:, :, None]
 
 
-class Resize(Node):
+class Resize(Node, category="vision"):
     """Scale a picture to a fixed size.
 
     frame:  uint8 [h, w, c], c 1 or 3
@@ -116,7 +116,7 @@ class FrameStackTaps(Brain):
             raise BrainError(f"{where}: mean and std must be finite, std greater than 0")
 
 
-class FrameStack(Node):
+class FrameStack(Node, category="vision", clocked=True):
     """The last pictures as one block of channels, so that a network without memory sees movement.
 
     frame:  uint8 [h, w, colors]
@@ -124,7 +124,6 @@ class FrameStack(Node):
     Source: first seed, 8 frames of 128x180x3 -> (24, 128, 180).
     """
 
-    clocked = True
     brain: FrameStackTaps
 
     def reset(self, episode: Episode) -> None:

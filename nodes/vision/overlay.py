@@ -35,7 +35,7 @@ class OverlayStyle(Brain):
             raise BrainError(f"{where}: glyphs must be 0 or 1")
 
 
-class GridOverlay(Node):
+class GridOverlay(Node, category="vision"):
     """Draw the tile grid, its coordinates, colours by label, and markers on a copy of the picture.
 
     frame:   uint8 [h, w, 3]

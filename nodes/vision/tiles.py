@@ -52,7 +52,7 @@ class Tokens(NamedTuple):
     unknown: Number
 
 
-class TileTokenizer(Node):
+class TileTokenizer(Node, category="vision"):
     """Cut a picture into tiles of 8 by 8 pixels and look each up in the codebook; equal tiles have equal ids, always.
 
     frame:   uint8 [h, w, colors], h and w multiples of 8

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from minibrains.errors import MinibrainsError, near
@@ -43,17 +44,19 @@ def _find(registry: Registry, text: str) -> tuple[str, type[Node]]:
 
 
 def describe_all(nodes: list[dict[str, Any]]) -> str:
-    """All node types as a list for people, a family at a time."""
+    """All node types as a list for people, a category at a time."""
     width = max(len(node["type"]) for node in nodes)
     lines = []
-    for family, members in groupby(nodes, lambda node: node["family"]):
-        lines += [family, *(f"  {node['type']:<{width}}  {node['doc']}" for node in members)]
+    by_category = itemgetter("category")
+    for category, members in groupby(sorted(nodes, key=by_category), by_category):
+        lines.append(category)
+        lines.extend(f"  {node['type']:<{width}}  {node['doc']}" for node in members)
     return "\n".join(lines)
 
 
 def describe(facts: dict[str, Any]) -> Iterator[str]:
     """One node type in full for people, line by line."""
-    yield f"{facts['type']}, in {facts['family']}"
+    yield f"{facts['type']}, in {facts['category']}"
     yield from facts["doc"].splitlines()
     if facts["register"]:
         yield "\nA register: gives out at the start of a tick and takes its inputs at the end."

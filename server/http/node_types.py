@@ -128,7 +128,7 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
     schema, heading = cls.schema, node_heading(name, cls)
     return {
         "type": heading["type"],
-        "family": heading["family"],
+        "category": heading["category"],
         "pack": name.rpartition(".")[0],
         "summary": heading["doc"],
         "doc": inspect.cleandoc(cls.__doc__ or ""),
@@ -137,10 +137,10 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
         "widgets": {w.name: _widget(w) for w in schema.widgets.values()},
         "brain": {"kind": schema.brain.kind, "required": schema.brain_required} if schema.brain else None,
         "register": issubclass(cls, Register),
-        "outside": issubclass(cls, Register) and cls.outside,
+        "outside": cls.outside,
         "clocked": cls.clocked,
         "background": cls.background,
-        "terminal": getattr(cls, "terminal", None),
+        "terminal": cls.terminal,
     }
 
 
@@ -189,7 +189,7 @@ def _comfy_info(name: str, cls: type[Node]) -> dict[str, Any]:
         "display_name": name.rpartition(".")[2],
         "description": heading["doc"],
         "python_module": cls.__module__,
-        "category": heading["family"],
+        "category": heading["category"],
         "output_node": not outputs,
     }
 

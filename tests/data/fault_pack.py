@@ -20,10 +20,9 @@ class Fickle(Node):
         return variables["frame"]
 
 
-class Thinker(Node):
+class Thinker(Node, background="process"):
     """Leave the number of its process in the folder, to be killed; then think a moment."""
 
-    background = "process"
     folder: str = widget("", doc="where")
     hangs: Literal["", "open", "tick", "report"] = widget("", doc="where it leaves another mark, and never comes to an end")
 
@@ -45,16 +44,12 @@ class Thinker(Node):
             time.sleep(1e6)
 
 
-class ThinkerOnThread(Thinker):
+class ThinkerOnThread(Thinker, background="thread"):
     """The same on a thread."""
 
-    background = "thread"
 
-
-class ThinkerInTick(Thinker):
+class ThinkerInTick(Thinker, background=None):
     """The same within the tick."""
-
-    background = None
 
 
 class Stubborn(Node):

@@ -7,10 +7,9 @@ import time
 from minibrains import Action, Episode, Node, Number, Variables, widget
 
 
-class Ponder(Node):
+class Ponder(Node, background="process"):
     """Think about the frame counter for a while."""
 
-    background = "process"
     seconds: float = widget(0.0, min=0.0)
 
     def tick(self, variables: Variables) -> Number:
@@ -25,10 +24,8 @@ class Mix(Node):
         return (action + 1) % 6 if thought and thought % 2 else action
 
 
-class Pid(Node):
+class Pid(Node, background="process"):
     """Say in which process it runs."""
-
-    background = "process"
 
     def tick(self, variables: Variables) -> Number:
         return os.getpid()

@@ -15,10 +15,9 @@ from minibrains import Episode, Host, Node, Number, widget
 _SIGNALS = {"kill": signal.SIGKILL, "crash": signal.SIGSEGV}
 
 
-class Dies(Node):
+class Dies(Node, clocked=True):
     """Ends its process on tick 100 of one episode, `times` times in all."""
 
-    clocked = True
     episode: int = widget(0, doc="in which episode")
     times: int = widget(1, doc="how often")
     way: Literal["kill", "exit", "crash"] = widget("kill", doc="how; crash: as when the core is at fault")
@@ -38,10 +37,9 @@ class Dies(Node):
                 os._exit(3) if self.way == "exit" else os.kill(os.getpid(), _SIGNALS[self.way])
 
 
-class Raises(Node):
+class Raises(Node, clocked=True):
     """Raises on tick 50 of one episode."""
 
-    clocked = True
     episode: int = widget(0, doc="in which episode")
 
     def reset(self, episode: Episode) -> None:
@@ -63,10 +61,9 @@ class Hangs(Node):
         threading.Event().wait()
 
 
-class Maps(Node):
+class Maps(Node, clocked=True):
     """Maps a function over items on the first tick, and records what came of it."""
 
-    clocked = True
     what: str = widget("squares", doc="which of the things below")
     marks: str = widget("", doc="folder for files")
 

@@ -19,7 +19,7 @@ const output = (text: string): Output => ({ ...kind(text), absent: false, lazy: 
 
 function type(name: string, inputs: Record<string, Input>, outputs: Record<string, Output>, more: Partial<NodeType> = {}): NodeType {
   return {
-    type: `${name}@1`, family: "test", summary: `${name} does its work.`, doc: "", inputs, outputs, widgets: {}, brain: null,
+    type: `${name}@1`, category: "test", summary: `${name} does its work.`, doc: "", inputs, outputs, widgets: {}, brain: null,
     register: false, outside: false, clocked: false, ...more,
   };
 }

@@ -48,12 +48,13 @@ Ask = Callable[..., Answer]
 
 def in_time(strategist: VLMStrategist, thinks: ThreadPoolExecutor, limit: float | None) -> Ask:
     """Ask on a thread, as one has to if a model that hangs must not stop the fight: what takes longer is no answer."""
+    fallback: Answer = strategist.fallback
 
     def ask(*question: Any) -> Answer:
         try:
             return thinks.submit(strategist.tick, *question).result(limit)
         except TimeoutError:
-            return strategist.fallback
+            return fallback
 
     return ask
 

@@ -39,7 +39,7 @@ export interface Widget {
 
 export interface NodeType {
   readonly type: string;
-  readonly family: string;
+  readonly category: string;
   readonly summary: string;
   readonly doc: string;
   readonly inputs: Readonly<Record<string, Input>>;

@@ -30,7 +30,7 @@ export function suggest(catalog: Catalog, query: string, loose: LooseEnd | null 
 /** How well a type answers what was typed; null: not at all. All words have to occur. */
 function matches(type: NodeType, query: string): number | null {
   const name = typeBase(type).toLowerCase();
-  const rest = `${type.type} ${type.family} ${type.summary}`.toLowerCase();
+  const rest = `${type.type} ${type.category} ${type.summary}`.toLowerCase();
   let score = 0;
   for (const word of query.toLowerCase().split(/\s+/).filter(Boolean)) {
     if (name === word) score += 100;

@@ -65,7 +65,7 @@ export function openPalette(editor: Editor, at: Point, client: Point, loose: Loo
 function option(type: NodeType, index: number, onclick: () => void): HTMLElement {
   return h("div", { id: `palette-${index}`, class: "palette-option", role: "option", onclick, data: { type: type.type } },
     swatch(mainLabel(type)), h("span", { class: "grow" }, h("b", {}, typeBase(type)), h("small", {}, type.summary)),
-    h("small", { class: "family" }, type.family));
+    h("small", { class: "category" }, type.category));
 }
 
 /** What a node is mostly about: its first output, else its first input. */

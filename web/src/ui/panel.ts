@@ -80,17 +80,17 @@ export class Panel {
     const list = h("div", { class: "types" });
     const fill = () => {
       this.#filter = search.value;
-      const families = new Map<string, HTMLElement[]>();
+      const categories = new Map<string, HTMLElement[]>();
       for (const { type } of this.editor.suggestions(this.#filter, null)) {
         const put = () => this.editor.add(type.type, this.#middle());
         const entry = h("button", { type: "button", class: "item", title: type.summary, draggable: "true", onclick: put, data: { type: type.type } },
           swatch(mainLabel(type)), h("span", { class: "grow" }, typeBase(type)));
         entry.addEventListener("dragstart", (event) => event.dataTransfer!.setData("application/x-minibrains-type", type.type));
-        if (!families.has(type.family)) families.set(type.family, []);
-        families.get(type.family)!.push(entry);
+        if (!categories.has(type.category)) categories.set(type.category, []);
+        categories.get(type.category)!.push(entry);
       }
-      list.replaceChildren(...[...families].sort(([a], [b]) => a.localeCompare(b)).map(([family, entries]) =>
-        h("section", {}, h("h3", {}, family), ...entries)));
+      list.replaceChildren(...[...categories].sort(([a], [b]) => a.localeCompare(b)).map(([category, entries]) =>
+        h("section", {}, h("h3", {}, category), ...entries)));
     };
     search.addEventListener("input", fill);
     fill();

@@ -1,0 +1,109 @@
+"""Class options: what a node class says in its class line, as in `class Every(Node, clocked=True)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import get_annotations, isroutine
+from typing import Any, Final, Literal, TypedDict, get_type_hints
+
+from minibrains.errors import NodeClassError, closest, near
+from minibrains.values import is_value_type, name_type, read_value
+
+Background = Literal["thread", "process"]
+Migration = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class NodeOptions(TypedDict, total=False):
+    """The class options of a node. All but `abstract` are inherited, and can be read as attributes: `cls.clocked`."""
+
+    abstract: bool
+    """This class is only a base of others: it is no node type, and is not checked."""
+
+    category: str
+    """Where lists of node types show it; without one, under the name of its pack."""
+
+    version: int
+    """Raised by a change that breaks saved workflows, together with an entry in `migrations`."""
+
+    migrations: Mapping[int, Migration]
+    """From version n to n + 1: a function that takes and returns the node's entry in a workflow file."""
+
+    clocked: bool
+    """Run on every tick of the node's clock, not only when something was delivered."""
+
+    background: Background | None
+    """The node may take longer than a frame, so the engine runs it off the tick: on a thread (work that releases the
+    interpreter lock, like torch's), or in a process of its own (work in Python)."""
+
+    keep: bool
+    """In the still part of a graph, keep the outputs on disk too, for the next process."""
+
+    collects: bool
+    """What the node is given becomes training data, or trains a brain. No console plays a held-back state for its graph."""
+
+    fallback: Any
+    """What the node gives out instead of a result when it fails and the workflow says `"on_error": "fallback"`."""
+
+    terminal: str | None
+    """Of a register: the Flag output that ends the episode."""
+
+    outside: bool
+    """Of a register: what it gives out comes from outside the run (a person's pad), so it is put on the tape."""
+
+
+_TYPES: Final = get_type_hints(NodeOptions)
+
+
+def set_options(cls: type, options: Mapping[str, Any]) -> None:
+    """Check the options of a class line and set them on the class. Raises NodeClassError."""
+    for name, value in options.items():
+        _check_option(cls, name, value)
+    for name, value in vars(cls).items():
+        _check_body(cls, name, value)
+    for name, value in options.items():
+        setattr(cls, name, value)
+
+
+def _check_option(cls: type, name: str, value: Any) -> None:
+    if name not in _TYPES:
+        hint = near(name, _TYPES) or f"The options are: {', '.join(_TYPES)}"
+        raise NodeClassError(f"{cls.__name__}: there is no class option {name!r}. {hint}")
+    annotation = _TYPES[name]
+    if not is_value_type(annotation):
+        return
+    try:
+        read_value(annotation, value)
+    except ValueError:
+        expected = name_type(annotation)
+        raise NodeClassError(f"{cls.__name__}: the class option {name!r} is {value!r}; expected {expected}") from None
+
+
+def _check_body(cls: type, name: str, value: Any) -> None:
+    """Refuse a class option, or what looks like a misspelt one, in the body of the class."""
+    if name in _TYPES:
+        line = _class_line(cls, name, value)
+        raise NodeClassError(
+            f"{cls.__name__}.{name} stands in the class body, but {name!r} is a class option; "
+            f"write {line}, or give it another name"
+        )
+    if name.startswith("_") or not name.islower() or not _is_plain(cls, name, value):
+        return
+    meant = closest(name, _TYPES)
+    if meant is not None:
+        line = _class_line(cls, meant, value)
+        raise NodeClassError(
+            f"{cls.__name__}.{name} looks like the class option {meant!r}; write {line}, or annotate it as ClassVar"
+        )
+
+
+def _is_plain(cls: type, name: str, value: Any) -> bool:
+    """Return True for `name = value`, False for a method, a property or a class, and for what is annotated."""
+    if name in get_annotations(cls):
+        return False
+    return not isroutine(value) and not isinstance(value, (type, property))
+
+
+def _class_line(cls: type, option: str, value: Any) -> str:
+    bases = ", ".join(base.__name__ for base in cls.__bases__)
+    shown = repr(value) if isinstance(value, (bool, int, str)) else "…"
+    return f"class {cls.__name__}({bases}, {option}={shown})"
