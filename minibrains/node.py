@@ -9,7 +9,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar, Union, Unpack, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    Unpack,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 from minibrains.brain import Brain
 from minibrains.errors import NodeClassError, near
@@ -127,9 +141,9 @@ class _WidgetField:
 
 
 def widget(
-    default: Any = _REQUIRED, *, min: float | None = None, max: float | None = None, doc: str = "", rebuild: bool = False
+    *, default: Any = _REQUIRED, min: float | None = None, max: float | None = None, doc: str = "", rebuild: bool = False
 ) -> Any:
-    """Declare a widget: `size: int = widget(84, min=1, max=512, doc="pixels")`. Without a default it must be set.
+    """Declare a widget: `size: int = widget(default=84, min=1, max=512, doc="pixels")`. Without a default it must be set.
 
     `rebuild`: `open` makes something of it, so a change in a running graph takes a new node; the others are set in place.
     """
@@ -149,6 +163,7 @@ class NodeSchema:
     """True if the outputs are the fields of a NamedTuple, False if the node returns its only output itself."""
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(widget,))
 class Node:
     """A part of an agent. Subclass it, annotate `tick`, and it is a node.
 
@@ -268,7 +283,7 @@ def _read_class(cls: type[Node]) -> NodeSchema:
     try:
         hints: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
-            if issubclass(base, Node) and base.__module__ != Node.__module__:  # Node and Register have no fields
+            if issubclass(base, Node) and base not in (Node, Register):
                 hints.update(inspect.get_annotations(base, eval_str=True))
         register = issubclass(cls, Register)
         signatures = {}

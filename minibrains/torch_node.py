@@ -36,7 +36,7 @@ class TorchNode(Node, abstract=True):
     Torch is imported when the node is opened, not before.
     """
 
-    device: Device = widget("cpu", rebuild=True, doc='where the network computes; "auto": an accelerator if there is one')
+    device: Device = widget(default="cpu", rebuild=True, doc='where the network computes; "auto": an accelerator if there is one')
 
     input_forms: ClassVar[Mapping[str, TensorForm]]
     """What `forward` takes, by name; a list and a Sample are made of such tensors."""

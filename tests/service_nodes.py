@@ -29,8 +29,8 @@ class Shot(NamedTuple):
 class Film(Register):
     """A picture a tick, 600 a second of its own clock."""
 
-    colours: int = widget(16, min=1, max=768, doc="in each picture")
-    size: int = widget(24, min=1, max=1024, doc="pixels high", rebuild=True)
+    colours: int = widget(default=16, min=1, max=768, doc="in each picture")
+    size: int = widget(default=24, min=1, max=1024, doc="pixels high", rebuild=True)
 
     def open(self, host: Host) -> None:
         host.rate(600.0)
@@ -48,8 +48,8 @@ class Film(Register):
 class Troubled(Node):
     """Says something, then does what its widget says on the tick it names."""
 
-    does: str = widget("nothing", doc="raise, die or hang")
-    on: int = widget(5, doc="the tick")
+    does: str = widget(default="nothing", doc="raise, die or hang")
+    on: int = widget(default=5, doc="the tick")
 
     def open(self, host: Host) -> None:
         self.host = host
@@ -86,9 +86,9 @@ class HasBytes(Node):
 class Chatty(Node):
     """Says so many lines of so many letters on each tick, up to a number of ticks."""
 
-    lines: int = widget(5)
-    letters: int = widget(2000)
-    ticks: int = widget(2_000_000_000)
+    lines: int = widget(default=5)
+    letters: int = widget(default=2000)
+    ticks: int = widget(default=2_000_000_000)
 
     def open(self, host: Host) -> None:
         self.host = host
@@ -102,7 +102,7 @@ class Chatty(Node):
 class Adder(Node):
     """Adds its widget to what it gets."""
 
-    add: float = widget(0.0)
+    add: float = widget(default=0.0)
 
     def tick(self, value: Number) -> Number:
         return value + self.add

@@ -40,7 +40,7 @@ class Screen(Register, version=2, migrations={1: lambda entry: entry}):
 
     brain: Table | None
     speed: float = widget(min=0.0, doc="pixels a tick")
-    limits: Mapping[str, int] = widget(MappingProxyType({}), doc="by name")
+    limits: Mapping[str, int] = widget(default=MappingProxyType({}), doc="by name")
 
     def emit(self) -> Shown:
         return Shown(lambda: np.zeros((1, 1, 3), np.uint8), ABSENT)

@@ -27,8 +27,8 @@ class Shown(NamedTuple):
 class Game(Noted, Register, terminal="done"):
     """Counts how often it was latched; looks at `view` are counted as well."""
 
-    length: int = widget(0, doc="the episode ends when it was latched so often; 0: never")
-    rate: float = widget(0.0)
+    length: int = widget(default=0, doc="the episode ends when it was latched so often; 0: never")
+    rate: float = widget(default=0.0)
 
     def open(self, host: Any) -> None:
         super().open(host)
@@ -55,7 +55,7 @@ class Game(Noted, Register, terminal="done"):
 class Back(Noted, Register):
     """Gives out on the next tick what it took; nothing before the first."""
 
-    fails: bool = widget(False)
+    fails: bool = widget(default=False)
 
     def reset(self, episode: Episode) -> None:
         self.held: Number | Absent = ABSENT
@@ -90,7 +90,7 @@ class Ended(NamedTuple):
 class Ending(Noted, Register, terminal="done"):
     """Whether it is done it says only when asked, and what it says is its widget."""
 
-    after: int = widget(2)
+    after: int = widget(default=2)
 
     def emit(self) -> Ended:
         return Ended(lambda: self.host.tick >= self.after)
@@ -202,7 +202,7 @@ class Dice(Noted, Node, clocked=True):
 
 
 class Breaks(Noted, Node):
-    at: int = widget(3)
+    at: int = widget(default=3)
 
     def tick(self, a: Number) -> Number:
         self.note("tick", a)
@@ -212,7 +212,7 @@ class Breaks(Noted, Node):
 
 
 class Stops(Noted, Node):
-    at: int = widget(3)
+    at: int = widget(default=3)
 
     def tick(self, a: Number) -> None:
         if a == self.at:
@@ -220,7 +220,7 @@ class Stops(Noted, Node):
 
 
 class Trouble(Noted, Node):
-    fails: str = widget("")
+    fails: str = widget(default="")
 
     def open(self, host: Any) -> None:
         super().open(host)
@@ -239,7 +239,7 @@ class Trouble(Noted, Node):
 
 
 class Screen(Noted, Register):
-    height: int = widget(4)
+    height: int = widget(default=4)
 
     def open(self, host: Any) -> None:
         host.size(h=self.height, w=6)
@@ -252,7 +252,7 @@ class Screen(Noted, Register):
 
 
 class Reads(Noted, Node):
-    height: int = widget(4)
+    height: int = widget(default=4)
 
     def tick(self, image: Annotated[np.ndarray, Socket("frame", "u8[{height} w 3]")]) -> None:
         pass

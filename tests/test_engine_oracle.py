@@ -38,8 +38,8 @@ class Shown(NamedTuple):
 
 
 class Console(Noted, Register, terminal="done"):
-    length: int = widget(0)
-    breaks: int = widget(0)
+    length: int = widget(default=0)
+    breaks: int = widget(default=0)
 
     def open(self, host: Any) -> None:
         super().open(host)
@@ -117,7 +117,7 @@ class Constant(Noted, Node):
 
 
 class Add(Noted, Node):
-    breaks: int = widget(0)
+    breaks: int = widget(default=0)
 
     def tick(self, a: Number, b: Number | None = None) -> Number:
         self.note("tick", a, b)
@@ -185,7 +185,7 @@ class Sink(Noted, Node):
 
 
 class Accumulate(Noted, Node):
-    breaks: int = widget(0)
+    breaks: int = widget(default=0)
 
     def reset(self, episode: Episode) -> None:
         self.sum = episode.index
@@ -201,7 +201,7 @@ class Accumulate(Noted, Node):
 class Ponder(Noted, Node, background="thread"):
     """Thinks beside the tick; which tick it is there nobody can say."""
 
-    breaks: int = widget(0)
+    breaks: int = widget(default=0)
 
     def tick(self, a: Number, b: Number | None = None, event: On[Number] = None) -> Parts:
         self.host.calls.append(Call(self.host.node, -1, "tick", (a, b, event)))

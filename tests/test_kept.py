@@ -41,8 +41,8 @@ class Offset(Brain):
 
 
 class Data(Noted, Node):
-    size: int = widget(4)
-    first: int = widget(1)
+    size: int = widget(default=4)
+    first: int = widget(default=1)
 
     def tick(self) -> Row:
         self.note("tick")
@@ -50,7 +50,7 @@ class Data(Noted, Node):
 
 
 class Double(Noted, Node):
-    times: int = widget(2)
+    times: int = widget(default=2)
 
     def tick(self, row: Row) -> Row:
         self.note("tick")

@@ -48,8 +48,8 @@ class Told:
 class Counts(Told, Node, clocked=True):
     """Counts its ticks by `step`."""
 
-    step: int = widget(1, min=-9)
-    start: int = widget(0, rebuild=True)
+    step: int = widget(default=1, min=-9)
+    start: int = widget(default=0, rebuild=True)
 
     def reset(self, episode: Episode) -> None:
         self.count = self.start
@@ -86,7 +86,7 @@ class AddsInProcess(Node, background="process"):
 class Plain(Told, Node):
     """Without state."""
 
-    add: int = widget(0)
+    add: int = widget(default=0)
 
     def tick(self, a: Number, b: Number | None = None) -> Number:
         return a + (b or 0) + self.add
@@ -95,7 +95,7 @@ class Plain(Told, Node):
 class Fixed(Told, Node):
     """Nothing moves it."""
 
-    number: int = widget(5)
+    number: int = widget(default=5)
 
     def tick(self) -> Number:
         return self.number
@@ -125,7 +125,7 @@ class Event(Told, Node):
 
 
 class Keeps(Told, Register):
-    start: int = widget(0)
+    start: int = widget(default=0)
 
     def reset(self, episode: Episode) -> None:
         self.held = self.start
@@ -155,7 +155,7 @@ class CannotReset(Told, Node):
 
 
 class CannotSet(Told, Node, clocked=True):
-    level: int = widget(1)
+    level: int = widget(default=1)
 
     def set(self, **widgets: Any) -> None:
         super().set(**widgets)
@@ -167,7 +167,7 @@ class CannotSet(Told, Node, clocked=True):
 
 
 class Sized(Told, Node):
-    size: int = widget(3, rebuild=True)
+    size: int = widget(default=3, rebuild=True)
 
     def open(self, host: Any) -> None:
         super().open(host)
@@ -178,7 +178,7 @@ class Sized(Told, Node):
 
 
 class Wants(Told, Node):
-    size: int = widget(3)
+    size: int = widget(default=3)
 
     def tick(self, row: Annotated[Any, Socket("row", "f32[{size}]")]) -> None:
         pass

@@ -19,7 +19,7 @@ from nodes.control.flow import Every, Variable
 class Heavy(Node):
     """Compute for longer than a frame while `busy`."""
 
-    busy: bool = widget(True)
+    busy: bool = widget(default=True)
 
     def tick(self, number: Number) -> Flag:
         end = time.thread_time() + (0.03 if self.busy else 0.0)

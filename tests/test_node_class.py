@@ -32,7 +32,7 @@ class Table(Brain):
     rows: int = setting(1)
 
 class Mixin:
-    size: int = widget(3)
+    size: int = widget(default=3)
 """
 Build = Callable[..., ModuleType]
 
@@ -81,17 +81,17 @@ WRONG_NODES = {
     # widgets
     "field that is no widget": (f"size: int = 3\n{TICK}", "Wrong.size", "no widget"),
     "field without a value": (f"size: int\n{TICK}", "Wrong.size", "no widget"),
-    "widget without annotation": (f"size = widget(3)\n{TICK}", "Wrong.size", "annotation"),
-    "widget of no JSON type": (f"size: bytes = widget(b'')\n{TICK}", "Wrong.size", "bytes"),
+    "widget without annotation": (f"size = widget(default=3)\n{TICK}", "Wrong.size", "annotation"),
+    "widget of no JSON type": (f"size: bytes = widget(default=b'')\n{TICK}", "Wrong.size", "bytes"),
     "widget of a mutable type": (f"size: list[int] = widget()\n{TICK}", "Wrong.size", "list"),
-    "mutable default": (f"size: tuple[int, ...] = widget([1])\n{TICK}", "Wrong.size", "mutable default [1]"),
-    "default of another type": (f"size: int = widget('3')\n{TICK}", "Wrong.size", "'3'"),
-    "default out of range": (f"size: int = widget(9, max=3)\n{TICK}", "Wrong.size", "at most 3"),
-    "default that is no choice": (f"size: Literal['a', 'b'] = widget('c')\n{TICK}", "Wrong.size", "'c'"),
-    "widget and input": ("x: int = widget(1)\ndef tick(self, x: Flag) -> Flag: ...", "Wrong.x", "both"),
-    "widget named like a method": (f"state: str = widget('')\n{TICK}", "Wrong.state", "another one"),
-    "widget named like the version": (f"version: int = widget(1)\n{TICK}", "Wrong.version", "another name"),
-    "widget named like the schema": (f"schema: int = widget(1)\n{TICK}", "Wrong.schema", "another one"),
+    "mutable default": (f"size: tuple[int, ...] = widget(default=[1])\n{TICK}", "Wrong.size", "mutable default [1]"),
+    "default of another type": (f"size: int = widget(default='3')\n{TICK}", "Wrong.size", "'3'"),
+    "default out of range": (f"size: int = widget(default=9, max=3)\n{TICK}", "Wrong.size", "at most 3"),
+    "default that is no choice": (f"size: Literal['a', 'b'] = widget(default='c')\n{TICK}", "Wrong.size", "'c'"),
+    "widget and input": ("x: int = widget(default=1)\ndef tick(self, x: Flag) -> Flag: ...", "Wrong.x", "both"),
+    "widget named like a method": (f"state: str = widget(default='')\n{TICK}", "Wrong.state", "another one"),
+    "widget named like the version": (f"version: int = widget(default=1)\n{TICK}", "Wrong.version", "another name"),
+    "widget named like the schema": (f"schema: int = widget(default=1)\n{TICK}", "Wrong.schema", "another one"),
     # brain
     "brain that is no Brain": (f"brain: int\n{TICK}", "Wrong.brain", "int"),
     "brain of no kind": (f"brain: Brain\n{TICK}", "Wrong.brain", "Brain"),
@@ -171,7 +171,7 @@ def test_a_wrong_class_is_refused_in_one_sentence(build: Build, wrong: str, futu
         "class Wrong(Node):\n    def tick(self, x: Missing) -> Flag: ...",
         "class Wrong(Node):\n    def tick(self, x: np.ndarray) -> Flag: ...",
         "class Wrong(Node):\n    def tick(self, x: Text.nothing) -> Flag: ...",
-        "class Wrong(Node):\n    size: Missing = widget(3)\n    def tick(self) -> Flag: ...",
+        "class Wrong(Node):\n    size: Missing = widget(default=3)\n    def tick(self) -> Flag: ...",
         "class Both(NamedTuple):\n    a: Flag\n    b: Missing\nclass Wrong(Node):\n    def tick(self) -> Both: ...",
         "class Wrong(Node):\n    def tick(self, x: Flag | 'Missing') -> Flag: ...",
     ],
@@ -259,13 +259,13 @@ def test_outputs_are_one_value_or_the_fields_of_a_record() -> None:
 class Settings(Node):
     """Every kind of widget there is."""
 
-    size: int = widget(84, min=1, max=512, doc="pixels")
-    share: float = widget(0.5, min=0)
-    mode: Literal["greedy", "sample"] = widget("greedy")
-    names: tuple[str, ...] = widget(("a",))
-    rows: tuple[tuple[int, ...], ...] = widget(())
-    table: Mapping[str, int | str] = widget(MappingProxyType({"x": 1}))
-    maybe: int | None = widget(None)
+    size: int = widget(default=84, min=1, max=512, doc="pixels")
+    share: float = widget(default=0.5, min=0)
+    mode: Literal["greedy", "sample"] = widget(default="greedy")
+    names: tuple[str, ...] = widget(default=("a",))
+    rows: tuple[tuple[int, ...], ...] = widget(default=())
+    table: Mapping[str, int | str] = widget(default=MappingProxyType({"x": 1}))
+    maybe: int | None = widget(default=None)
     free: Any = widget()
 
     def tick(self) -> Flag:
@@ -348,15 +348,15 @@ def test_a_brain_may_be_optional(build: Build) -> None:
 
 FAMILY = """
 class Base(Node, abstract=True, clocked=True, category="tests"):
-    size: int = widget(1, min=1)
+    size: int = widget(default=1, min=1)
     brain: Table
 
 class First(Base):
-    more: str = widget("x")
+    more: str = widget(default="x")
     def tick(self, frame: Frame) -> Flag: ...
 
 class Second(First):
-    size: int = widget(2)
+    size: int = widget(default=2)
     limit: ClassVar[int] = 3
     def tick(self, text: Text) -> Number: ...
 """
@@ -377,8 +377,9 @@ def test_node_classes_inherit_widgets_brain_and_steps(build: Build, future: bool
 
 
 def test_names_near_a_class_option_are_free_for_methods_and_annotated_constants(build: Build) -> None:
-    body = "def report(self): return {}\n    def keeps(self): ...\n    kept: ClassVar[int] = 3\n    outsides: int = widget(1)"
-    module = build(f"class Fine(Node):\n    {body}\n    {TICK}\n")
+    fields = "kept: ClassVar[int] = 3\n    outsides: int = widget(default=1)"
+    methods = f"def report(self): return {{}}\n    def keeps(self): ...\n    {TICK}"
+    module = build(f"class Fine(Node):\n    {fields}\n    {methods}\n")
     assert (module.Fine.kept, module.Fine().outsides, module.Fine.keep) == (3, 1, False)
 
 

@@ -18,8 +18,8 @@ from nodes.consoles.retro import RetroEmulator
 class Press(Node):
     """Hold a button, and fail or be interrupted on one tick."""
 
-    error: str = widget("")
-    when: int = widget(20)
+    error: str = widget(default="")
+    when: int = widget(default=20)
 
     def open(self, host: Any) -> None:
         self.host = host

@@ -170,9 +170,9 @@ class Frames(Node):
 class Slow(Node):
     """Take long on one tick: compute, or sleep."""
 
-    how: Literal["compute", "sleep"] = widget("compute")
-    seconds: float = widget(0.04)
-    when: int = widget(20)
+    how: Literal["compute", "sleep"] = widget(default="compute")
+    seconds: float = widget(default=0.04)
+    when: int = widget(default=20)
 
     def open(self, host: Host) -> None:
         self.host: Any = host

@@ -23,13 +23,13 @@ class Gauge(Node, version=2, migrations={1: lambda entry: {**entry, "set": {"sca
     """A node with a widget of every sort, in its second version."""
 
     scale: float = widget(min=0.5, max=2.0)
-    count: int = widget(3, min=1)
-    label: str | None = widget(None)
-    kind: Literal["peak", "mean"] = widget("peak")
-    strict: bool = widget(False)
-    names: tuple[str, ...] = widget(())
+    count: int = widget(default=3, min=1)
+    label: str | None = widget(default=None)
+    kind: Literal["peak", "mean"] = widget(default="peak")
+    strict: bool = widget(default=False)
+    names: tuple[str, ...] = widget(default=())
     table: Mapping[str, tuple[int | str, ...]] = widget()
-    either: int | tuple[float, ...] = widget(1, max=9)
+    either: int | tuple[float, ...] = widget(default=1, max=9)
 
     def tick(self, values: list[Number], now: On[Flag] = None) -> Number:
         return 0.0

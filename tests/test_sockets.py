@@ -238,7 +238,7 @@ class Camera(Register):
 
 
 class Source(Node):
-    width: int = widget(512)
+    width: int = widget(default=512)
 
     def tick(self) -> Wide:
         raise NotImplementedError

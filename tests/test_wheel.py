@@ -32,7 +32,7 @@ from minibrains import Node, Text, widget
 class Hello(Node):
     """Say hello."""
 
-    name: str = widget("world")
+    name: str = widget(default="world")
 
     def tick(self) -> Text:
         return f"hello {self.name}"

@@ -37,7 +37,7 @@ class Ticked(NamedTuple):
 
 
 class Clock(Node):
-    ticks: int = widget(30, min=1)
+    ticks: int = widget(default=30, min=1)
 
     def tick(self) -> Ticked:
         raise NotImplementedError
@@ -51,7 +51,7 @@ def scale_from_1(entry: Entry) -> Entry:
 
 
 class Scale(Node, version=2, migrations={1: scale_from_1}):
-    gain: float = widget(1.0)
+    gain: float = widget(default=1.0)
 
     def tick(self, value: Number) -> Number:
         raise NotImplementedError

@@ -45,12 +45,12 @@ class Counted(NamedTuple):
 class Slow(Node):
     """Hand the number on after a random time, and count the runs of the episode."""
 
-    most: float = widget(0.0, doc="milliseconds")
-    fails: int = widget(-1, doc="the number on which it raises")
-    dies: int = widget(-1, doc="the number on which it kills its process")
-    sleeps: int = widget(-1, doc="the number on which it sleeps for a minute, or until it is let through its gate")
-    gate: str = widget("")
-    add: int = widget(0)
+    most: float = widget(default=0.0, doc="milliseconds")
+    fails: int = widget(default=-1, doc="the number on which it raises")
+    dies: int = widget(default=-1, doc="the number on which it kills its process")
+    sleeps: int = widget(default=-1, doc="the number on which it sleeps for a minute, or until it is let through its gate")
+    gate: str = widget(default="")
+    add: int = widget(default=0)
 
     def reset(self, episode: Episode) -> None:
         self.runs = 0
@@ -81,8 +81,8 @@ class InProcess(Slow, background="process"):
 class Stateless(Node, background="thread", fallback=-1):
     """Hands the number on; when it fails, -1."""
 
-    sleeps: int = widget(-1, doc="the number on which it waits for its gate")
-    gate: str = widget("")
+    sleeps: int = widget(default=-1, doc="the number on which it waits for its gate")
+    gate: str = widget(default="")
 
     def tick(self, number: Number) -> Number:
         if number == self.sleeps:
@@ -100,7 +100,7 @@ class SlowToOpen(InProcess):
 class Talks(Node, background="process"):
     """Says things to its host."""
 
-    labels: Mapping[str, int] = widget(MappingProxyType({"a": 1}))
+    labels: Mapping[str, int] = widget(default=MappingProxyType({"a": 1}))
 
     def open(self, host: Any) -> None:
         self.host = host
@@ -114,14 +114,14 @@ class Talks(Node, background="process"):
 
 
 class TakesRow(Node):
-    length: int = widget(3)
+    length: int = widget(default=3)
 
     def tick(self, row: Annotated[np.ndarray, Socket("row", "f32[{length}]")]) -> None:
         pass
 
 
 class CannotOpen(Node, background="process"):
-    raises: str = widget("sentence")
+    raises: str = widget(default="sentence")
 
     def open(self, host: Any) -> None:
         if self.raises == "sentence":
@@ -172,7 +172,7 @@ class GivesUnreadable(Node, background="process"):
 class SaysOdd(Node, background="process"):
     """Tells its host what cannot be sent."""
 
-    thing: str = widget("lock")
+    thing: str = widget(default="lock")
 
     def open(self, host: Any) -> None:
         self.host = host
@@ -196,7 +196,7 @@ class Through(Node, background="process"):
 
 
 class CannotClose(Node, background="process"):
-    how: str = widget("raises")
+    how: str = widget(default="raises")
 
     def tick(self, number: Number) -> Number:
         return number
@@ -210,7 +210,7 @@ class CannotClose(Node, background="process"):
 class Shadows(Node):
     """Has a value under the name of a method."""
 
-    when: str = widget("open")
+    when: str = widget(default="open")
 
     def open(self, host: Any) -> None:
         if self.when == "open":

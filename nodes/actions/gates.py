@@ -21,8 +21,8 @@ class AntiRepeat(Node, category="actions"):
     Source: first seed, never the same action more than twice. Two decisions of 30 frames are a second of blocking.
     """
 
-    limit: int = widget(2, min=1, max=1000, doc="how often one action may be taken running")
-    instead: tuple[int, ...] = widget((0, 1), doc="at least two different actions, for want of a second best")
+    limit: int = widget(default=2, min=1, max=1000, doc="how often one action may be taken running")
+    instead: tuple[int, ...] = widget(default=(0, 1), doc="at least two different actions, for want of a second best")
 
     def check(self) -> None:
         if len(set(self.instead)) < 2 or min(self.instead) < 0:
@@ -77,7 +77,7 @@ class CooldownGate(Node, category="actions", clocked=True):
 
     brain: RecoveryTable
     idle: Literal["repeat", "release"] = widget(
-        "repeat",
+        default="repeat",
         doc="while recovering: leave the action in force, or send action 0 on the tick after it, for tables of single rows: "
         "while a sequence runs the sink drops it",
     )

@@ -46,7 +46,9 @@ class PersonPad(Register, category="consoles", outside=True):
     Gamepad0, Gamepad1, … of the browser's standard layout; its left stick counts as Gamepad12 to 15.
     """
 
-    keys: Mapping[str, str] = widget(MappingProxyType(KEYS), doc="which button each key presses; other keys press nothing")
+    keys: Mapping[str, str] = widget(
+        default=MappingProxyType(KEYS), doc="which button each key presses; other keys press nothing"
+    )
 
     def open(self, host: Host) -> None:
         self._held: Pad = ()

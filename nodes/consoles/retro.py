@@ -55,16 +55,18 @@ class RetroEmulator(Register, category="consoles", terminal="done"):
     """
 
     game: str | tuple[str, ...] = widget(
-        "Airstriker-Genesis-v0", rebuild=True, doc="one game, or several: the first whose ROM is there plays"
+        default="Airstriker-Genesis-v0", rebuild=True, doc="one game, or several: the first whose ROM is there plays"
     )
-    states: tuple[str, ...] = widget((), rebuild=True, doc="save states to start from; none: the one the game's maker chose")
-    noops: int = widget(0, min=0, max=30, doc="an episode starts after 0 to this many frames without a button")
+    states: tuple[str, ...] = widget(
+        default=(), rebuild=True, doc="save states to start from; none: the one the game's maker chose"
+    )
+    noops: int = widget(default=0, min=0, max=30, doc="an episode starts after 0 to this many frames without a button")
     write: Mapping[str, int | str] = widget(
-        MappingProxyType({}),
+        default=MappingProxyType({}),
         rebuild=True,
         doc='variables to set at the start; "$seed" is a number of the episode\'s own',
     )
-    players: int = widget(1, min=1, max=2, rebuild=True, doc="how many pads are plugged in")
+    players: int = widget(default=1, min=1, max=2, rebuild=True, doc="how many pads are plugged in")
 
     def check(self) -> None:
         game = self._find()

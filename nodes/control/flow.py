@@ -64,8 +64,8 @@ class Every(Node, category="control", clocked=True):
     Source: first seed, a decision every 30 frames.
     """
 
-    ticks: int = widget(30, min=1, doc="ticks from one True to the next")
-    offset: int = widget(0, min=0, doc="the first tick that is True")
+    ticks: int = widget(default=30, min=1, doc="ticks from one True to the next")
+    offset: int = widget(default=0, min=0, doc="the first tick that is True")
 
     def reset(self, episode: Episode) -> None:
         self.left = self.offset

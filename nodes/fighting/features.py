@@ -127,8 +127,8 @@ class FrameHistory(Node, category="fighting"):
     Source: first seed, frame history: health changes and movement.
     """
 
-    steps: int = widget(4, min=1, max=100, doc="how many steps to remember")
-    still: int = widget(3, min=0, max=511, doc="pixels; who moves no further in one step stands still")
+    steps: int = widget(default=4, min=1, max=100, doc="how many steps to remember")
+    still: int = widget(default=3, min=0, max=511, doc="pixels; who moves no further in one step stands still")
 
     def reset(self, episode: Episode) -> None:
         self.seen: list[Fight] = []

@@ -273,8 +273,10 @@ class ScriptedFighter(Node, category="fighting"):
     Out:        the buttons to hold now
     """
 
-    style: Literal["aggressive", "defensive", "zoner", "grappler"] = widget("defensive", doc="which rules, in which order")
-    late: int = widget(LATE, min=0, max=120, doc="frames between what happens and what the fighter knows")
+    style: Literal["aggressive", "defensive", "zoner", "grappler"] = widget(
+        default="defensive", doc="which rules, in which order"
+    )
+    late: int = widget(default=LATE, min=0, max=120, doc="frames between what happens and what the fighter knows")
 
     def reset(self, episode: Episode) -> None:
         self.player = Scripted(RULES[self.style], self.late)

@@ -112,7 +112,7 @@ class ScriptedStrategist(Node, category="fighting"):
     """
 
     brain: ActionTable
-    late: int = widget(0, min=0, max=120, doc="frames between what happens and what it knows")
+    late: int = widget(default=0, min=0, max=120, doc="frames between what happens and what it knows")
 
     def open(self, host: Host) -> None:
         if missing := [name for name in NEEDED if name not in self.brain.names]:

@@ -92,7 +92,7 @@ class LoRALoader(Node, category="language"):
     """
 
     brain: LoraAdapter
-    weight: float = widget(1.0, min=-4.0, max=4.0, doc="how much of the change: 0 none, 1 as it was trained")
+    weight: float = widget(default=1.0, min=-4.0, max=4.0, doc="how much of the change: 0 none, 1 as it was trained")
 
     def open(self, host: Host) -> None:
         import peft  # noqa: F401 - takes seconds, and the first to need it is in the middle of a game

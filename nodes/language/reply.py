@@ -65,7 +65,7 @@ class ActionParser(Node, category="language"):
     """
 
     brain: ReplyWords
-    basic_first: bool = widget(True, doc="take basic actions only, as far as there are numbers")
+    basic_first: bool = widget(default=True, doc="take basic actions only, as far as there are numbers")
 
     def open(self, host: Host) -> None:
         longest_first = sorted(self.brain.keywords, key=len, reverse=True)

@@ -47,9 +47,9 @@ class VLMStrategist(Node, category="language", background="thread", fallback=Ans
 
     brain: VisionLanguageModel
     answer: Literal["generate", "choose"] = widget(
-        "generate", rebuild=True, doc="write an answer token by token, or choose one of those the brain names"
+        default="generate", rebuild=True, doc="write an answer token by token, or choose one of those the brain names"
     )
-    most: int = widget(50, min=1, max=4096, doc="tokens that a generated answer may have")
+    most: int = widget(default=50, min=1, max=4096, doc="tokens that a generated answer may have")
 
     def check(self) -> None:
         if self.answer == "choose" and not self.brain.answers:

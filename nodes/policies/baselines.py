@@ -33,7 +33,7 @@ class RandomPolicy(Node, category="policies", clocked=True):
     """A uniformly random action every `hold` ticks: the baseline every agent has to beat."""
 
     actions: int = widget(min=1, doc="how many actions there are to choose from")
-    hold: int = widget(8, min=1, doc="ticks from one action to the next")
+    hold: int = widget(default=8, min=1, doc="ticks from one action to the next")
 
     def reset(self, episode: Episode) -> None:
         self.rng = episode.rng()

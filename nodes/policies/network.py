@@ -102,8 +102,8 @@ class ActionSampler(Node, category="policies"):
     logits:  float32 [actions]
     """
 
-    mode: Literal["greedy", "sample"] = widget("greedy", doc="the most likely action, or a random one by its likelihood")
-    temperature: float = widget(1.0, min=0.01, max=100.0, doc="of the softmax; higher is more random")
+    mode: Literal["greedy", "sample"] = widget(default="greedy", doc="the most likely action, or a random one by its likelihood")
+    temperature: float = widget(default=1.0, min=0.01, max=100.0, doc="of the softmax; higher is more random")
 
     def reset(self, episode: Episode) -> None:
         self.rng = episode.rng()

@@ -43,7 +43,7 @@ class DecisionLog(Node, category="recording"):
     """
 
     brain: ActionTable | None
-    pictures: int = widget(2000, min=0, max=1_000_000, doc="at most so many different pictures; later lines name none")
+    pictures: int = widget(default=2000, min=0, max=1_000_000, doc="at most so many different pictures; later lines name none")
 
     def open(self, host: Host) -> None:
         self._host = host

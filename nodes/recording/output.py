@@ -43,9 +43,9 @@ class VideoWriter(Node, category="recording"):
     frame:  uint8 [h, w, c]; every delivered frame goes in. Encoding happens in a process of its own.
     """
 
-    file: str = widget("clip.mp4", rebuild=True, doc="name within the run folder")
-    episodes: int = widget(1, min=0, doc="how many episodes from the first on; 0: all")
-    scale: int = widget(2, min=1, max=8, rebuild=True, doc="how many times larger than the frame")
+    file: str = widget(default="clip.mp4", rebuild=True, doc="name within the run folder")
+    episodes: int = widget(default=1, min=0, doc="how many episodes from the first on; 0: all")
+    scale: int = widget(default=2, min=1, max=8, rebuild=True, doc="how many times larger than the frame")
 
     def check(self) -> None:
         if Path(self.file).name != self.file or not self.file.endswith(".mp4"):

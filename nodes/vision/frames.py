@@ -84,8 +84,8 @@ class Resize(Node, category="vision"):
     Out:    uint8 [height, width, c]
     """
 
-    width: int = widget(84, min=1, max=4096, doc="pixels")
-    height: int = widget(84, min=1, max=4096, doc="pixels")
+    width: int = widget(default=84, min=1, max=4096, doc="pixels")
+    height: int = widget(default=84, min=1, max=4096, doc="pixels")
 
     def tick(self, frame: Frame) -> SizedFrame:
         from PIL import Image

@@ -47,8 +47,8 @@ class GridOverlay(Node, category="vision"):
     """
 
     brain: OverlayStyle
-    grid: bool = widget(True, doc="draw lines between tiles")
-    coordinates: bool = widget(True, doc="write column and row numbers")
+    grid: bool = widget(default=True, doc="draw lines between tiles")
+    coordinates: bool = widget(default=True, doc="write column and row numbers")
 
     def open(self, host: Host) -> None:
         self._colors = dict(zip(self.brain.labels, self.brain.palette, strict=True))

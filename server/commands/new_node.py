@@ -28,7 +28,7 @@ class $name(Node):
     """
 
     # a widget: people set it in the workflow; it is checked before anything runs
-    share: float = widget(0.5, min=0.0, max=1.0, doc="how much a new value counts")
+    share: float = widget(default=0.5, min=0.0, max=1.0, doc="weight of a new value")
 
     def reset(self, episode: Episode) -> None:
         # state begins here, once an episode; episode.rng() is for what is random

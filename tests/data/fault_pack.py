@@ -12,7 +12,7 @@ from minibrains import Host, MinibrainsError, Node, Number, Variables, widget
 class Fickle(Node):
     """Raise on every `period`-th frame of the console's own count."""
 
-    period: int = widget(97, min=1)
+    period: int = widget(default=97, min=1)
 
     def tick(self, variables: Variables) -> Number:
         if variables["frame"] % self.period == 0:
@@ -23,8 +23,10 @@ class Fickle(Node):
 class Thinker(Node, background="process"):
     """Leave the number of its process in the folder, to be killed; then think a moment."""
 
-    folder: str = widget("", doc="where")
-    hangs: Literal["", "open", "tick", "report"] = widget("", doc="where it leaves another mark, and never comes to an end")
+    folder: str = widget(default="", doc="where")
+    hangs: Literal["", "open", "tick", "report"] = widget(
+        default="", doc="where it leaves another mark, and never comes to an end"
+    )
 
     def open(self, host: Host) -> None:
         (Path(self.folder) / f"thinker-{os.getpid()}").touch()
@@ -55,7 +57,7 @@ class ThinkerInTick(Thinker, background=None):
 class Stubborn(Node):
     """Never come to an end, and leave a mark when somebody interrupts that."""
 
-    folder: str = widget("", doc="where")
+    folder: str = widget(default="", doc="where")
 
     def tick(self, number: Number) -> Number:
         (Path(self.folder) / f"hangs-{os.getpid()}").touch()

@@ -10,7 +10,7 @@ from minibrains import Action, Episode, Node, Number, Variables, widget
 class Ponder(Node, background="process"):
     """Think about the frame counter for a while."""
 
-    seconds: float = widget(0.0, min=0.0)
+    seconds: float = widget(default=0.0, min=0.0)
 
     def tick(self, variables: Variables) -> Number:
         time.sleep(self.seconds)

@@ -18,10 +18,10 @@ _SIGNALS = {"kill": signal.SIGKILL, "crash": signal.SIGSEGV}
 class Dies(Node, clocked=True):
     """Ends its process on tick 100 of one episode, `times` times in all."""
 
-    episode: int = widget(0, doc="in which episode")
-    times: int = widget(1, doc="how often")
-    way: Literal["kill", "exit", "crash"] = widget("kill", doc="how; crash: as when the core is at fault")
-    marks: str = widget("", doc="folder in which each time leaves a file")
+    episode: int = widget(default=0, doc="in which episode")
+    times: int = widget(default=1, doc="how often")
+    way: Literal["kill", "exit", "crash"] = widget(default="kill", doc="how; crash: as when the core is at fault")
+    marks: str = widget(default="", doc="folder in which each time leaves a file")
 
     def reset(self, episode: Episode) -> None:
         self.index, self.count = episode.index, 0
@@ -40,7 +40,7 @@ class Dies(Node, clocked=True):
 class Raises(Node, clocked=True):
     """Raises on tick 50 of one episode."""
 
-    episode: int = widget(0, doc="in which episode")
+    episode: int = widget(default=0, doc="in which episode")
 
     def reset(self, episode: Episode) -> None:
         self.index, self.count = episode.index, 0
@@ -54,7 +54,7 @@ class Raises(Node, clocked=True):
 class Hangs(Node):
     """Never comes back from its first tick."""
 
-    marks: str = widget("", doc="folder in which it leaves a file")
+    marks: str = widget(default="", doc="folder in which it leaves a file")
 
     def tick(self, reward: Number) -> None:
         (Path(self.marks) / "hangs").touch()
@@ -64,8 +64,8 @@ class Hangs(Node):
 class Maps(Node, clocked=True):
     """Maps a function over items on the first tick, and records what came of it."""
 
-    what: str = widget("squares", doc="which of the things below")
-    marks: str = widget("", doc="folder for files")
+    what: str = widget(default="squares", doc="which of the things below")
+    marks: str = widget(default="", doc="folder for files")
 
     def open(self, host: Host) -> None:
         self.host = host

@@ -1,0 +1,92 @@
+"""A type checker knows a node: its widgets, its brain, its class options."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PACK = """
+from typing import Literal
+
+from minibrains import Brain, Flag, Node, Register, TorchNode, setting, widget
+
+
+class Table(Brain):
+    kind = "table"
+    rows: int = setting(1)
+
+
+class Resize(Node, category="vision", clocked=True):
+    width: int = widget(default=84, min=1)
+    height: int = widget(default=84, min=1)
+    filter: Literal["box", "near"] = widget(default="box")
+    title: str = widget()
+
+    def tick(self) -> Flag:
+        return self.width > self.height
+
+
+class Wider(Resize, version=1):
+    margin: int = widget(default=0)
+
+
+class Holder(Node):
+    brain: Table
+
+    def tick(self) -> Flag:
+        return self.brain.rows > 0
+
+
+class Network(TorchNode):
+    brain: Table
+
+
+Resize(title="a", width=3)
+Wider(title="a", width=3, margin=2)
+Holder(brain=Table())
+Network(brain=Table())
+width: int = Wider(title="a").width
+"""
+WRONG = {
+    'Resize(title="a", heigth=3)': 'Unexpected keyword argument "heigth" for "Resize"; did you mean "height"?',
+    "Resize()": 'Missing named argument "title" for "Resize"',
+    'Resize(title="a", width="3")': 'Argument "width" to "Resize" has incompatible type "str"; expected "int"',
+    'Resize(title="a", filter="far")': "expected \"Literal['box', 'near']\"",
+    'Wider(title="a", margins=3)': 'Unexpected keyword argument "margins" for "Wider"',
+    'text: str = Wider(title="a").width': 'Incompatible types in assignment (expression has type "int", variable has type "str")',
+    "Holder()": 'Missing named argument "brain" for "Holder"',
+    "Holder(brain=3)": 'Argument "brain" to "Holder" has incompatible type "int"; expected "Table"',
+    "Network()": 'Missing named argument "brain" for "Network"',
+    "class A(Node, clokced=True): ...": 'Unexpected keyword argument "clokced"',
+    "class B(Register, terminal=3): ...": 'expected "str | None"',
+    "class C(TorchNode, category=3): ...": 'expected "str"',
+    'widget(84, doc="pixels")': 'Too many positional arguments for "widget"',
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[str]]:
+    """What mypy says of each line of a pack: the sound part first, then a wrong statement a line."""
+    file = tmp_path_factory.mktemp("typed") / "typed_pack.py"
+    file.write_text(PACK + "\n".join(WRONG) + "\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", "--hide-error-context", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=file.parent, timeout=600)
+    assert done.returncode == 1, done.stderr
+    lines: dict[int, list[str]] = {}
+    for line in done.stdout.splitlines():
+        place, _, message = line.partition(": ")
+        if place.startswith(file.name):
+            lines.setdefault(int(place.split(":")[1]), []).append(message)
+    return lines
+
+
+def test_what_is_right_is_left_alone(said: dict[int, list[str]]) -> None:
+    assert all(number > len(PACK.splitlines()) for number in said), said
+
+
+@pytest.mark.parametrize("statement", WRONG)
+def test_what_is_wrong_is_named(said: dict[int, list[str]], statement: str) -> None:
+    number = len(PACK.splitlines()) + 1 + list(WRONG).index(statement)
+    assert WRONG[statement] in "\n".join(said.get(number, []))
