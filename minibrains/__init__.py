@@ -11,11 +11,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from minibrains.annotations import ABSENT, Absent, Lazy, On, Sample
 from minibrains.brain import Brain, setting, tensor
 from minibrains.errors import BrainError, GameError, MinibrainsError
 from minibrains.host import Episode, Host
 from minibrains.loading import BrainRef
-from minibrains.node import ABSENT, Absent, Lazy, Node, On, Register, Sample, widget
+from minibrains.node import Node, Register
 from minibrains.sockets import (
     Action,
     ColorFrame,
@@ -31,6 +32,7 @@ from minibrains.sockets import (
     Variables,
 )
 from minibrains.torch_node import TorchNode
+from minibrains.widgets import widget
 
 if TYPE_CHECKING:
     from minibrains.hooks import Budget, Hook, Progress

@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgpack
 import numpy as np
 
-from minibrains.node import ABSENT
+from minibrains.annotations import ABSENT
 from minibrains.values import DEEPEST
 
 _INT, _ABSENT, _TUPLE, _MAPPING, _RECORD, _ARRAY, _SCALAR = range(1, 8)
@@ -164,7 +164,10 @@ def _array(mark: Any, data: bytes) -> Any:
     return array[()]
 
 
-_MOVED: Final = {"nodes.vlm:Answer": "nodes.language.vlm:Answer"}
+_MOVED: Final = {
+    "nodes.vlm:Answer": "nodes.language.vlm:Answer",
+    "minibrains.node:Sample": "minibrains.annotations:Sample",
+}
 """Classes that have moved since tapes were written with them: their name then, and now."""
 
 

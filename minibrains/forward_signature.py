@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_origin
 
 from minibrains.errors import NodeClassError
-from minibrains.node import Input, Output
+from minibrains.node_schema import Input, Output
 from minibrains.sockets import SocketTypes
 from minibrains.tensor_sockets import TensorForm, tensor_form
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from inspect import get_annotations, isroutine
-from typing import Any, Final, Literal, TypedDict, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, get_type_hints
 
 from minibrains.errors import NodeClassError, closest, near
+from minibrains.node_schema import Output
 from minibrains.values import is_value_type, name_type, read_value
+
+if TYPE_CHECKING:
+    from minibrains.node import Node
 
 Background = Literal["thread", "process"]
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
@@ -62,6 +66,49 @@ def set_options(cls: type, options: Mapping[str, Any]) -> None:
         _check_body(cls, name, value)
     for name, value in options.items():
         setattr(cls, name, value)
+
+
+def check_options(cls: type[Node], outputs: Mapping[str, Output], register: bool) -> None:
+    """Check the options of a class, its own and those it inherits, against its methods. Raises NodeClassError."""
+    _check_version(cls)
+    if register:
+        _check_foreground(cls)
+        _check_terminal(cls, outputs)
+    else:
+        _check_no_register(cls)
+
+
+def _check_version(cls: type[Node]) -> None:
+    where = f"{cls.__name__}: the class option"
+    if cls.version < 1:
+        raise NodeClassError(f"{where} 'version' is {cls.version}; expected a whole number from 1")
+    if not isinstance(cls.migrations, Mapping):
+        raise NodeClassError(f"{where} 'migrations' is {cls.migrations!r}; expected a dict from a version to a function")
+    for version in range(1, cls.version):
+        if not callable(cls.migrations.get(version)):
+            raise NodeClassError(f"{cls.__name__} has version {cls.version} but no migration from version {version}")
+
+
+def _check_foreground(cls: type[Node]) -> None:
+    if cls.background is not None:
+        raise NodeClassError(f"{cls.__name__}: the class option 'background' is for a node with tick(), and this is a register")
+
+
+def _check_terminal(cls: type[Node], outputs: Mapping[str, Output]) -> None:
+    if cls.terminal is None:
+        return
+    output = outputs.get(cls.terminal)
+    if output is None or output.kind.label != "flag":
+        raise NodeClassError(
+            f"{cls.__name__}: the class option 'terminal' is {cls.terminal!r}, which is no Flag output; "
+            f"its outputs are {', '.join(outputs)}"
+        )
+
+
+def _check_no_register(cls: type[Node]) -> None:
+    for option in ("terminal", "outside"):
+        if getattr(cls, option):
+            raise NodeClassError(f"{cls.__name__}: the class option {option!r} is for registers; derive the class from Register")
 
 
 def _check_option(cls: type, name: str, value: Any) -> None:

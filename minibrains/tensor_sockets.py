@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, get_origin
 
 import numpy as np
 
+from minibrains.annotations import Sample
 from minibrains.errors import MinibrainsError
-from minibrains.node import Sample
 from minibrains.sockets import DTYPES, SocketType, SocketTypes
 
 if TYPE_CHECKING:

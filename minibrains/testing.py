@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from minibrains.annotations import ABSENT, Sample
 from minibrains.host import Episode, Item, Result, T, map_here
 from minibrains.loading import LOADED, BrainRef
-from minibrains.node import ABSENT, Node, Register, Sample, check_names
+from minibrains.node import Node, Register, check_names
 from minibrains.torch_node import TorchNode
 
 Inputs = Mapping[str, Any]

@@ -10,11 +10,12 @@ from minibrains.errors import BrainError, MinibrainsError, NodeClassError
 from minibrains.forward_signature import input_forms, output_forms, tick_signature
 from minibrains.host import Episode, Host
 from minibrains.loading import BrainRef
-from minibrains.node import Node, widget
+from minibrains.node import Node
 from minibrains.node_options import NodeOptions
 from minibrains.sockets import parse_spec
 from minibrains.tensor_sockets import TensorForm, batch_of_one, check_state, only_item
 from minibrains.tensors import as_array, as_tensor, torch_dtype
+from minibrains.widgets import widget
 
 if TYPE_CHECKING:
     import torch

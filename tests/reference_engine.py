@@ -14,7 +14,7 @@ from typing import Any
 
 from minibrains import ABSENT, Episode, Node, Register, Sample
 from minibrains.graph.workflow import Link, NodeEntry, Workflow
-from minibrains.node import Input
+from minibrains.node_schema import Input
 
 _FAILED = object()
 

@@ -27,7 +27,11 @@ class Shot(NamedTuple):
 
 
 class Film(Register):
-    """A picture a tick, 600 a second of its own clock."""
+    """A picture a tick, 600 a second of its own clock.
+
+    frame:  in as many colours as asked for
+    count:  its number
+    """
 
     colours: int = widget(default=16, min=1, max=768, doc="in each picture")
     size: int = widget(default=24, min=1, max=1024, doc="pixels high", rebuild=True)

@@ -36,6 +36,11 @@ class Screen(Register, version=2, migrations={1: lambda entry: entry}):
     """A screen.
 
     Two lines of it.
+
+    wish:   what is wanted,
+            in two lines
+    power, heat:  what it takes
+    frame:  the picture
     """
 
     brain: Table | None
@@ -95,14 +100,14 @@ def test_everything_about_a_type_as_json(capsys, pack):
     assert (facts["version"], facts["clocked"], facts["register"]) == (2, False, True)
     inputs = {entry.pop("name"): entry for entry in facts["inputs"]}
     assert inputs == {
-        "wish": {"type": "flag", "reading": "on", "many": False, "optional": True},
-        "power": {"type": "number", "reading": "last", "many": True, "optional": False},
-        "heat": {"type": "number", "reading": "sample", "many": False, "optional": False},
-        "mood": {"type": "flag", "reading": "last", "many": False, "optional": True},
+        "wish": {"type": "flag", "reading": "on", "many": False, "optional": True, "doc": "what is wanted, in two lines"},
+        "power": {"type": "number", "reading": "last", "many": True, "optional": False, "doc": "what it takes"},
+        "heat": {"type": "number", "reading": "sample", "many": False, "optional": False, "doc": "what it takes"},
+        "mood": {"type": "flag", "reading": "last", "many": False, "optional": True, "doc": ""},
     }
     assert facts["outputs"] == [
-        {"name": "frame", "type": "frame u8[h w c]", "lazy": True, "absent": False},
-        {"name": "ready", "type": "flag", "lazy": False, "absent": True},
+        {"name": "frame", "type": "frame u8[h w c]", "lazy": True, "absent": False, "doc": "the picture"},
+        {"name": "ready", "type": "flag", "lazy": False, "absent": True, "doc": ""},
     ]
     speed, limits = facts["widgets"]
     assert (speed["type"], speed["required"], speed["default"]) == ("float of at least 0.0", True, None)
@@ -126,10 +131,10 @@ def test_everything_about_a_type_for_people(capsys, pack):
     assert lines[0] == "nodepack.Screen@2, in nodepack"
     for line in [
         "A register: gives out at the start of a tick and takes its inputs at the end.",
-        "wish flag, on delivery, may be left unlinked",
-        "power number, the last value, any number of links",
-        "heat number, the last value with its age",
-        "frame frame u8[h w c], made only when somebody reads it",
+        "wish flag, on delivery, may be left unlinked, what is wanted, in two lines",
+        "power number, the last value, any number of links, what it takes",
+        "heat number, the last value with its age, what it takes",
+        "frame frame u8[h w c], made only when somebody reads it, the picture",
         "ready flag, not delivered on every tick",
         "speed float of at least 0.0, must be set, pixels a tick",
         "limits object of int, default {}, by name",

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from minibrains import ABSENT
+from minibrains.annotations import Sample
 from minibrains.codec import pack, unpack
-from minibrains.node import Sample
 
 
 class Point(NamedTuple):

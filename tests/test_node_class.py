@@ -14,7 +14,7 @@ import pytest
 from minibrains import Absent, Action, Flag, Frame, Lazy, MinibrainsError, Node, Number, On, Register, Sample, Text, widget
 from minibrains.errors import NodeClassError
 from minibrains.graph.registry import Registry
-from minibrains.node import Input, Output
+from minibrains.node_schema import Input, Output
 from minibrains.sockets import read_socket
 
 T = TypeVar("T")
@@ -342,6 +342,85 @@ def test_a_brain_may_be_optional(build: Build) -> None:
     module = build("class Holder(Node):\n    brain: Table | None\n    def tick(self) -> Flag: ...\n")
     assert (module.Holder.schema.brain, module.Holder.schema.brain_required) == (module.Table, False)
     assert module.Holder().brain is None
+
+
+# -- documentation ------------------------------------------------------------------------------------
+
+DOCUMENTED = """
+class Parts(NamedTuple):
+    action: Action
+    ready: Flag
+
+class Gate(Node):
+    '''Let an action through.
+
+    Sometimes it does not:
+
+        two:  this is prose, it is indented
+
+    action:  wanted,
+             now
+    action (out):  let through
+    first, second:  any
+    Source: nowhere.
+    '''
+    def tick(self, action: Action, first: Flag, second: Flag) -> Parts: ...
+
+class Inherits(Gate):
+    '''Another.
+
+    second:  the second
+    '''
+
+class Turned(Node):
+    '''Turn it.
+
+    Out:  the same
+          again
+    '''
+    def tick(self, flag: Flag) -> Flag: ...
+
+class Silent(Node):
+    def tick(self, flag: Flag) -> Flag: ...
+"""
+WRONG_DOCS = {
+    "of no socket": ("flagg: what is so", "'flagg', which is no socket of it. Did you mean 'flag'?"),
+    "of the only output by its name": ("text: what is said", "'text', which is no socket of it. Its sockets are: flag, Out"),
+    "of an output that is none": ("flag (out): what is so", "'flag (out)', which is no socket"),
+    "twice": ("flag: one\n\n    flag:  two", "two lines about 'flag'"),
+    "one of two": ("flag, other: what is so", "'other', which is no socket"),
+}
+
+
+def test_lines_about_sockets_belong_to_the_sockets(build: Build) -> None:
+    module = build(DOCUMENTED)
+    gate = module.Gate.schema
+    assert {name: declared.doc for name, declared in gate.inputs.items()} == {
+        "action": "wanted, now",
+        "first": "any",
+        "second": "any",
+    }
+    assert {name: declared.doc for name, declared in gate.outputs.items()} == {"action": "let through", "ready": ""}
+    prose = "Sometimes it does not:\n\n    two:  this is prose, it is indented\n\nSource: nowhere."
+    assert (gate.summary, gate.doc) == ("Let an action through.", f"Let an action through.\n\n{prose}")
+    assert module.Turned.schema.outputs["flag"].doc == "the same again"
+    assert module.Silent.schema.doc == module.Silent.schema.inputs["flag"].doc == ""
+
+
+def test_what_a_base_says_of_its_sockets_is_inherited(build: Build) -> None:
+    schema = build(DOCUMENTED).Inherits.schema
+    assert schema.doc == "Another."
+    assert (schema.inputs["first"].doc, schema.inputs["second"].doc) == ("any", "the second")
+    assert schema.outputs["action"].doc == "let through"
+
+
+@pytest.mark.parametrize("wrong", WRONG_DOCS)
+def test_a_line_about_no_socket_is_refused(build: Build, wrong: str) -> None:
+    line, words = WRONG_DOCS[wrong]
+    with pytest.raises(NodeClassError) as error:
+        build(f"class Wrong(Node):\n    '''A node.\n\n    {line}\n    '''\n    def tick(self, flag: Flag) -> Text: ...\n")
+    assert str(error.value).startswith("Wrong: the documentation has ")
+    assert words in str(error.value)
 
 
 # -- inheritance, modules -----------------------------------------------------------------------------

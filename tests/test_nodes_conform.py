@@ -157,6 +157,16 @@ def test_the_list_is_complete() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_says_where_it_belongs_and_what_its_sockets_are(name: str) -> None:
+    registry, _ = node_types(packs=False)
+    cls = registry[name]
+    assert cls.category
+    assert cls.schema.summary
+    sockets = [*cls.schema.inputs.values(), *cls.schema.outputs.values()]
+    assert [socket.name for socket in sockets if not socket.doc] == []
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_conforms(name: str, tmp_path: Path) -> None:
     make, ticks = CASES[name]
     results = check_node(make(), *ticks, host=ScratchHost(tmp_path, "part", frame_rate=59.92))

@@ -42,6 +42,11 @@ def test_node_types_say_everything_about_themselves(server: Server) -> None:
         assert film_["register"] is True
         assert film_["pack"] == "service_nodes"
         assert film_["outputs"].keys() == {"frame", "count"}
+        assert film_["category"] == "service_nodes"
+        assert film_["doc"] == "A picture a tick, 600 a second of its own clock."
+        assert film_["outputs"]["count"]["doc"] == "its number"
+        assert stack["category"] == "vision"
+        assert frame["doc"] == "uint8 [h, w, colors]"
         assert film_["widgets"]["colours"] | {"default": 16, "min": 1, "max": 768} == film_["widgets"]["colours"]
         assert film_["widgets"]["size"]["rebuild"] is True
         assert nodes["RetroEmulator@1"]["terminal"] == "done"
@@ -64,6 +69,9 @@ def test_comfyui_s_clients_are_told_as_well(server: Server) -> None:
             {"default": 16, "min": 1, "max": 768, "tooltip": "in each picture"},
         ]
         assert (film_["output"], film_["output_name"]) == (["FRAME", "NUMBER"], ["frame", "count"])
+        assert film_["output_tooltips"] == ["in as many colours as asked for", "its number"]
+        assert every["FrameStack"]["input"]["required"]["frame"] == ["FRAME", {"tooltip": "uint8 [h, w, colors]"}]
+        assert (every["FrameStack"]["category"], film_["category"]) == ("vision", "service_nodes")
         assert every["Preview"]["output_node"] is True
         stats = await client.get("/system_stats")
         assert stats["system"]["ram_total"] > 0

@@ -8,6 +8,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any
 
+from minibrains.annotations import ABSENT
 from minibrains.engine.background import BackgroundNode
 from minibrains.engine.motion import Motion
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
@@ -16,7 +17,6 @@ from minibrains.engine.replay_policy import Result, Tape, record_result, replay_
 from minibrains.engine.steps import UNSET, Run, make_step
 from minibrains.errors import Fault, RunError, WorkflowError
 from minibrains.graph.error_policy import after_failed_step, gives_fallback
-from minibrains.node import ABSENT
 
 
 @dataclass(slots=True)

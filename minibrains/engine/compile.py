@@ -14,7 +14,8 @@ from minibrains.engine.plan import Clock, InputPlan, Latch, OutputPlan, Plan, So
 from minibrains.graph.check import CheckedNode, Graph, Wire
 from minibrains.graph.error_policy import always_delivers, may_skip_runs
 from minibrains.graph.workflow import Link
-from minibrains.node import Input, Node, Reading, Register
+from minibrains.node import Node, Register
+from minibrains.node_schema import Input, Reading
 
 
 def compile_graph(graph: Graph) -> Plan:

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from minibrains.annotations import ABSENT, Sample
 from minibrains.codec import pack, unpack
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import Plan
 from minibrains.files import write_whole
 from minibrains.graph.check import CheckedNode, Wire
-from minibrains.node import ABSENT, Sample
 
 MEMORY: Final = 1 << 30
 DISK: Final = 4 << 30

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from minibrains.annotations import ABSENT
 from minibrains.engine.engine import Engine
 from minibrains.engine.motion import Motion
 from minibrains.engine.steps import UNSET
-from minibrains.node import ABSENT
 
 
 def peek(engine: Engine, node: str, socket: str) -> Any:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
+from minibrains.annotations import ABSENT, Sample
 from minibrains.engine.plan import TICK_SLOT, InputPlan, OutputPlan, Use
-from minibrains.node import ABSENT, Sample
 
 Run = Callable[[], None]
 

@@ -13,7 +13,8 @@ from minibrains.errors import BrainError, Fault, WorkflowError, near
 from minibrains.graph.error_policy import gives_fallback
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
-from minibrains.node import Input, Node, Output, Register
+from minibrains.node import Node, Register
+from minibrains.node_schema import Input, Output
 from minibrains.sockets import Mismatch, SocketTypes, Unifier
 
 WHEN = Input("when", SocketTypes.named("flag"))

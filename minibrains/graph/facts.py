@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from minibrains.brain_file import BrainHeader
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema
 from minibrains.node import Node, Register
+from minibrains.node_schema import Input, Output
 from minibrains.values import name_type, parse_json, plain_value
 
 FOR_PEOPLE: Final = ("title", "description", "license", "author", "made_by", "parents", "metrics")
@@ -22,15 +22,12 @@ def node_facts(name: str, cls: type[Node]) -> dict[str, Any]:
     schema = cls.schema
     return {
         **node_heading(name, cls),
-        "doc": inspect.cleandoc(cls.__doc__ or ""),
+        "doc": schema.doc,
         "version": cls.version,
         "clocked": cls.clocked,
         "register": issubclass(cls, Register),
-        "inputs": [
-            {"name": i.name, "type": str(i.kind), "reading": i.reading, "many": i.many, "optional": not i.required}
-            for i in schema.inputs.values()
-        ],
-        "outputs": [{"name": o.name, "type": str(o.kind), "lazy": o.lazy, "absent": o.absent} for o in schema.outputs.values()],
+        "inputs": [_input_facts(declared) for declared in schema.inputs.values()],
+        "outputs": [_output_facts(declared) for declared in schema.outputs.values()],
         "widgets": [
             {
                 "name": w.name,
@@ -43,6 +40,27 @@ def node_facts(name: str, cls: type[Node]) -> dict[str, Any]:
             for w in schema.widgets.values()
         ],
         "brain": _brain_facts(schema.brain, schema.brain_required) if schema.brain else None,
+    }
+
+
+def _input_facts(declared: Input) -> dict[str, Any]:
+    return {
+        "name": declared.name,
+        "type": str(declared.kind),
+        "reading": declared.reading,
+        "many": declared.many,
+        "optional": not declared.required,
+        "doc": declared.doc,
+    }
+
+
+def _output_facts(declared: Output) -> dict[str, Any]:
+    return {
+        "name": declared.name,
+        "type": str(declared.kind),
+        "lazy": declared.lazy,
+        "absent": declared.absent,
+        "doc": declared.doc,
     }
 
 
@@ -73,9 +91,8 @@ def node_heading(name: str, cls: type[Node]) -> dict[str, Any]:
 
     A pack's node without a category is shown under the pack's name.
     """
-    first = inspect.cleandoc(cls.__doc__ or "").partition("\n")[0]
     category = cls.category or name.rpartition(".")[0]
-    return {"type": f"{name}@{cls.version}", "category": category, "doc": first}
+    return {"type": f"{name}@{cls.version}", "category": category, "doc": cls.schema.summary}
 
 
 def brain_facts(header: BrainHeader, sha256: str | None) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from dataclasses import fields
 from typing import Any
 
 from minibrains.graph.workflow import FORMAT, LINK, NODE_ID, RATE, SHA256, Mode, OnError, RunClock, RunSettings
-from minibrains.node import Node, Widget
+from minibrains.node import Node
 from minibrains.values import plain_value, value_schema
+from minibrains.widgets import Widget
 
 _LINK = {"$ref": "#/$defs/link"}
 _NULL = {"type": "null"}

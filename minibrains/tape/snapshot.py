@@ -23,10 +23,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.random import MT19937, PCG64, PCG64DXSM, SFC64, BitGenerator, Generator, Philox, SeedSequence
 
+from minibrains.annotations import Absent
 from minibrains.codec import pack, unpack
 from minibrains.errors import MinibrainsError
 from minibrains.loading import BrainRef
-from minibrains.node import Absent
 
 LARGEST: Final = 1 << 30
 """Bytes of a state, before they are compressed."""
@@ -174,5 +174,5 @@ _KNOWN: Final[Mapping[tuple[str, str], Any]] = {
         *(fractions.Fraction, random.Random, Absent, BrainRef, Generator),
         *(_array, _bit_generator, _seed_sequence),
     )
-}
+} | {("minibrains.node", "Absent"): Absent}  # where it was when older tapes were written
 """What a state may name besides the classes of its modules; nothing here opens, imports, looks up or runs anything."""

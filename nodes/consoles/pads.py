@@ -40,7 +40,7 @@ _OPPOSITE: Final = frozenset({"LEFT", "RIGHT"}), frozenset({"UP", "DOWN"})
 class PersonPad(Register, category="consoles", outside=True):
     """The pad that a person holds: the keys and gamepad buttons pressed in the editor, once Play is on there.
 
-    pad:  the names of the buttons held. A direction and its opposite are neither, as on a real pad. Empty while nobody
+    Out:  the names of the buttons held. A direction and its opposite are neither, as on a real pad. Empty while nobody
           plays, so always on the command line
     Keys are called as browsers call them (KeyboardEvent.code, by place and not by letter), a gamepad's buttons
     Gamepad0, Gamepad1, … of the browser's standard layout; its left stick counts as Gamepad12 to 15.

@@ -36,6 +36,7 @@ class Changed(Node, category="control"):
     """Let a value through only when it differs from the last one that was let through.
 
     value:  anything; arrays are equal if all their elements are
+    Out:    the value, on the ticks on which it is another one
     """
 
     def reset(self, episode: Episode) -> None:
@@ -60,7 +61,7 @@ _NOW, _NOT_NOW = Cadence(True), Cadence(False)
 class Every(Node, category="control", clocked=True):
     """True on one tick in `ticks`: the decision clock of an agent that thinks now and then.
 
-    now: True on ticks `offset`, `offset + ticks`, … of the episode
+    now:  True on ticks `offset`, `offset + ticks`, … of the episode
     Source: first seed, a decision every 30 frames.
     """
 
@@ -79,14 +80,22 @@ class Every(Node, category="control", clocked=True):
 
 
 class All(Node, category="control"):
-    """True while every linked flag is true; True if none is linked."""
+    """True while every linked flag is true; True if none is linked.
+
+    flags:  any number of flags
+    Out:    True if all of them are
+    """
 
     def tick(self, flags: list[Flag]) -> Flag:
         return all(flags)
 
 
 class Any(Node, category="control"):
-    """True while at least one linked flag is true; False if none is linked."""
+    """True while at least one linked flag is true; False if none is linked.
+
+    flags:  any number of flags
+    Out:    True if one of them is
+    """
 
     def tick(self, flags: list[Flag]) -> Flag:
         return any(flags)
@@ -95,9 +104,10 @@ class Any(Node, category="control"):
 class Switch(Node, category="control"):
     """One of two values, as a flag says.
 
-    flag:   which one
-    yes:    given out while the flag is true
-    no:     given out while it is false
+    flag:  which one
+    yes:   given out while the flag is true
+    no:    given out while it is false
+    Out:   one of the two
     """
 
     def tick(self, flag: Flag, yes: T, no: T) -> T:
@@ -108,6 +118,7 @@ class Variable(Node, category="control"):
     """One of the game's variables as a number.
 
     variables:  what the console gives
+    Out:        the value of the one called `name`
     """
 
     name: str = widget(doc="the variable's name in the game's data.json")
@@ -124,6 +135,7 @@ class Override(Node, category="control"):
 
     value:   what to give out otherwise
     urgent:  given out instead on the tick on which it is delivered
+    Out:     whichever was delivered, the urgent one first
     """
 
     def tick(self, value: On[T], urgent: On[T]) -> T | Absent:
@@ -133,7 +145,11 @@ class Override(Node, category="control"):
 
 
 class Reroute(Node, category="control"):
-    """The same value again: a knee in a link, for people's eyes."""
+    """The same value again: a knee in a link, for people's eyes.
+
+    value:  anything
+    Out:    the same value
+    """
 
     def tick(self, value: T) -> T:
         return value

@@ -210,17 +210,20 @@ class FightVector(Node, category="fighting"):
     """A fight as a row of numbers for a network; its brain says which, and where they become -1 and 1.
 
     fight:  from GameFeatures
-    Out:    float32 [numbers], each from -1 to 1: what lies beyond is cut off. A change is one since the last tick on which it
-            ran, 0 on the first. There are, in their own units:
-            own_hp, enemy_hp               share of the full health, 0 to 1
-            advantage                      own_hp - enemy_hp, -1 to 1
-            own_hp_change, enemy_hp_change health won or lost, -1 to 1
-            distance                       pixels, 0 to 511
-            facing                         1: the other is to the right; -1: to the left
-            own_x, enemy_x                 pixels from the left edge of the stage, 0 to 511
-            own_toward, enemy_toward       pixels gone towards where the other was; away is negative
-            own_height, enemy_height       pixels above the floor, 0 to 192
-            own_… and enemy_…              crouching, blocking, attacking (specials too), hit: 1 or 0 each
+    Out:    float32 [numbers], each from -1 to 1: what lies beyond is cut off
+
+    There are these numbers, in their own units. A change is one since the last tick on which it ran, 0 on the first.
+
+        own_hp, enemy_hp               share of the full health, 0 to 1
+        advantage                      own_hp - enemy_hp, -1 to 1
+        own_hp_change, enemy_hp_change health won or lost, -1 to 1
+        distance                       pixels, 0 to 511
+        facing                         1: the other is to the right; -1: to the left
+        own_x, enemy_x                 pixels from the left edge of the stage, 0 to 511
+        own_toward, enemy_toward       pixels gone towards where the other was; away is negative
+        own_height, enemy_height       pixels above the floor, 0 to 192
+        own_… and enemy_…              crouching, blocking, attacking (specials too), hit: 1 or 0 each
+
     Source: first seed, 21 strategic numbers; it does not say which, these are ours.
     """
 

@@ -86,7 +86,7 @@ AdapterLink = Annotated[Adapter, Socket("adapter")]
 class LoRALoader(Node, category="language"):
     """Give out a reference to an adapter, for a model to be changed by.
 
-    adapter:  for VLMStrategist, which takes any number of them
+    Out:  for VLMStrategist, which takes any number of them
     Weight and brain can be changed while the game goes on: the next answer is that of the changed model.
     Source: first seed, a LoRA on a vision-language model.
     """

@@ -30,7 +30,10 @@ ChosenAction = Annotated[int, Socket("action", "index[{actions}]")]
 
 
 class RandomPolicy(Node, category="policies", clocked=True):
-    """A uniformly random action every `hold` ticks: the baseline every agent has to beat."""
+    """A uniformly random action every `hold` ticks: the baseline every agent has to beat.
+
+    Out:  an action, 0 to `actions` - 1, on the ticks on which one is drawn
+    """
 
     actions: int = widget(min=1, doc="how many actions there are to choose from")
     hold: int = widget(default=8, min=1, doc="ticks from one action to the next")

@@ -100,6 +100,7 @@ class ActionSampler(Node, category="policies"):
     """Choose an action from logits: the best one, or one drawn from the softmax.
 
     logits:  float32 [actions]
+    Out:     the action chosen, 0 to actions - 1
     """
 
     mode: Literal["greedy", "sample"] = widget(default="greedy", doc="the most likely action, or a random one by its likelihood")

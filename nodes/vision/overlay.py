@@ -38,11 +38,11 @@ class OverlayStyle(Brain):
 class GridOverlay(Node, category="vision"):
     """Draw the tile grid, its coordinates, colours by label, and markers on a copy of the picture.
 
-    frame:   uint8 [h, w, 3]
-    labels:  int32 [rows, columns] from TileTokenizer, -1: no colour
-    legend:  what the labels are called, from TileTokenizer; without it the labels are the brain's own
-    markers: any number of (column, row, word): the tile is framed, the word written to its right
-    Out:     uint8 [h, w, 3]; column numbers along the top and row numbers along the left, every fourth
+    frame:    uint8 [h, w, 3]
+    labels:   int32 [rows, columns] from TileTokenizer, -1: no colour
+    legend:   what the labels are called, from TileTokenizer; without it the labels are the brain's own
+    markers:  any number of (column, row, word): the tile is framed, the word written to its right
+    Out:      uint8 [h, w, 3]; column numbers along the top and row numbers along the left, every fourth
     Source: second seed, a grid with semantic colours, coordinates and markers on what the model sees.
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -20,9 +19,11 @@ from minibrains.graph.facts import node_heading
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema, workflow_schema
 from minibrains.graph.workflow import BrainPin, parse_workflow
-from minibrains.node import Input, Node, Output, Register, Widget
+from minibrains.node import Node, Register
+from minibrains.node_schema import Input, Output
 from minibrains.sockets import SocketTypes
 from minibrains.values import plain_value
+from minibrains.widgets import Widget
 from server.http.answers import read_object, text
 from server.http.digests import Digests
 from server.http.folders import DataFolders
@@ -131,10 +132,10 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
         "category": heading["category"],
         "pack": name.rpartition(".")[0],
         "summary": heading["doc"],
-        "doc": inspect.cleandoc(cls.__doc__ or ""),
-        "inputs": {i.name: _input(i) for i in schema.inputs.values()},
-        "outputs": {o.name: {**_kind(o.kind), "absent": o.absent, "lazy": o.lazy} for o in schema.outputs.values()},
-        "widgets": {w.name: _widget(w) for w in schema.widgets.values()},
+        "doc": schema.doc,
+        "inputs": {name: _input(declared) for name, declared in schema.inputs.items()},
+        "outputs": {name: _output(declared) for name, declared in schema.outputs.items()},
+        "widgets": {name: _widget(declared) for name, declared in schema.widgets.items()},
         "brain": {"kind": schema.brain.kind, "required": schema.brain_required} if schema.brain else None,
         "register": issubclass(cls, Register),
         "outside": cls.outside,
@@ -144,9 +145,24 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
     }
 
 
-def _input(socket: Input) -> dict[str, Any]:
-    facts = {"reading": socket.reading, "many": socket.many, "required": socket.required, "needed": socket.needed}
-    return {**_kind(socket.kind), **facts}
+def _input(declared: Input) -> dict[str, Any]:
+    return {
+        **_kind(declared.kind),
+        "reading": declared.reading,
+        "many": declared.many,
+        "required": declared.required,
+        "needed": declared.needed,
+        "doc": declared.doc,
+    }
+
+
+def _output(declared: Output) -> dict[str, Any]:
+    return {
+        **_kind(declared.kind),
+        "absent": declared.absent,
+        "lazy": declared.lazy,
+        "doc": declared.doc,
+    }
 
 
 def _kind(kind: SocketTypes) -> dict[str, Any]:
@@ -175,9 +191,11 @@ def _comfy_info(name: str, cls: type[Node]) -> dict[str, Any]:
     required: dict[str, Any] = {}
     optional: dict[str, Any] = {}
     for socket in schema.inputs.values():
-        (required if socket.needed else optional)[socket.name] = [_comfy_type(socket.kind), {}]
+        group = required if socket.needed else optional
+        group[socket.name] = [_comfy_type(socket.kind), _tooltip(socket.doc)]
     for widget in schema.widgets.values():
-        (required if widget.required else optional)[widget.name] = _comfy_widget(widget)
+        group = required if widget.required else optional
+        group[widget.name] = _comfy_widget(widget)
     outputs: list[Output] = list(schema.outputs.values())
     return {
         "input": {"required": required, "optional": optional},
@@ -185,6 +203,7 @@ def _comfy_info(name: str, cls: type[Node]) -> dict[str, Any]:
         "output": [_comfy_type(output.kind) for output in outputs],
         "output_is_list": [False] * len(outputs),
         "output_name": [output.name for output in outputs],
+        "output_tooltips": [output.doc for output in outputs],
         "name": name,
         "display_name": name.rpartition(".")[2],
         "description": heading["doc"],
@@ -198,8 +217,12 @@ def _comfy_type(kind: SocketTypes) -> str:
     return ",".join(option.name.upper() for option in kind.options) or "*"
 
 
+def _tooltip(doc: str) -> dict[str, str]:
+    return {"tooltip": doc} if doc else {}
+
+
 def _comfy_widget(widget: Widget) -> list[Any]:
-    options = {"default": plain_value(widget.default), "min": widget.min, "max": widget.max, "tooltip": widget.doc or None}
+    options = {"default": plain_value(widget.default), "min": widget.min, "max": widget.max, **_tooltip(widget.doc)}
     type_: Any = _COMFY.get(widget.annotation, "STRING")
     if get_origin(widget.annotation) is Literal:
         type_ = list(get_args(widget.annotation))

@@ -14,8 +14,8 @@ export function kind(text: string): SocketKind {
   return { kind: text, options, variable: null, anything: false };
 }
 
-const input = (text: string, more: Partial<Input> = {}): Input => ({ ...kind(text), reading: "last", many: false, required: true, ...more });
-const output = (text: string): Output => ({ ...kind(text), absent: false, lazy: false });
+const input = (text: string, more: Partial<Input> = {}): Input => ({ ...kind(text), reading: "last", many: false, required: true, doc: "", ...more });
+const output = (text: string): Output => ({ ...kind(text), absent: false, lazy: false, doc: "" });
 
 function type(name: string, inputs: Record<string, Input>, outputs: Record<string, Output>, more: Partial<NodeType> = {}): NodeType {
   return {

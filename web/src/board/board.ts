@@ -56,7 +56,10 @@ export class Board {
     };
     this.#graph.onAfterChange = () => undefined;
     element.addEventListener("litegraph:canvas", (event) => this.#canvasEvent((event as CustomEvent).detail));
-    element.addEventListener("pointermove", () => this.#watchDrag());
+    element.addEventListener("pointermove", (event) => {
+      this.#watchDrag();
+      this.#showTip(this.fromClient([event.clientX, event.clientY]));
+    });
     element.addEventListener("pointerup", () => queueMicrotask(() => this.#readBack()), true); // the library stops it there
     this.#canvas.startRendering();
   }
@@ -191,6 +194,13 @@ export class Board {
     }
     if (!same(found, canvas.wireUnderNode)) canvas.setDirty(true, true);
     canvas.wireUnderNode = found;
+  }
+
+  /** The page's own tooltip says what the socket under the pointer is. */
+  #showTip(at: Point): void {
+    const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
+    const tip = this.#canvas.isDragging ? "" : node?.tipAt(at) ?? "";
+    if (this.element.title !== tip) this.element.title = tip;
   }
 
   #drop(event: CanvasPointerEvent): void {

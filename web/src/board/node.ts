@@ -4,10 +4,10 @@ import { LGraphGroup, LGraphNode } from "@comfyorg/litegraph";
 import type { INodeInputSlot, INodeOutputSlot, LGraphCanvas } from "@comfyorg/litegraph";
 
 import { paintGroup, type Look } from "../canvas/paint";
-import { HEADER, shapeOf, type Port, type Shape } from "../canvas/shape";
+import { HEADER, ROW, shapeOf, type Port, type Shape } from "../canvas/shape";
 import type { Theme } from "../canvas/theme";
 import type { NodeType } from "../model/catalog";
-import type { Box, NodeEntry } from "../model/workflow";
+import type { Box, NodeEntry, Point } from "../model/workflow";
 import type { BoardEvents } from "./events";
 
 const GRID = 8;
@@ -71,6 +71,14 @@ export class BoardNode extends LGraphNode {
 
   override getOutputPos(slot: number): [number, number] {
     return this.portPos(this.parts.outputs[slot], this.parts.width);
+  }
+
+  /** What is said of the socket at a point, in the workflow's coordinates: its name, its type and its documentation. */
+  tipAt([x, y]: Point): string {
+    const side = x - this.pos[0] < this.parts.width / 2 ? this.parts.inputs : this.parts.outputs;
+    const port = side.find((each) => Math.abs(this.pos[1] + each.y - y) <= ROW / 2);
+    if (!port?.kind) return "";
+    return [`${port.name}: ${port.kind.kind}`, port.kind.doc].filter(Boolean).join("\n");
   }
 
   private portPos(port: Port | undefined, x: number): [number, number] {

@@ -22,11 +22,13 @@ export interface Input extends SocketKind {
   readonly reading: "last" | "on" | "sample";
   readonly many: boolean;
   readonly required: boolean;
+  readonly doc: string;
 }
 
 export interface Output extends SocketKind {
   readonly absent: boolean;
   readonly lazy: boolean;
+  readonly doc: string;
 }
 
 export interface Widget {
@@ -79,6 +81,7 @@ const FLAG: SocketOption = { label: "flag", dtype: null, dims: [] };
 /** The input that every node has: it runs only while this is true. */
 export const WHEN_INPUT: Input = {
   kind: "flag", options: [FLAG], variable: null, anything: false, reading: "last", many: false, required: false,
+  doc: "the node runs only while it is true",
 };
 
 export const hasFrame = (socket: SocketKind): boolean => socket.options.some((option) => option.label === "frame");

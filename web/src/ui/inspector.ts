@@ -73,6 +73,7 @@ export class Inspector {
       ...this.#widgets(id, entry, type),
       ...this.#brain(id, entry, type),
       ...this.#inputs(id, entry, type),
+      ...this.#outputs(type),
       ...this.#timing(id, entry, type),
       ...this.#about(id, type),
     );
@@ -153,7 +154,17 @@ export class Inspector {
       const fields = linked.map((end, i) => this.#source(id, name, endText(end), `${name}${i ? ` ${i + 1}` : ""}`));
       if (linked.length === 0 || input?.many) fields.push(this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name));
       const reading = { on: "on delivery", sample: "value and age", last: "" }[input?.reading ?? "last"];
-      return row(name, h("div", { class: "stack" }, ...fields), [input?.kind, reading, input?.required ? "" : "optional"].filter(Boolean).join(", "));
+      const facts = [input?.kind, reading, input?.required ? "" : "optional"].filter(Boolean).join(", ");
+      return row(name, h("div", { class: "stack" }, ...fields), [facts, input?.doc].filter(Boolean).join("; "));
+    }))];
+  }
+
+  #outputs(type: NodeType | undefined): HTMLElement[] {
+    const outputs = Object.entries(type?.outputs ?? {});
+    if (outputs.length === 0) return [];
+    return [fold("Outputs", false, ...outputs.map(([name, output]) => {
+      const facts = [output.kind, output.absent ? "not on every tick" : ""].filter(Boolean).join(", ");
+      return row(name, h("span", {}, facts), output.doc);
     }))];
   }
 
@@ -216,9 +227,9 @@ export class Inspector {
       rename.classList.toggle("wrong", problem !== null);
       rename.title = problem ?? "";
     });
-    const doc = type?.doc.split("\n").slice(1).join("\n").trim();
+    const prose = type?.doc.split("\n").slice(1).join("\n").trim();
     return [
-      fold("About", false, row("id", rename, "what links call it in the file"), doc ? h("pre", { class: "doc" }, doc) : null),
+      fold("About", false, row("id", rename, "what links call it in the file"), prose ? h("pre", { class: "doc" }, prose) : null),
       h("footer", {}, button("Duplicate", () => this.editor.duplicate(), "quiet"), button("Delete", () => this.editor.remove([id], []), "quiet danger")),
     ];
   }
