@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
+
+FaultCode = Literal[
+    "bad_linked_input",
+    "custom_validation_failed",
+    "cycle_never_begins",
+    "dependency_cycle",
+    "invalid_argument",
+    "invalid_brain",
+    "invalid_file",
+    "invalid_input_type",
+    "invalid_node_id",
+    "invalid_node_type",
+    "invalid_value",
+    "invalid_workflow",
+    "migration_failed",
+    "missing_console",
+    "missing_node_type",
+    "newer_version",
+    "not_applicable",
+    "rate_not_available",
+    "request_failed",
+    "required_brain_missing",
+    "required_input_missing",
+    "return_type_mismatch",
+    "too_many_links",
+    "unknown_input",
+    "unknown_key",
+    "unknown_node",
+    "unknown_output",
+    "unknown_widget",
+    "value_bigger_than_max",
+    "value_not_in_list",
+    "value_smaller_than_min",
+    "wrong_game",
+]
+"""What kinds of faults there are, for programs; they stay as they are. docs/protocol.md says what each means."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One thing wrong with a workflow, and the place where it is wrong."""
 
+    code: FaultCode = field(kw_only=True)
     message: str
     node: str | None = None
     socket: str | None = None
     expected: str | None = None
     found: str | None = None
+    cause: str | None = None
+    """Where sizes disagree: who said each of them."""
     hint: str | None = None
 
     def __str__(self) -> str:
@@ -27,12 +66,15 @@ class Fault:
             text += f"; expected {self.expected}"
         if self.found is not None:
             text += f", found {self.found}" if self.expected is not None else f"; found {self.found}"
+        if self.cause:
+            text += f". {self.cause}"
         if self.hint:
             text += f". {self.hint}"
         return text
 
     def as_json(self) -> dict[str, str | None]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        """Return all fields by name."""
+        return {declared.name: getattr(self, declared.name) for declared in fields(self)}
 
 
 class MinibrainsError(Exception):
@@ -97,7 +139,7 @@ def faults_of(error: BaseException) -> list[dict[str, str | None]]:
     """List everything that is wrong, each fault with its place."""
     if isinstance(error, WorkflowError):
         return [fault.as_json() for fault in error.faults]
-    return [Fault(sentence(error)).as_json()]
+    return [Fault(sentence(error), code="request_failed").as_json()]
 
 
 def as_error(error: BaseException) -> dict[str, Any]:

@@ -134,12 +134,25 @@ Text = Annotated[str, Socket("text")]
 """A piece of text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A size that is known, and who said it."""
+
+    value: int
+    node: str
+    dim: Dim
+    """What the node calls it; the number itself if it is written in one of the node's socket types."""
+
+
 class Mismatch(Exception):
     """Two socket types do not fit; `expected` and `found` are ready to be read by people."""
 
-    def __init__(self, expected: str, found: str) -> None:
+    def __init__(self, expected: str, found: str, sizes: tuple[Size, Size] | None = None) -> None:
+        """`sizes`: the size that was expected and the one that was found, if it is these that do not fit."""
         super().__init__(f"expected {expected}, found {found}")
-        self.expected, self.found = expected, found
+        self.expected = expected
+        self.found = found
+        self.sizes = sizes
 
 
 Key = tuple[str, str]
@@ -158,7 +171,7 @@ class Unifier:
     def __init__(self, known: Callable[[str, str], int | None]) -> None:
         self._known = known
         self._parent: dict[Key, Key] = {}
-        self._size: dict[Key, int] = {}
+        self._sizes: dict[Key, Size] = {}
         self._given: dict[Key, Placed] = {}
         """What flows into the sockets of a type variable: that is its type."""
         self._wanted: dict[Key, list[Placed]] = defaultdict(list)
@@ -234,7 +247,8 @@ class Unifier:
                 dims = zip(options[0].dims, one.dims, strict=True) if options else ()
                 if not options or not all(self._equate(target, mine, source, other) for mine, other in dims):
                     expected = self.resolve(target, SocketTypes(tuple(options)) if options else wanted)
-                    mismatches.append(Mismatch(str(expected), str(self.resolve(source, SocketTypes((one,))))))
+                    found = self.resolve(source, SocketTypes((one,)))
+                    mismatches.append(Mismatch(str(expected), str(found), self._disagreement(*pair)))
         if mismatches:
             raise mismatches[0]
 
@@ -243,39 +257,50 @@ class Unifier:
         return [
             option
             for option in wanted.options
-            if (option.name, option.dtype, len(option.dims)) == (given.name, given.dtype, len(given.dims))
-            and self._sizes_fit(source, given, target, option)
+            if _same_form(option, given) and self._different(source, given, target, option) is None
         ]
 
-    def _sizes_fit(self, source: str, given: SocketType, target: str, option: SocketType) -> bool:
-        pairs = zip(option.dims, given.dims, strict=True)
-        sizes = ((self._value(target, mine), self._value(source, other)) for mine, other in pairs)
-        return all(mine == other or mine is None or other is None for mine, other in sizes)
+    def _disagreement(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> tuple[Size, Size] | None:
+        """The first two sizes that keep `given` from being one of the types wanted; the wanted one first."""
+        for option in wanted.options:
+            if _same_form(option, given):
+                return self._different(source, given, target, option)
+        return None
+
+    def _different(self, source: str, given: SocketType, target: str, option: SocketType) -> tuple[Size, Size] | None:
+        for mine, other in zip(option.dims, given.dims, strict=True):
+            size, other_size = self._size(target, mine), self._size(source, other)
+            if size and other_size and size.value != other_size.value:
+                return size, other_size
+        return None
 
     def _equate(self, node: str, dim: Dim, other_node: str, other: Dim) -> bool:
-        size, other_size = self._value(node, dim), self._value(other_node, other)
+        size, other_size = self._size(node, dim), self._size(other_node, other)
         root, other_root = self._size_root(node, dim), self._size_root(other_node, other)
         if size is None and other_size is None:
             if root != other_root:
                 self._parent[root] = other_root
         elif other_size is not None and size is None:
-            self._size[root] = other_size
+            self._sizes[root] = other_size
         elif size is not None and other_size is None:
-            self._size[other_root] = size
-        return size is None or other_size is None or size == other_size
+            self._sizes[other_root] = size
+        return size is None or other_size is None or size.value == other_size.value
 
-    def _value(self, node: str, dim: Dim) -> int | None:
+    def _size(self, node: str, dim: Dim) -> Size | None:
         if isinstance(dim, int):
-            return dim
-        known = self._known(node, dim.strip("{}"))
-        return self._size.get(self._size_root(node, dim)) if known is None else known
+            return Size(dim, node, dim)
+        name = dim.strip("{}")
+        known = self._known(node, name)
+        if known is not None:
+            return Size(known, node, name)
+        return self._sizes.get(self._size_root(node, dim))
 
     def _size_root(self, node: str, dim: Dim) -> Key:
         return self._root((node, str(dim).strip("{}")))
 
     def _shown(self, node: str, dim: Dim) -> Dim:
-        size = self._value(node, dim)
-        return dim if size is None else size
+        size = self._size(node, dim)
+        return dim if size is None else size.value
 
     def _root(self, key: Key) -> Key:
         path = list(self._walk(key))
@@ -288,3 +313,8 @@ class Unifier:
         while key in self._parent:
             key = self._parent[key]
             yield key
+
+
+def _same_form(option: SocketType, given: SocketType) -> bool:
+    """Whether two types are the same, leaving their sizes aside."""
+    return (option.name, option.dtype, len(option.dims)) == (given.name, given.dtype, len(given.dims))

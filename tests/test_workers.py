@@ -280,7 +280,7 @@ def test_merged_times_are_those_of_one(tmp_path: Path) -> None:
     "error",
     [
         NodeFailed("hp", "Variable", 7, ValueError("no")),
-        WorkflowError([Fault("is wrong", "a")], "w.json"),
+        WorkflowError([Fault("is wrong", "a", code="invalid_value")], "w.json"),
         OSError(28, "No space left on device", "/x"),
     ],
 )

@@ -332,8 +332,8 @@ def test_a_fault_is_a_sentence_and_json() -> None:
     (fault,) = faults(file_of(clock={"type": "Clock@1", "set": {"ticks": 0}}))
     assert str(fault) == "clock.ticks: the widget has a wrong value; expected int of at least 1, found 0"
     assert fault.as_json() == {
-        "message": "the widget has a wrong value", "node": "clock", "socket": "ticks",
-        "expected": "int of at least 1", "found": "0", "hint": None,
+        "code": "value_smaller_than_min", "message": "the widget has a wrong value", "node": "clock", "socket": "ticks",
+        "expected": "int of at least 1", "found": "0", "cause": None, "hint": None,
     }  # fmt: skip
 
 

@@ -298,7 +298,7 @@ class _Binder:
             return (lambda: True) if every == 1 else (lambda: values[TICK_SLOT] % every == offset)
         if rate is None or hertz > rate:
             why = "needs a console, which says what a second is" if rate is None else f"is faster than the game, {rate:.2f} hz"
-            fault = Fault(f'"every": "{hertz:g} hz" {why}', node)
+            fault = Fault(f'"every": "{hertz:g} hz" {why}', node, code="rate_not_available")
             raise WorkflowError([fault], self.graph.workflow.where)
         share, whole = (Fraction(str(hertz)) / Fraction(str(rate))).as_integer_ratio()
         return lambda: values[TICK_SLOT] * share % whole < share

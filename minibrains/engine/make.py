@@ -22,7 +22,7 @@ def make_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None) -> di
         try:
             node = _make(checked)
         except MinibrainsError as error:
-            faults.append(Fault(str(error), name))
+            faults.append(Fault(str(error), name, code="custom_validation_failed"))
         except Exception as error:
             raise NodeFailed(name, checked.entry.type, None, error) from error
         else:

@@ -102,7 +102,8 @@ class NodeRuntime:
             check_names(self.node)
         except Exception as error:
             if isinstance(error, MinibrainsError) and not isinstance(error, RunError):
-                raise WorkflowError([Fault(str(error), self.name)], where) from error
+                fault = Fault(str(error), self.name, code="custom_validation_failed")
+                raise WorkflowError([fault], where) from error
             raise self.failure(None, error) from error
         self.node.settle()
         if self.checked.cls.background is not None:

@@ -65,7 +65,14 @@ class Protocol:
         """The workflow with its console and its run set to these conditions. Raises WorkflowError if it cannot play this game."""
         name, games = _console(workflow, registry)
         if self.game not in games:
-            fault = Fault("it plays another game", name, "game", expected=repr(self.game), found=", ".join(map(repr, games)))
+            fault = Fault(
+                "it plays another game",
+                name,
+                "game",
+                expected=repr(self.game),
+                found=", ".join(map(repr, games)),
+                code="wrong_game",
+            )
             raise WorkflowError([fault], workflow.where)
         entry = workflow.nodes[name]
         pinned = {"game": self.game, "states": sorted(self.states), "noops": self.noops, "write": plain_value(self.write)}
@@ -116,7 +123,12 @@ def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]
     entries = workflow.nodes.values()
     consoles = [entry for entry in entries if issubclass(registry.get(entry.type, object), RetroEmulator)]
     if len(consoles) != 1:
-        fault = Fault("an evaluation needs one console", expected="one node of type RetroEmulator", found=str(len(consoles)))
+        fault = Fault(
+            "an evaluation needs one console",
+            expected="one node of type RetroEmulator",
+            found=str(len(consoles)),
+            code="missing_console",
+        )
         raise WorkflowError([fault], workflow.where)
     game = consoles[0].set.get("game", RetroEmulator.schema.widgets["game"].default)
     return consoles[0].id, (game,) if isinstance(game, str) else list(game) if isinstance(game, list) else ()

@@ -34,7 +34,7 @@ def find_workflow(name: str) -> Path:
     if own.is_file():
         return own
     hint = near(path.stem, [file.stem for file in folder.glob("*.json")]) or f"The shipped ones are in {folder}"
-    raise WorkflowError([Fault("there is no such workflow file", hint=hint)], name)
+    raise WorkflowError([Fault("there is no such workflow file", hint=hint, code="invalid_file")], name)
 
 
 def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: Path | None = None) -> FindBrain:

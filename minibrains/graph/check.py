@@ -6,16 +6,18 @@ import graphlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_origin
 
 from minibrains.brain_file import hash_file, read_header
-from minibrains.errors import BrainError, Fault, WorkflowError, near
+from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, near
 from minibrains.graph.error_policy import gives_fallback
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input, Output
-from minibrains.sockets import Mismatch, SocketTypes, Unifier
+from minibrains.sockets import Mismatch, Size, SocketTypes, Unifier
+from minibrains.values import read_value
+from minibrains.widgets import Widget
 
 WHEN = Input("when", SocketTypes.named("flag"))
 """What a node's `when` is linked to: an input that every node has."""
@@ -80,18 +82,43 @@ class Graph:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A workflow as far as it can be understood, and everything that is wrong with it."""
+
+    workflow: Workflow
+    nodes: Mapping[str, CheckedNode]
+    """Those of known types, muted and bypassed ones too."""
+    wires: tuple[Wire, ...]
+    gates: tuple[Wire, ...]
+    """The links of `when`, to the input WHEN."""
+    faults: tuple[Fault, ...]
+
+    def graph(self) -> Graph:
+        """Return the graph. Raises WorkflowError if there is a fault."""
+        if self.faults:
+            raise WorkflowError(self.faults, self.workflow.where)
+        flags = {gate.target: Link(gate.source, gate.output.name) for gate in self.gates}
+        return Graph(self.workflow, _running(self.nodes), self.wires, flags)
+
+
 FindBrain = Callable[[BrainPin], Path]
 """Where a brain named in the workflow lies. Raises BrainError."""
 HashBrain = Callable[[Path], str | None]
 """The SHA-256 of a brain file; None while it is not known."""
 
 
-def check(workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain = hash_file) -> Graph:
-    """Check a workflow. Raises WorkflowError with everything that is wrong with it.
+def check(workflow: Workflow, registry: Registry, find_brain: FindBrain) -> Graph:
+    """Check a workflow. Raises WorkflowError with everything that is wrong with it."""
+    return examine(workflow, registry, find_brain).graph()
+
+
+def examine(workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain = hash_file) -> Draft:
+    """Read a workflow as far as it can be understood, and note everything that is wrong with it.
 
     `hash_brain` is for who cannot wait while a large file is read.
     """
-    return _Checker(workflow, registry, find_brain, hash_brain).graph()
+    return _Checker(workflow, registry, find_brain, hash_brain).draft()
 
 
 def check_sizes(graph: Graph, opened: Sizes) -> None:
@@ -112,7 +139,7 @@ class _Checker:
         self.classes = {name: pair[0] for name, pair in found.items() if pair}
         self.entries = {name: pair[1] for name, pair in found.items() if pair}
 
-    def graph(self) -> Graph:
+    def draft(self) -> Draft:
         nodes = {name: self._node(name) for name in self.entries}
         wires: list[Wire] = []
         gates: list[Wire] = []
@@ -125,90 +152,100 @@ class _Checker:
                 for socket, links in entry.inputs.items():
                     for link in links:
                         self._given(link, name, socket)
-        live = {name: node for name, node in nodes.items() if node.entry.mode == "run"}
         self.faults.extend(_type_faults(nodes, [*wires, *gates], {}))
         self.faults.extend(_loops(nodes, [*wires, *gates]))
-        self.faults.extend(_standstills(live, [*wires, *gates]))
-        if self.faults:
-            raise WorkflowError(self.faults, self.workflow.where)
-        flags = {gate.target: Link(gate.source, gate.output.name) for gate in gates}
-        return Graph(self.workflow, live, tuple(wires), flags)
+        self.faults.extend(_standstills(_running(nodes), [*wires, *gates]))
+        return Draft(self.workflow, nodes, tuple(wires), tuple(gates), tuple(self.faults))
+
+    def _fault(self, code: FaultCode, message: str, node: str, socket: str | None = None, **details: str | None) -> None:
+        self.faults.append(Fault(message, node, socket, **details, code=code))
 
     def _node(self, name: str) -> CheckedNode:
         cls, entry = self.classes[name], self.entries[name]
         widgets = dict(self._widgets(name))
-        brain, sizes = None, dict[str, int]()
-        sha256: str | None = None
-        try:
-            brain, sizes = self._brain(cls, entry)
-            sha256 = None if brain is None else self.hash_brain(brain)
-            wanted = None if entry.brain is None else entry.brain.sha256
-            if wanted is not None and brain is not None and sha256 is None:
-                raise BrainError(f"{brain}: its SHA-256 is still being worked out, expected {wanted}. Try again in a while")
-            if wanted not in (None, sha256):
-                raise BrainError(f"{brain} is not the brain this workflow was saved with; expected SHA-256 {wanted}")
-        except BrainError as error:
-            self.faults.append(Fault(str(error), name, "brain"))
+        brain, sha256, sizes = self._brain(name)
         sizes.update({key: value for key, value in widgets.items() if type(value) is int})
+        self._check_keys(name)
+        return CheckedNode(name, cls, entry, widgets, brain, sha256, sizes)
+
+    def _check_keys(self, name: str) -> None:
+        """Notice keys of the entry that a node of this class cannot have."""
+        cls, entry = self.classes[name], self.entries[name]
         for key in ("busy", "latency", "timeout"):
             if key in entry.raw and cls.background is None:
-                self.faults.append(Fault(f'"{key}" is for background nodes, and {entry.type} is none', name))
+                self._fault("not_applicable", f'"{key}" is for background nodes, and {entry.type} is none', name)
         if gives_fallback(entry.on_error) and cls.fallback is None:
-            self.faults.append(Fault(f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"', name))
+            message = f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"'
+            self._fault("not_applicable", message, name)
         paced = entry.every != 1 or entry.hertz is not None or entry.when is not None or entry.optional
         if issubclass(cls, Register) and paced:
             message = f'"every", "when" and "optional" are not for a register, and {entry.type} is one: it runs on every tick'
-            self.faults.append(Fault(message, name))
-        return CheckedNode(name, cls, entry, widgets, brain, sha256, sizes)
+            self._fault("not_applicable", message, name)
 
     def _widgets(self, name: str) -> Iterator[tuple[str, Any]]:
         cls, entry = self.classes[name], self.entries[name]
-        declared = cls.schema.widgets
+        known = cls.schema.widgets
         for key in entry.set:
-            if key not in declared:
-                self.faults.append(Fault(f"{entry.type} has no widget {key!r}", name, hint=near(key, declared)))
-        for key, widget in declared.items():
-            value = entry.set.get(key, widget.default)
-            if key not in entry.set:
-                if widget.required:
-                    self.faults.append(Fault("the widget must be set", name, key, expected=widget.describe()))
-                else:
-                    yield key, value
-                continue
-            try:
-                yield key, widget.read(value)
-            except ValueError:
-                self.faults.append(
-                    Fault("the widget has a wrong value", name, key, expected=widget.describe(), found=repr(value))
-                )
+            if key not in known:
+                self._fault("unknown_widget", f"{entry.type} has no widget {key!r}", name, hint=near(key, known))
+        for key, widget in known.items():
+            expected = widget.describe()
+            if key in entry.set:
+                value = entry.set[key]
+                try:
+                    yield key, widget.read(value)
+                except ValueError:
+                    code = _value_code(widget, value)
+                    self._fault(code, "the widget has a wrong value", name, key, expected=expected, found=repr(value))
+            elif widget.required:
+                self._fault("required_input_missing", "the widget must be set", name, key, expected=expected)
+            else:
+                yield key, widget.default
 
-    def _brain(self, cls: type[Node], entry: NodeEntry) -> tuple[Path | None, dict[str, int]]:
-        kind = cls.schema.brain
-        if entry.brain is None:
-            if cls.schema.brain_required and kind is not None and entry.raw.get("brain") is None:
-                raise BrainError(f'{entry.type} needs a brain of kind {kind.kind!r}: "brain": "….safetensors"')
-            return None, {}
-        if kind is None:
-            raise BrainError(f"{entry.type} has no brain, but the workflow gives it {entry.brain.file!r}")
-        path = self.find_brain(entry.brain)
-        sizes = dict(kind.check_header(read_header(path)))
-        return path, sizes
+    def _brain(self, name: str) -> tuple[Path | None, str | None, dict[str, int]]:
+        """Return the file of a node's brain, its SHA-256 and the sizes it says."""
+        cls, entry = self.classes[name], self.entries[name]
+        kind, pin = cls.schema.brain, entry.brain
+        if pin is None:
+            # an entry that cannot be read was noticed when the file was
+            if kind is not None and cls.schema.brain_required and entry.raw.get("brain") is None:
+                message = f'{entry.type} needs a brain of kind {kind.kind!r}: "brain": "….safetensors"'
+                self._fault("required_brain_missing", message, name, "brain")
+            return None, None, {}
+        try:
+            if kind is None:
+                raise BrainError(f"{entry.type} has no brain, but the workflow gives it {pin.file!r}")
+            path = self.find_brain(pin)
+            sizes = dict(kind.check_header(read_header(path)))
+            sha256 = self.hash_brain(path)
+        except BrainError as error:
+            self._fault("invalid_brain", str(error), name, "brain")
+            return None, None, {}
+        if pin.sha256 is not None and sha256 is None:
+            message = f"{path}: its SHA-256 is still being worked out, expected {pin.sha256}. Try again in a while"
+            self._fault("invalid_brain", message, name, "brain")
+        elif pin.sha256 not in (None, sha256):
+            message = f"{path} is not the brain this workflow was saved with; expected SHA-256 {pin.sha256}"
+            self._fault("invalid_brain", message, name, "brain")
+        return path, sha256, sizes
 
     def _wires(self, name: str) -> Iterator[Wire]:
         cls, entry = self.classes[name], self.entries[name]
         inputs = cls.schema.inputs
         for socket, links in entry.inputs.items():
             if socket not in inputs:
-                self.faults.append(Fault(f"{entry.type} has no input {socket!r}", name, hint=near(socket, inputs)))
+                self._fault("unknown_input", f"{entry.type} has no input {socket!r}", name, hint=near(socket, inputs))
                 for link in links:
                     self._given(link, name, socket)
         for socket, declared in inputs.items():
             links = entry.inputs.get(socket, ())
             if len(links) > 1 and not declared.many:
-                self.faults.append(Fault("the input takes one link", name, socket, found=", ".join(map(str, links))))
+                found = ", ".join(map(str, links))
+                self._fault("too_many_links", "the input takes one link", name, socket, found=found)
             if not links and declared.needed and socket not in entry.inputs:
                 hint = f'Link it: "in": {{"{socket}": "node.output"}}'
-                self.faults.append(Fault("nothing is linked to this input", name, socket, expected=str(declared.kind), hint=hint))
+                message, expected = "nothing is linked to this input", str(declared.kind)
+                self._fault("required_input_missing", message, name, socket, expected=expected, hint=hint)
             for link in links:
                 yield from self._wire(link, name, declared)
 
@@ -224,10 +261,11 @@ class _Checker:
             if link.socket in outputs:
                 return True
             hint = near(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
-            self.faults.append(Fault(f"{link.node!r} has no output {link.socket!r}", name, socket, hint=hint))
+            message = f"{link.node!r} has no output {link.socket!r}"
+            self._fault("unknown_output", message, name, socket, hint=hint)
         elif link.node not in self.workflow.nodes and link.node not in self.unreadable:
             meant = near(link.node, self.workflow.nodes)
-            self.faults.append(Fault(f"there is no node {link.node!r}", name, socket, hint=meant))
+            self._fault("unknown_node", f"there is no node {link.node!r}", name, socket, hint=meant)
         return False
 
     def _through(self, link: Link) -> Link | None:
@@ -262,7 +300,7 @@ def _loops(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Iterator[
     """Loops that nothing delays."""
     for loop in _cycles((name for name, node in nodes.items() if not node.delays), wires):
         hint = "Every loop must cross a register; put a Previous into it"
-        yield Fault(f"the links form a loop: {' -> '.join(loop)}", hint=hint)
+        yield Fault(f"the links form a loop: {' -> '.join(loop)}", hint=hint, code="dependency_cycle")
 
 
 def _standstills(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Iterator[Fault]:
@@ -271,7 +309,8 @@ def _standstills(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Ite
     for loop in _cycles((name for name, node in nodes.items() if not node.register), awaited):
         if any(nodes[name].continues for name in loop):
             hint = 'Make one of the inputs optional, or put a Previous with "initial" into it'
-            yield Fault(f"the loop {' -> '.join(loop)} never begins: each node waits for the one before it", hint=hint)
+            message = f"the loop {' -> '.join(loop)} never begins: each node waits for the one before it"
+            yield Fault(message, hint=hint, code="cycle_never_begins")
 
 
 def _cycles(names: Iterable[str], wires: Iterable[Wire]) -> Iterator[list[str]]:
@@ -302,8 +341,49 @@ def _type_faults(nodes: Mapping[str, CheckedNode], wires: Iterator[Wire] | Any, 
             unifier.link(wire.source, wire.output.kind, wire.target, wire.input.kind)
         except Mismatch as error:
             link = f"{wire.source}.{wire.output.name}"
-            message = f"the link from {link} does not fit"
-            yield Fault(message, wire.target, wire.input.name, expected=error.expected, found=f"{error.found} at {link}")
+            yield Fault(
+                f"the link from {link} does not fit",
+                wire.target,
+                wire.input.name,
+                expected=error.expected,
+                found=f"{error.found} at {link}",
+                cause=_cause(nodes, opened, error.sizes),
+                code="return_type_mismatch",
+            )
+
+
+def _cause(nodes: Mapping[str, CheckedNode], opened: Sizes, sizes: tuple[Size, Size] | None) -> str | None:
+    """Say where each of two sizes that disagree comes from."""
+    if sizes is None:
+        return None
+    expected, found = (_origin(nodes[size.node], opened, size) for size in sizes)
+    return f"{expected}, {found}"
+
+
+def _origin(node: CheckedNode, opened: Sizes, size: Size) -> str:
+    if isinstance(size.dim, int):
+        return f"{size.value} is fixed by the type {node.entry.type} of {node.id}"
+    if size.dim in opened.get(node.id, {}):
+        return f"{size.value} is what {node.id} found when it was opened"
+    if type(node.widgets.get(size.dim)) is int:
+        return f"{size.value} comes from the widget {node.id}.{size.dim}"
+    brain = node.entry.brain.file if node.entry.brain else node.brain
+    return f"{size.value} comes from the brain {brain} of {node.id}"
+
+
+def _value_code(widget: Widget, value: Any) -> FaultCode:
+    """The code for a value that a widget does not take."""
+    if get_origin(widget.annotation) is Literal:
+        return "value_not_in_list"
+    try:
+        number = read_value(widget.annotation, value)
+    except ValueError:
+        return "invalid_input_type"
+    return "value_smaller_than_min" if widget.min is not None and number < widget.min else "value_bigger_than_max"
+
+
+def _running(nodes: Mapping[str, CheckedNode]) -> dict[str, CheckedNode]:
+    return {name: node for name, node in nodes.items() if node.entry.mode == "run"}
 
 
 def resolve_outputs(graph: Graph) -> dict[tuple[str, str], str]:

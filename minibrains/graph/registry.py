@@ -83,13 +83,14 @@ class Registry(Mapping[str, type[Node]]):
         cls = self._types.get(entry.type)
         if cls is None:
             hint = near(entry.type, self._types) or "Is a node pack missing, or was --no-packs given?"
-            faults.append(Fault(f"the node type {entry.type!r} is not known", entry.id, hint=hint))
+            faults.append(Fault(f"the node type {entry.type!r} is not known", entry.id, hint=hint, code="missing_node_type"))
             return None
         if entry.version == cls.version:
             return cls, entry
         if entry.version > cls.version:
             hint, found = "Update Minibrains, or the pack that has this node", f"{entry.type}@{entry.version}"
-            faults.append(Fault("the node is newer", entry.id, expected=f"at most @{cls.version}", found=found, hint=hint))
+            expected = f"at most @{cls.version}"
+            faults.append(Fault("the node is newer", entry.id, expected=expected, found=found, hint=hint, code="newer_version"))
             return None
         raw = copy.deepcopy(dict(entry.raw))
         for version in range(entry.version, cls.version):
@@ -97,7 +98,8 @@ class Registry(Mapping[str, type[Node]]):
                 raw = {**cls.migrations[version](raw), "type": f"{entry.type}@{version + 1}"}
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
-                faults.append(Fault(f"the node cannot be brought from @{version} to @{version + 1}: {reason}", entry.id))
+                message = f"the node cannot be brought from @{version} to @{version + 1}: {reason}"
+                faults.append(Fault(message, entry.id, code="migration_failed"))
                 return None
         more: list[Fault] = []
         migrated = read_node(entry.id, raw, more)

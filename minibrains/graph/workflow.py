@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from minibrains.errors import Fault, WorkflowError, near
+from minibrains.errors import Fault, FaultCode, WorkflowError, near
 from minibrains.files import write_whole
 from minibrains.values import parse_json
 
@@ -145,12 +145,13 @@ def load_workflow(path: Path) -> Workflow:
     """Read a workflow file. Raises WorkflowError if it is no workflow at all; see `Workflow.faults` for the rest."""
     try:
         if path.stat().st_size > SIZE_LIMIT:
-            raise WorkflowError([Fault(f"the file is larger than {SIZE_LIMIT >> 20} MB")], str(path))
+            raise WorkflowError([Fault(f"the file is larger than {SIZE_LIMIT >> 20} MB", code="invalid_file")], str(path))
         data = parse_json(path.read_bytes())
     except OSError as error:
-        raise WorkflowError([Fault(f"the file cannot be read: {error.strerror or error}")], str(path)) from None
+        fault = Fault(f"the file cannot be read: {error.strerror or error}", code="invalid_file")
+        raise WorkflowError([fault], str(path)) from None
     except ValueError as error:
-        raise WorkflowError([Fault(f"this is not JSON: {error}")], str(path)) from None
+        raise WorkflowError([Fault(f"this is not JSON: {error}", code="invalid_file")], str(path)) from None
     return parse_workflow(data, path)
 
 
@@ -158,33 +159,36 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
     """Read a workflow from JSON data. Raises WorkflowError only if nothing can be made of it."""
     where = str(path or "the workflow")
     if not isinstance(data, dict):
-        raise WorkflowError([Fault("a workflow is a JSON object", found=type(data).__name__)], where)
+        fault = Fault("a workflow is a JSON object", found=type(data).__name__, code="invalid_workflow")
+        raise WorkflowError([fault], where)
     number = data.get("minibrains")
     if type(number) is not int or number < 1:
-        raise WorkflowError([Fault('the key "minibrains" is missing', expected=f'"minibrains": {FORMAT}')], where)
+        fault = Fault('the key "minibrains" is missing', expected=f'"minibrains": {FORMAT}', code="invalid_workflow")
+        raise WorkflowError([fault], where)
     if number > FORMAT:
         hint = "It was saved by a newer Minibrains; update yours"
-        raise WorkflowError([Fault(f"format {number} is not known", expected=f"at most {FORMAT}", hint=hint)], where)
+        fault = Fault(f"format {number} is not known", expected=f"at most {FORMAT}", hint=hint, code="newer_version")
+        raise WorkflowError([fault], where)
     for step in range(number, FORMAT):
         try:
             data = FORMAT_MIGRATIONS[step](data)
         except Exception as error:
-            raise WorkflowError(
-                [Fault(f"format {step} cannot be brought to format {step + 1}: {type(error).__name__}: {error}")], where
-            ) from error
+            message = f"format {step} cannot be brought to format {step + 1}: {type(error).__name__}: {error}"
+            raise WorkflowError([Fault(message, code="migration_failed")], where) from error
     faults: list[Fault] = []
     nodes = data.get("nodes")
     if not isinstance(nodes, dict) or not nodes:
-        faults.append(Fault('"nodes" is not an object with at least one node'))
+        faults.append(Fault('"nodes" is not an object with at least one node', code="invalid_workflow"))
         nodes = {}
     entries = {name: entry for name in nodes if (entry := read_node(name, nodes[name], faults)) is not None}
+    hint = 'Data of your own belongs under "extra"'
     strange = [key for key in data if key not in _KEYS]
-    faults.extend(Fault(f"the key {key!r} is not known", hint='Data of your own belongs under "extra"') for key in strange)
+    faults.extend(Fault(f"the key {key!r} is not known", hint=hint, code="unknown_key") for key in strange)
     if data.get("defs"):
-        faults.append(Fault('subgraphs ("defs") are not supported yet'))
+        faults.append(Fault('subgraphs ("defs") are not supported yet', code="not_applicable"))
     title = data.get("title", "")
     if not isinstance(title, str):
-        faults.append(Fault('"title" is not a text', found=repr(title)))
+        faults.append(Fault('"title" is not a text', found=repr(title), code="invalid_value"))
         title = ""
     return Workflow(entries, title, _read_run(data.get("run", {}), faults), path, tuple(faults), data)
 
@@ -197,30 +201,30 @@ _NODE_KEYS = ("type", "set", "in", "brain", "every", "offset", "when", "busy", "
 def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
     """Read one node's entry; what is wrong with it goes to `faults`, None if nothing can be made of it."""
 
-    def wrong(message: str, **details: Any) -> None:
-        faults.append(Fault(message, name, **details))
+    def wrong(message: str, code: FaultCode = "invalid_value", **details: Any) -> None:
+        faults.append(Fault(message, name, code=code, **details))
 
     def choice(key: str, options: tuple[str, ...]) -> Any:
         value = entry.get(key, options[0])
         if value in options:
             return value
-        wrong(f'"{key}" is not known', expected="one of " + ", ".join(options), found=repr(value))
+        expected = "one of " + ", ".join(options)
+        wrong(f'"{key}" is not known', "value_not_in_list", expected=expected, found=repr(value))
         return options[0]
 
     if not NODE_ID.fullmatch(name):
-        faults.append(Fault(f"the node id {name!r} may only have a-z, 0-9 and _"))
+        faults.append(Fault(f"the node id {name!r} may only have a-z, 0-9 and _", code="invalid_node_id"))
     if not isinstance(entry, dict):
         wrong("a node is a JSON object", found=type(entry).__name__)
         return None
     match = NODE_TYPE.fullmatch(entry["type"]) if isinstance(entry.get("type"), str) else None
     if match is None:
-        wrong(
-            '"type" cannot be read', expected='a type with its version, for example "FrameStack@1"', found=repr(entry.get("type"))
-        )
+        expected = 'a type with its version, for example "FrameStack@1"'
+        wrong('"type" cannot be read', "invalid_node_type", expected=expected, found=repr(entry.get("type")))
         return None
     for key in entry:
         if key not in _NODE_KEYS:
-            wrong(f"the key {key!r} is not known", hint=near(key, _NODE_KEYS))
+            wrong(f"the key {key!r} is not known", "unknown_key", hint=near(key, _NODE_KEYS))
     settings = entry.get("set", {})
     if not isinstance(settings, dict):
         wrong('"set" is not an object of widget values', found=type(settings).__name__)
@@ -267,7 +271,9 @@ def _read_patience(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tupl
         wrong('"latency" is not a number of ticks', expected="a whole number from 1", found=repr(latency))
         latency = None
     elif latency is not None and entry.get("busy") != "continue":
-        wrong('"latency" is for nodes with "busy": "continue"; under "hold" the result is there on the same tick')
+        wrong(
+            '"latency" is for nodes with "busy": "continue"; under "hold" the result is there on the same tick', "not_applicable"
+        )
     if timeout is not None and (type(timeout) not in (int, float) or not 0 < timeout < 1e6):
         wrong('"timeout" is not a number of seconds', expected="a number above 0", found=repr(timeout))
         timeout = None
@@ -280,14 +286,14 @@ def _read_patience(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tupl
 def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> Link | None:
     match = LINK.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        wrong("the link cannot be read", socket=key, expected='"node.output"', found=repr(text))
+        wrong("the link cannot be read", "bad_linked_input", socket=key, expected='"node.output"', found=repr(text))
         return None
     return Link(match[1], match[2])
 
 
 def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[Link, ...]]:
     if not isinstance(inputs, dict):
-        wrong('"in" is not an object of links', found=type(inputs).__name__)
+        wrong('"in" is not an object of links', "bad_linked_input", found=type(inputs).__name__)
         return {}
     result = {}
     for socket, texts in inputs.items():
@@ -318,16 +324,19 @@ def _read_brain(brain: Any, wrong: Callable[..., None]) -> BrainPin | None:
 def _read_run(settings: Any, faults: list[Fault]) -> RunSettings:
     result = RunSettings()
     if not isinstance(settings, dict):
-        faults.append(Fault('"run" is not an object', expected='{"episodes": 1, "ticks": 600, "seed": 0}'))
+        expected = '{"episodes": 1, "ticks": 600, "seed": 0}'
+        faults.append(Fault('"run" is not an object', expected=expected, code="invalid_value"))
         return result
     clocks, known = get_args(RunClock), [field.name for field in fields(RunSettings)]
     for key, value in settings.items():
         if key not in known:
-            faults.append(Fault(f'"run" has no key {key!r}', hint=near(key, known)))
+            faults.append(Fault(f'"run" has no key {key!r}', hint=near(key, known), code="unknown_key"))
         elif key == "clock" and value not in clocks:
-            faults.append(Fault(f'"run": {key!r} is not known', expected="one of " + ", ".join(clocks), found=repr(value)))
+            message, expected = f'"run": {key!r} is not known', "one of " + ", ".join(clocks)
+            faults.append(Fault(message, expected=expected, found=repr(value), code="value_not_in_list"))
         elif key != "clock" and (type(value) is not int or not (key != "seed") <= value < 2**63):
-            faults.append(Fault(f'"run": {key!r} is not a whole number from {int(key != "seed")}', found=repr(value)))
+            message = f'"run": {key!r} is not a whole number from {int(key != "seed")}'
+            faults.append(Fault(message, found=repr(value), code="invalid_value"))
         else:
             result = replace(result, **{key: value})
     return result

@@ -36,7 +36,8 @@ class Film(Hook):
         """Put the VideoWriter in. Raises WorkflowError if there is nothing to film."""
         consoles = [node for node in workflow.nodes.values() if node.type == "RetroEmulator" and node.mode == "run"]
         if not consoles:
-            raise WorkflowError([Fault("there is no running console (RetroEmulator) in this workflow to film")], "--video")
+            message = "there is no running console (RetroEmulator) in this workflow to film"
+            raise WorkflowError([Fault(message, code="missing_console")], "--video")
         frame = f"{consoles[0].id}.frame"
         for pad in (link for name in ("pad1", "pad2") for link in consoles[0].inputs.get(name, ())):
             entry = {"type": "PadView@1", "brain": _FACE, "in": {"frame": frame, "pad": str(pad)}}

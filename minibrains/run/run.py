@@ -398,7 +398,7 @@ class Run:
     def _use_realtime_clock(self) -> None:
         engine = self.engine
         if engine.frame_rate is None:
-            fault = Fault("the realtime clock needs a running console, which says what a frame is")
+            fault = Fault("the realtime clock needs a running console, which says what a frame is", code="missing_console")
             raise WorkflowError([fault], self.graph.workflow.where)
         engine.world.realtime = True
         self.clock = RealtimeClock(engine, engine.frame_rate)

@@ -70,7 +70,8 @@ class RunSpec:
         for place, value in self.widgets.items():
             node, dot, widget = place.partition(".")
             if not dot:
-                raise WorkflowError([Fault("cannot be read", expected="NODE.WIDGET", found=place)], "the widgets set for the run")
+                fault = Fault("cannot be read", expected="NODE.WIDGET", found=place, code="invalid_argument")
+                raise WorkflowError([fault], "the widgets set for the run")
             entry = _entry(workflow, node, "the widgets set for the run")
             workflow = workflow.with_node(node, {**entry, "set": {**workflow.nodes[node].set, widget: value}})
         for node, file in self.brain_files(workflow).items():
@@ -108,5 +109,6 @@ class RunSpec:
 
 def _entry(workflow: Workflow, node: str, where: str) -> Mapping[str, Any]:
     if node not in workflow.nodes:
-        raise WorkflowError([Fault(f"there is no node {node!r}", hint=near(node, workflow.nodes))], where)
+        fault = Fault(f"there is no node {node!r}", hint=near(node, workflow.nodes), code="unknown_node")
+        raise WorkflowError([fault], where)
     return workflow.nodes[node].raw

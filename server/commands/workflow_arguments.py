@@ -31,13 +31,15 @@ def read_spec(arguments: argparse.Namespace) -> RunSpec:
     for text in arguments.set:
         place, separator, value = text.partition("=")
         if not separator or "." not in place:
-            raise WorkflowError([Fault("cannot be read", expected="NODE.WIDGET=VALUE", found=text)], "--set")
+            fault = Fault("cannot be read", expected="NODE.WIDGET=VALUE", found=text, code="invalid_argument")
+            raise WorkflowError([fault], "--set")
         widgets[place] = _value(value)
     brains = {}
     for text in arguments.brain:
         node, separator, file = text.partition("=")
         if not separator:
-            raise WorkflowError([Fault("cannot be read", expected="NODE=FILE", found=text)], "--brain")
+            fault = Fault("cannot be read", expected="NODE=FILE", found=text, code="invalid_argument")
+            raise WorkflowError([fault], "--brain")
         brains[node] = file
     options = {name: getattr(arguments, name) for name in _OPTIONS if hasattr(arguments, name)}
     options |= {"packs": tuple(arguments.pack), "installed_packs": not arguments.no_packs}

@@ -14,7 +14,7 @@ from minibrains.engine.compile import compile_graph
 from minibrains.engine.make import make_nodes
 from minibrains.errors import MinibrainsError, faults_of
 from minibrains.graph.catalog import brain_finder
-from minibrains.graph.check import Graph, check, resolve_outputs
+from minibrains.graph.check import Graph, examine, resolve_outputs
 from minibrains.graph.facts import node_heading
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema, workflow_schema
@@ -82,7 +82,7 @@ class NodeTypes:
                 unknown.add(file)
             return digest
 
-        graph = check(parse_workflow(data, path), self.registry, find, known)
+        graph = examine(parse_workflow(data, path), self.registry, find, known).graph()
         plan = compile_graph(graph)
         # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
         make_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])

@@ -226,6 +226,6 @@ def _invalid(error: MinibrainsError, data: Any) -> Refused:
         errors = node_errors.setdefault(node, {"errors": [], "class_type": type_, "dependent_outputs": [node]})
         extra = {"input_name": fault["socket"], "received_value": fault["found"], "expected": fault["expected"]}
         details = " ".join(filter(None, [fault["socket"], fault["hint"]]))
-        errors["errors"].append({"type": "fault", "message": fault["message"], "details": details, "extra_info": extra})
+        errors["errors"].append({"type": fault["code"], "message": fault["message"], "details": details, "extra_info": extra})
     type_ = "prompt_outputs_failed_validation" if isinstance(error, WorkflowError) and node_errors else "invalid_prompt"
     return Refused(400, type_, "the workflow has faults", str(error), node_errors=node_errors, faults=faults)

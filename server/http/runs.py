@@ -297,7 +297,7 @@ class Runs:
         for waiting in run.edits.values():
             if not waiting.done():
                 error = "the run ended before the change could be made"
-                waiting.set_result({"error": error, "faults": [Fault(error).as_json()]})
+                waiting.set_result({"error": error, "faults": [Fault(error, code="request_failed").as_json()]})
         if outcome.state == "failed" and outcome.node is not None:
             was = run.scene.parts["nodes"].get(outcome.node, {"runs": 0, "us": None})
             message = outcome.summary["error"]["message"]
