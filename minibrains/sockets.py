@@ -203,6 +203,10 @@ class Unifier:
             kind.anything,
         )
 
+    def is_given(self, node: str, variable: SocketTypes) -> bool:
+        """Return whether it is known what flows into the sockets of a node that have this type variable."""
+        return self._variable(node, variable) in self._given
+
     def _variable(self, node: str, kind: SocketTypes) -> Key:
         return self._root((node, f"<{kind.variable}>"))
 

@@ -139,6 +139,50 @@ def test_a_wire_whose_sizes_do_not_fit_through_the_graph_is_taken_back(page: Edi
     assert page.workflow["nodes"]["gate"]["in"] == before
 
 
+def test_a_wire_is_judged_by_what_flows_through_generic_nodes(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    knee = page.add("reroute", 620, 640)
+    page.wire("console.reward", f"{knee}.value")
+    page.until(f"editor.linking.outputs['{knee}.value'] === 'number'")
+    before = page.workflow
+    page.wire(f"{knee}.value", "console.pad2")
+    expect(page.message).to_contain_text(f"{knee}.value gives number, but console.pad2 takes pad.")
+    assert page.workflow == before
+    page.wire("console.frame", f"{knee}.value")
+    page.until(f"editor.linking.outputs['{knee}.value']?.startsWith('frame')")
+    page.drag(page.socket(f"{knee}.value", "out"), page.at(800, 700))
+    options = page.page.locator(".palette-option b")
+    expect(options.filter(has_text="Grayscale")).to_be_visible()
+    assert "Score" not in options.all_text_contents()
+
+
+def test_a_wire_that_closes_a_loop_within_a_tick_is_refused(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    first = page.add("changed", 320, 620)
+    second = page.add("changed", 620, 660)
+    page.ask("editor.board.fit()")
+    page.wire(f"{first}.value", f"{second}.value")
+    page.until(f"editor.linking.before.{second}?.includes('{first}')")
+    before = page.workflow
+    page.wire(f"{second}.value", f"{first}.value")
+    expect(page.message).to_contain_text("closes a loop")
+    assert page.workflow == before
+
+
+def test_a_socket_says_what_it_is(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    x, y = page.socket("console.reward", "out")
+    page.page.mouse.move(x - 10, y)
+    words = "of the last frame, in the unit of the game's scenario"
+    expect(page.page.locator("#board")).to_have_attribute("title", f"reward: number\n{words}")
+    page.page.mouse.move(*page.at(620, 640))
+    expect(page.page.locator("#board")).to_have_attribute("title", "")
+    page.select("console")
+    expect(page.page.locator("#inspector")).to_contain_text("buttons held, by name")
+    page.page.locator("#inspector summary", has_text="Outputs").click()
+    expect(page.page.locator("#inspector")).to_contain_text(words)
+
+
 def test_a_wire_released_on_empty_canvas_offers_what_fits(page: EditorPage) -> None:
     page.start_with("duel_expert")
     page.drag(page.socket("console.frame", "out"), page.at(620, 640))

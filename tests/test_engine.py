@@ -787,7 +787,8 @@ def test_sizes_that_only_the_opened_node_knows_are_checked() -> None:
         play(entries(5), 1)
     assert [str(fault) for fault in caught.value.faults] == [
         "reads.image: the link from screen.frame does not fit; "
-        "expected frame u8[5 w 3], found frame u8[4 6 3] at screen.frame"
+        "expected frame u8[5 w 3], found frame u8[4 6 3] at screen.frame. "
+        "5 comes from the widget reads.height, 4 is what screen found when it was opened"
     ]  # fmt: skip
 
 

@@ -86,8 +86,11 @@ def test_checking_says_all_faults_and_what_flows_on_each_link(server: Server) ->
         Draft202012Validator(schema).validate(film())
         sound = await client.post("/check", {"workflow": film()})
         assert sound["faults"] == []
-        assert sound["types"]["film.frame"] == "frame u8[h w c]"
-        assert sound["types"]["adder.number"] == "number"
+        assert sound["outputs"]["film.frame"] == "frame u8[h w c]"
+        assert (sound["outputs"]["adder.number"], sound["inputs"]["adder.value"]) == ("number", "number")
+        assert "number" in sound["fits"]["number"]
+        assert "number" not in sound["fits"]["frame u8[h w c]"]
+        assert sound["before"]["keep"] == ["adder"]
         broken = film()
         broken["nodes"]["adder"]["in"]["value"] = "film.frame"
         broken["nodes"]["film"]["set"]["colours"] = 0
@@ -95,6 +98,9 @@ def test_checking_says_all_faults_and_what_flows_on_each_link(server: Server) ->
         wrong = await client.post("/check", {"workflow": broken})
         places = {(fault["node"], fault["socket"]) for fault in wrong["faults"]}
         assert places == {("adder", "value"), ("film", "colours"), ("gone", None)}
+        codes = {fault["code"] for fault in wrong["faults"]}
+        assert codes == {"return_type_mismatch", "value_smaller_than_min", "missing_node_type"}
+        assert wrong["outputs"]["film.frame"] == "frame u8[h w c]"
         unheard = {"minibrains": 1, "nodes": {"console": {"type": "RetroEmulator@1", "set": {"game": "Duell-Genesis"}}}}
         (fault,) = (await client.post("/check", {"workflow": unheard}))["faults"]
         assert fault["node"] == "console"

@@ -71,6 +71,7 @@ def test_a_workflow_with_faults_is_refused_with_all_of_them(server: Server) -> N
         assert set(refused["error"]) == {"type", "message", "details", "extra_info"}
         assert set(refused["node_errors"]) == {"adder", "film", "gone"}
         adder = refused["node_errors"]["adder"]
+        assert [error["type"] for error in adder["errors"]] == ["return_type_mismatch"]
         assert adder["class_type"] == "service_nodes.Adder@1"
         assert adder["errors"][0]["extra_info"]["input_name"] == "value"
         assert {(fault["node"], fault["socket"]) for fault in refused["faults"]} == {

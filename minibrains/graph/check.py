@@ -384,16 +384,3 @@ def _value_code(widget: Widget, value: Any) -> FaultCode:
 
 def _running(nodes: Mapping[str, CheckedNode]) -> dict[str, CheckedNode]:
     return {name: node for name, node in nodes.items() if node.entry.mode == "run"}
-
-
-def resolve_outputs(graph: Graph) -> dict[tuple[str, str], str]:
-    """What flows out of every output, in words: its type with the sizes that the links decide."""
-    unifier = Unifier(lambda node, name: graph.nodes[node].sizes.get(name))
-    for wire in graph.wires:
-        if wire.target in graph.nodes and wire.source in graph.nodes:
-            unifier.link(wire.source, wire.output.kind, wire.target, wire.input.kind)
-    return {
-        (name, output.name): str(unifier.resolve(name, output.kind))
-        for name, node in graph.nodes.items()
-        for output in node.cls.schema.outputs.values()
-    }

@@ -14,8 +14,9 @@ from minibrains.engine.compile import compile_graph
 from minibrains.engine.make import make_nodes
 from minibrains.errors import MinibrainsError, faults_of
 from minibrains.graph.catalog import brain_finder
-from minibrains.graph.check import Graph, examine, resolve_outputs
+from minibrains.graph.check import Draft, Graph, examine
 from minibrains.graph.facts import node_heading
+from minibrains.graph.linking import Linking, linking
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema, workflow_schema
 from minibrains.graph.workflow import BrainPin, parse_workflow
@@ -49,24 +50,25 @@ class NodeTypes:
         yield web.post("/check", self.check)
 
     async def read(self, data: Any, path: Path | None = None) -> Graph:
-        """Check a workflow, as far as that is possible before it runs. Raises MinibrainsError with all faults.
+        """Check a workflow, as far as that is possible before it runs. Raises MinibrainsError with all faults."""
+        draft = await self._examine(data, path)
+        return await asyncio.to_thread(_prepare, draft)
+
+    async def _examine(self, data: Any, path: Path | None) -> Draft:
+        """Read a workflow and note what is wrong with it. Raises MinibrainsError if nothing can be made of it.
 
         A SHA-256 that the workflow gives is compared. One that is not known yet is waited for in the event loop: a thread
         that waited would be missing for everybody else.
         """
         unknown: set[Path] = set()
-        try:
-            graph = await asyncio.to_thread(self._read, data, path, unknown)
-        except MinibrainsError:
-            if not unknown:
-                raise
-        else:
-            return graph
+        draft = await asyncio.to_thread(self._examine_at_once, data, path, unknown)
+        if not unknown:
+            return draft
         await asyncio.gather(*(self._digests.of(file, _PATIENCE) for file in unknown))
-        return await asyncio.to_thread(self._read, data, path, unknown)
+        return await asyncio.to_thread(self._examine_at_once, data, path, unknown)
 
-    def _read(self, data: Any, path: Path | None, unknown: set[Path]) -> Graph:
-        """The same at once. `unknown` is given the files whose SHA-256 would have been needed."""
+    def _examine_at_once(self, data: Any, path: Path | None, unknown: set[Path]) -> Draft:
+        """The same without waiting. `unknown` is given the files whose SHA-256 would have been needed."""
         finder = brain_finder(path, models=self._folders.models)
         wanted: set[Path] = set()
 
@@ -82,11 +84,7 @@ class NodeTypes:
                 unknown.add(file)
             return digest
 
-        graph = examine(parse_workflow(data, path), self.registry, find, known).graph()
-        plan = compile_graph(graph)
-        # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
-        make_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
-        return graph
+        return examine(parse_workflow(data, path), self.registry, find, known)
 
     async def nodes(self, request: web.Request) -> web.Response:
         return web.json_response(self._described)
@@ -106,11 +104,18 @@ class NodeTypes:
         data, path = body.get("workflow"), self._folders.workflow(text(body, "name"))
 
         try:
-            graph = await self.read(data, path)
+            draft = await self._examine(data, path)
         except MinibrainsError as error:
-            return web.json_response({"faults": faults_of(error), "types": {}})
-        outputs = await asyncio.to_thread(resolve_outputs, graph)
-        return web.json_response({"faults": [], "types": {f"{node}.{name}": words for (node, name), words in outputs.items()}})
+            return web.json_response({"faults": faults_of(error), **_NOTHING_TO_LINK})
+        return web.json_response(await asyncio.to_thread(self._describe_draft, draft))
+
+    def _describe_draft(self, draft: Draft) -> dict[str, Any]:
+        links = _describe_linking(linking(draft, self.registry.values()))
+        try:
+            _prepare(draft)
+        except MinibrainsError as error:
+            return {"faults": faults_of(error), **links}
+        return {"faults": [], **links}
 
     @cached_property
     def _described(self) -> dict[str, Any]:
@@ -123,6 +128,27 @@ class NodeTypes:
     @cached_property
     def _schema(self) -> dict[str, Any]:
         return workflow_schema(self.registry)
+
+
+def _prepare(draft: Draft) -> Graph:
+    """Return the graph, checked as far as that is possible before it runs. Raises WorkflowError with all faults."""
+    graph = draft.graph()
+    plan = compile_graph(graph)
+    # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
+    make_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
+    return graph
+
+
+_NOTHING_TO_LINK: Final[dict[str, Any]] = {"outputs": {}, "inputs": {}, "fits": {}, "before": {}}
+
+
+def _describe_linking(links: Linking) -> dict[str, Any]:
+    return {
+        "outputs": {f"{node}.{socket}": words for (node, socket), words in links.outputs.items()},
+        "inputs": {f"{node}.{socket}": words for (node, socket), words in links.inputs.items()},
+        "fits": links.fits,
+        "before": links.before,
+    }
 
 
 def _describe(name: str, cls: type[Node]) -> dict[str, Any]:

@@ -1,16 +1,23 @@
 /** The server's HTTP doors that the editor uses. What goes wrong is a sentence. */
 
 import type { NodeType } from "./model/catalog";
+import type { Linking } from "./model/fit";
 import type { Json } from "./model/json";
 import { asWorkflow, type Workflow } from "./model/workflow";
 
 export interface Fault {
+  readonly code?: string;
   readonly message: string;
   readonly node?: string | null;
   readonly socket?: string | null;
   readonly expected?: string | null;
   readonly found?: string | null;
+  readonly cause?: string | null;
   readonly hint?: string | null;
+}
+
+export interface Checked extends Linking {
+  readonly faults: readonly Fault[];
 }
 
 export interface FileInfo {
@@ -83,15 +90,17 @@ const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? nul
 export function faultText(fault: Fault): string {
   const where = fault.socket ? `${fault.socket}: ` : "";
   const rest = [fault.expected && `expected ${fault.expected}`, fault.found && `found ${fault.found}`].filter(Boolean).join(", ");
-  return `${where}${fault.message}${rest ? `; ${rest}` : ""}.${fault.hint ? ` ${fault.hint}.` : ""}`.replace(/\.\.$/, ".");
+  const more = [fault.cause, fault.hint].filter(Boolean).map((text) => ` ${text}.`).join("");
+  return `${where}${fault.message}${rest ? `; ${rest}` : ""}.${more}`.replace(/\.\.$/, ".");
 }
 
 export const server = {
   nodes: () => json<Record<string, NodeType>>("/nodes"),
 
-  async check(workflow: Workflow, file: string | null): Promise<readonly Fault[]> {
+  /** What is wrong with a workflow, and what may be linked in it. */
+  async check(workflow: Workflow, file: string | null): Promise<Checked> {
     const response = await post("/check", { workflow, name: file });
-    return ((await response.json()) as { faults: Fault[] }).faults;
+    return (await response.json()) as Checked;
   },
 
   /** `file`: where it is saved; brains beside it count, and the run folder gets its name. */

@@ -6,8 +6,8 @@ import { boxesOf } from "../canvas/shape";
 import { inputOf, isReroute, type Catalog } from "../model/catalog";
 import { copyNodes, freePlace, pasteNodes, readClip } from "../model/clipboard";
 import * as edits from "../model/edits";
-import { inputKind, outputKind, whyNot } from "../model/fit";
-import { own, type Json } from "../model/json";
+import { inputKind, NOTHING_SAID, outputKind, whyNot, type Linking } from "../model/fit";
+import { own, same, type Json } from "../model/json";
 import { suggest, type LooseEnd } from "../model/suggest";
 import { groupsOf, links, modeOf, nameOf, readGroup, sources, typeName } from "../model/workflow";
 import type { Box, End, Link, Mode, NodeEntry, Point, Workflow } from "../model/workflow";
@@ -28,12 +28,13 @@ export interface Doors {
   drawn(): void;
 }
 
-type Topic = "document" | "selection" | "faults";
+type Topic = "document" | "selection" | "faults" | "linking";
 
 export class Editor {
   readonly document = new OpenDocument();
   readonly board: Board;
   faults: readonly Fault[] = [];
+  linking: Linking = NOTHING_SAID;
   readonly #listeners = new Map<Topic, Set<() => void>>();
   #checkTimer: ReturnType<typeof setTimeout> | undefined;
   #checking = 0;
@@ -50,7 +51,7 @@ export class Editor {
       open: (id) => doors.open(id),
       selected: () => this.#emit("selection"),
       drawn: () => doors.drawn(),
-      mayLink: (link) => whyNot(this.workflow, this.catalog, link) === null,
+      mayLink: (link) => this.whyNot(link) === null,
     };
     this.board = new Board(canvas, catalog, events);
     this.board.watchParts();
@@ -87,13 +88,22 @@ export class Editor {
     return entry && this.catalog.find(entry.type);
   }
 
-  /** Ask the server what is wrong; what it says stands on the nodes. */
+  /** Why a link is refused, or null; as far as the server has said. */
+  whyNot(link: Link, workflow: Workflow = this.workflow): string | null {
+    return whyNot(workflow, this.catalog, this.linking, link);
+  }
+
+  /** Ask the server what is wrong, which stands on the nodes, and what may be linked. */
   async check(): Promise<readonly Fault[]> {
     const workflow = this.workflow;
     const turn = ++this.#checking;
     let faults: readonly Fault[] = [];
     try {
-      if (Object.keys(workflow.nodes).length) faults = await server.check(workflow, this.document.file);
+      if (Object.keys(workflow.nodes).length) {
+        const { faults: found, ...linking } = await server.check(workflow, this.document.file);
+        faults = found;
+        if (turn === this.#checking) this.#setLinking(linking);
+      }
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       faults = error.status ? [{ message: error.message }] : this.faults;
@@ -112,6 +122,13 @@ export class Editor {
     }
     this.board.annotate({ faults: byNode });
     this.#emit("faults");
+  }
+
+  #setLinking(linking: Linking): void {
+    if (same(linking, this.linking)) return;
+    this.linking = linking;
+    this.board.redraw();
+    this.#emit("linking");
   }
 
   faultsOf(id: string): readonly Fault[] {
@@ -190,13 +207,10 @@ export class Editor {
     return inputOf(this.catalog.find(own(workflow.nodes, to.node)?.type ?? ""), to.socket)?.many ?? false;
   }
 
-  /**
-   * Make a link, or say why not. What the page cannot judge, sizes through the whole graph, the server does; if it finds
-   * that this link does not fit, it is taken back.
-   */
+  /** Make a link, or say why not. The server checks the whole graph with it; if it does not fit there, it is taken back. */
   async link(link: Link, taken: Link | null = null): Promise<void> {
     const before = taken ? edits.removeLink(this.workflow, taken) : this.workflow;
-    const refusal = whyNot(before, this.catalog, link);
+    const refusal = this.whyNot(link, before);
     if (refusal) {
       say(refusal, "error");
       return;
@@ -207,9 +221,10 @@ export class Editor {
     hush();
     this.document.commit(next);
     const faults = await this.check();
-    const wrong = faults.find((fault) => fault.node === link.to.node && fault.socket === link.to.socket
-      && fault.expected && fault.found && !known.includes(faultText(fault)));
-    if (wrong && this.document.withdraw(next)) say(`${link.to.node}.${faultText(wrong)}`, "error");
+    const isOfLink = ({ code, node, socket }: Fault) => code === "dependency_cycle"
+      || (code === "return_type_mismatch" && node === link.to.node && socket === link.to.socket);
+    const wrong = faults.find((fault) => isOfLink(fault) && !known.includes(faultText(fault)));
+    if (wrong && this.document.withdraw(next)) say(wrong.node ? `${wrong.node}.${faultText(wrong)}` : faultText(wrong), "error");
   }
 
   unlink(link: Link): void {
@@ -226,7 +241,7 @@ export class Editor {
     const socket = target.socket ?? this.#bestSocket(loose, target.id);
     if (!socket) {
       const what = loose.side === "output" ? "input takes" : "output gives";
-      say(`No ${what} ${this.looseKind(loose)?.kind.kind ?? "this"} on ${target.id}.`, "error");
+      say(`No ${what} ${this.looseKind(loose)?.kind ?? "this"} on ${target.id}.`, "error");
       return;
     }
     const here = { node: target.id, socket };
@@ -235,8 +250,8 @@ export class Editor {
 
   looseKind(loose: Loose): LooseEnd | null {
     const kindOf = loose.side === "output" ? outputKind : inputKind;
-    const kind = kindOf(this.workflow, this.catalog, loose.end.node, loose.end.socket);
-    return kind ? { side: loose.side, kind } : null;
+    const kind = kindOf(this.workflow, this.catalog, this.linking, loose.end);
+    return kind === undefined ? null : { side: loose.side, kind };
   }
 
   /** The socket of a node that a link fits best: an empty one first. */
@@ -246,7 +261,7 @@ export class Editor {
     const fits = names.filter((socket) => {
       const here = { node: id, socket };
       const link = loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end };
-      return whyNot(this.workflow, this.catalog, link) === null;
+      return this.whyNot(link) === null;
     });
     const isEmpty = (socket: string) => sources(this.entry(id)!, socket).length === 0;
     return (loose.side === "output" ? fits.find(isEmpty) : undefined) ?? fits[0] ?? null;
@@ -256,13 +271,12 @@ export class Editor {
   insert(id: string, link: Link): void {
     const type = this.typeOf(id);
     if (!type) return;
-    const fits = (from: End, to: End) => whyNot(edits.removeLink(this.workflow, link), this.catalog, { from, to }) === null;
+    const fits = (from: End, to: End) => this.whyNot({ from, to }) === null;
     const input = Object.keys(type.inputs).find((socket) => fits(link.from, { node: id, socket }));
     if (!input) return say(`${id} has no input for what flows in this wire.`, "error");
     for (const output of Object.keys(type.outputs)) {
       const next = edits.insertOnLink(this.workflow, link, id, input, output, this.#isMany(this.workflow, link.to));
-      const half = edits.addLink(edits.removeLink(this.workflow, link), { from: link.from, to: { node: id, socket: input } });
-      if (whyNot(half, this.catalog, { from: { node: id, socket: output }, to: link.to }) === null) return this.document.commit(next);
+      if (fits({ node: id, socket: output }, link.to)) return this.document.commit(next);
     }
     return say(`${id} has no output that ${link.to.node}.${link.to.socket} takes.`, "error");
   }
@@ -395,6 +409,6 @@ export class Editor {
   }
 
   suggestions(query: string, loose: Loose | null) {
-    return suggest(this.catalog, query, loose ? this.looseKind(loose) : null);
+    return suggest(this.catalog, this.linking, query, loose ? this.looseKind(loose) : null);
   }
 }

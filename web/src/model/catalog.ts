@@ -101,5 +101,8 @@ export function labelOf(socket: SocketKind | undefined): string {
   return socket?.options[0]?.label ?? "any";
 }
 
+/** The same of a type in words: "frame" of "frame u8[h w 3]". */
+export const labelIn = (words: string): string => words.split(" ")[0]!;
+
 export const inputOf = (type: NodeType | undefined, socket: string): Input | undefined =>
   socket === "when" ? WHEN_INPUT : own(type?.inputs, socket);

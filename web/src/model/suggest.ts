@@ -1,13 +1,14 @@
 /** Which node types to offer: by what was typed, and by the link that was released on empty canvas. */
 
 import type { Catalog, NodeType, SocketKind } from "./catalog";
-import { labelOf, typeBase } from "./catalog";
-import { mismatch } from "./fit";
+import { labelIn, labelOf, typeBase } from "./catalog";
+import { fits, type Linking } from "./fit";
 
 /** The loose end of a link: an output looks for inputs, an input for outputs. */
 export interface LooseEnd {
   readonly side: "output" | "input";
-  readonly kind: SocketKind;
+  /** What it gives or takes, in the server's words. */
+  readonly kind: string;
 }
 
 export interface Suggestion {
@@ -17,10 +18,10 @@ export interface Suggestion {
 }
 
 /** Node types in order of how well they fit; with a loose end only those that can take it. */
-export function suggest(catalog: Catalog, query: string, loose: LooseEnd | null = null): readonly Suggestion[] {
+export function suggest(catalog: Catalog, linking: Linking, query: string, loose: LooseEnd | null = null): readonly Suggestion[] {
   const found = catalog.types.flatMap((type) => {
     const match = matches(type, query);
-    const socket = loose ? bestSocket(type, loose) : { name: null, score: 0 };
+    const socket = loose ? bestSocket(type, linking, loose) : { name: null, score: 0 };
     return match === null || socket === null ? [] : [{ type, socket: socket.name, score: match + socket.score }];
   });
   found.sort((a, b) => b.score - a.score || a.type.type.localeCompare(b.type.type));
@@ -45,13 +46,13 @@ function matches(type: NodeType, query: string): number | null {
 
 const initials = (name: string) => name.replace(/[^A-Z]/g, "").toLowerCase();
 
-function bestSocket(type: NodeType, loose: LooseEnd): { name: string; score: number } | null {
+function bestSocket(type: NodeType, linking: Linking, loose: LooseEnd): { name: string; score: number } | null {
   const sockets: [string, SocketKind][] = Object.entries(loose.side === "output" ? type.inputs : type.outputs);
   let best: { name: string; score: number } | null = null;
   for (const [index, [name, kind]] of sockets.entries()) {
-    const wrong = loose.side === "output" ? mismatch(loose.kind, kind) : mismatch(kind, loose.kind);
-    if (wrong !== null) continue;
-    const exact = kind.options.length > 0 && labelOf(kind) === labelOf(loose.kind);
+    const isFit = loose.side === "output" ? fits(linking, loose.kind, kind.kind) : fits(linking, kind.kind, loose.kind);
+    if (!isFit) continue;
+    const exact = kind.options.length > 0 && labelOf(kind) === labelIn(loose.kind);
     const score = (exact ? 30 : kind.variable !== null ? 8 : 2) - index;
     if (!best || score > best.score) best = { name, score };
   }

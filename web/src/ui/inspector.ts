@@ -8,7 +8,6 @@ import type { Editor } from "../editor/editor";
 import type { RunLook } from "../board/events";
 import type { Session } from "../editor/session";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
-import { whyNot } from "../model/fit";
 import { isObject, own, withKey, type Json } from "../model/json";
 import { brainFile, endText, linkedInputs, modeOf, readEnd, sources, typeName, WHEN, type NodeEntry } from "../model/workflow";
 import { faultText, type BrainInfo } from "../server";
@@ -16,11 +15,17 @@ import { faultText, type BrainInfo } from "../server";
 export class Inspector {
   brains: readonly BrainInfo[] = [];
   #shown = "";
+  /** How often what may be linked has changed. */
+  #linkings = 0;
 
   constructor(private readonly element: HTMLElement, private readonly editor: Editor, private readonly session: Session) {
     editor.on("selection", () => this.render());
     editor.on("document", () => this.render());
     editor.on("faults", () => this.#renderFaults());
+    editor.on("linking", () => {
+      this.#linkings += 1;
+      this.render();
+    });
     session.on((what) => {
       if (what !== "run") return;
       this.#renderFaults();
@@ -33,7 +38,7 @@ export class Inspector {
     const ids = this.editor.selection;
     const id = ids.length === 1 ? ids[0]! : null;
     const { workflow } = this.editor;
-    const key = id ? JSON.stringify([id, this.editor.entry(id)]) : ids.length ? JSON.stringify(ids)
+    const key = id ? JSON.stringify([id, this.editor.entry(id), this.#linkings]) : ids.length ? JSON.stringify(ids)
       : JSON.stringify(["", workflow.title, workflow.description, workflow.run]);
     const isTyping = this.element.contains(document.activeElement) && this.#shown.startsWith(JSON.stringify([id]).slice(0, -1))
       && /^(INPUT|TEXTAREA)$/.test(document.activeElement!.tagName) && (document.activeElement as HTMLInputElement).type !== "checkbox";
@@ -178,7 +183,7 @@ export class Inspector {
     for (const [node, entry] of Object.entries(editor.workflow.nodes)) {
       for (const output of Object.keys(editor.catalog.find(entry.type)?.outputs ?? {})) {
         const from = { node, socket: output };
-        if (endText(from) === current || whyNot(editor.workflow, editor.catalog, { from, to }) !== null) continue;
+        if (endText(from) === current || editor.whyNot({ from, to }) !== null) continue;
         select.append(h("option", { value: endText(from) }, endText(from)));
       }
     }

@@ -3,7 +3,7 @@
 import type { Loose } from "../board/events";
 import { labelColour } from "../canvas/theme";
 import type { Editor } from "../editor/editor";
-import { labelOf, typeBase, type NodeType } from "../model/catalog";
+import { labelIn, labelOf, typeBase, type NodeType } from "../model/catalog";
 import type { Suggestion } from "../model/suggest";
 import type { Point } from "../model/workflow";
 import { h, icon } from "./dom";
@@ -18,8 +18,8 @@ export function openPalette(editor: Editor, at: Point, client: Point, loose: Loo
   });
   const list = h("div", { id: "palette-list", class: "palette-list", role: "listbox", "aria-label": "Nodes" });
   const kind = loose ? editor.looseKind(loose) : null;
-  const hint = kind && h("p", { class: "palette-hint" }, swatch(labelOf(kind.kind)),
-    loose!.side === "output" ? `takes ${kind.kind.kind}` : `gives ${kind.kind.kind}`);
+  const hint = kind && h("p", { class: "palette-hint" }, swatch(labelIn(kind.kind)),
+    loose!.side === "output" ? `takes ${kind.kind}` : `gives ${kind.kind}`);
   const element = h("div", { class: "palette", role: "dialog", "aria-label": "Add a node" },
     h("div", { class: "palette-head" }, icon("search"), input), hint, list);
   let found: readonly Suggestion[] = [];

@@ -1,0 +1,109 @@
+"""Which links may be made in a workflow as it stands: what the editor needs to know before one is.
+
+It is worked out by the code that checks workflows, so that what is offered is what will be accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+
+from minibrains.graph.check import WHEN, Draft, Wire
+from minibrains.node import Node
+from minibrains.sockets import Mismatch, SocketTypes, Unifier
+
+Place = tuple[str, str]
+"""Node id and socket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linking:
+    """What flows, what is wanted, what fits what, and which nodes wait for which; types in words."""
+
+    outputs: Mapping[Place, str]
+    """What flows out of every output, with the sizes that links decide."""
+    inputs: Mapping[Place, str]
+    """What every input takes. What its own link decides does not count, because another may take its place."""
+    fits: Mapping[str, list[str]]
+    """For all that flows, here and out of any node type, what takes it, here and of any node type."""
+    before: Mapping[str, list[str]]
+    """For every node that does not delay what it is given, those of them that it is linked to within a tick."""
+
+
+def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
+    """Return what a workflow's sockets, and those of the node types, may be linked to."""
+    outputs = dict(_outputs(draft))
+    inputs = dict(_inputs(draft))
+    given = {str(kind): kind for kind in outputs.values()}
+    wanted = {str(kind): kind for kind in [WHEN.kind, *inputs.values()]}
+    for cls in types:
+        given.update((str(declared.kind), declared.kind) for declared in cls.schema.outputs.values())
+        wanted.update((str(declared.kind), declared.kind) for declared in cls.schema.inputs.values())
+    return Linking(
+        {place: str(kind) for place, kind in outputs.items()},
+        {place: str(kind) for place, kind in inputs.items()},
+        {words: [other for other in wanted if may_flow(kind, wanted[other])] for words, kind in given.items()},
+        _before(draft),
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def may_flow(given: SocketTypes, wanted: SocketTypes) -> bool:
+    """Return whether a value of the one kind may flow into the other; sizes that are not known may be any."""
+    unifier = Unifier(lambda node, name: None)
+    try:
+        unifier.link("source", given, "target", wanted)
+    except Mismatch:
+        return False
+    return True
+
+
+def _outputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
+    unifier = _unifier(draft, _links(draft))
+    for name, node in draft.nodes.items():
+        for declared in node.cls.schema.outputs.values():
+            kind = declared.kind
+            if kind.variable is None or unifier.is_given(name, kind):
+                kind = unifier.resolve(name, kind)
+            yield (name, declared.name), kind
+
+
+def _inputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
+    linked = {(wire.target, wire.input.name) for wire in draft.wires}
+    unlinked = _unifier(draft, ())
+    all_linked = _unifier(draft, _links(draft))
+    for name, node in draft.nodes.items():
+        for declared in node.cls.schema.inputs.values():
+            place = name, declared.name
+            if place not in linked or declared.many:
+                unifier = all_linked
+            elif declared.kind.variable is None:
+                # of the sizes only those of the node itself count: a unifier for every input would take too long
+                unifier = unlinked
+            else:
+                others = [wire for wire in _links(draft) if (wire.target, wire.input.name) != place]
+                unifier = _unifier(draft, others)
+            yield place, unifier.resolve(name, declared.kind)
+
+
+def _links(draft: Draft) -> list[Wire]:
+    return [*draft.wires, *draft.gates]
+
+
+def _unifier(draft: Draft, links: Iterable[Wire]) -> Unifier:
+    """Return what links decide together; those that do not fit are left out."""
+    unifier = Unifier(lambda node, name: draft.nodes[node].sizes.get(name))
+    for wire in links:
+        with suppress(Mismatch):
+            unifier.link(wire.source, wire.output.kind, wire.target, wire.input.kind)
+    return unifier
+
+
+def _before(draft: Draft) -> dict[str, list[str]]:
+    before: dict[str, list[str]] = {name: [] for name, node in draft.nodes.items() if not node.delays}
+    for wire in _links(draft):
+        if wire.source in before and wire.target in before:
+            before[wire.target].append(wire.source)
+    return before
