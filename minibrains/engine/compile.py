@@ -66,7 +66,7 @@ class _Compiler:
         terminals = tuple(
             self._slot(self._giver(name, terminal)[1], "optional")
             for name, node in self.graph.nodes.items()
-            if node.register and (terminal := getattr(node.cls, "terminal", None))
+            if (terminal := node.cls.terminal) is not None
         )
         return Plan(self.graph, tuple(steps), latches, tuple(self.slots), terminals)
 

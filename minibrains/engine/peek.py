@@ -19,7 +19,7 @@ def peek(engine: Engine, node: str, socket: str) -> Any:
     checked = engine.plan.graph.nodes.get(node)
     if checked is None or socket not in checked.cls.schema.outputs or not engine.motion.values:
         return None
-    if checked.register and not getattr(checked.cls, "outside", False):
+    if checked.register and not checked.cls.outside:
         return _emitted(engine.runtimes[node].node, socket)
     value = next((engine.motion.values[slot] for slot in _slots(engine.motion, node, socket)), None)
     return None if value is UNSET else value

@@ -49,7 +49,7 @@ def is_replayed(plan: Plan, node: str, tape: Tape | None) -> bool:
 
 def through_tape(emit: Callable[[], Any], register: CheckedNode, tape: Tape | None) -> Callable[[], Any]:
     """Return what to call for `emit`: of a register that is `outside`, new values go to the tape, or come from there."""
-    if tape is None or not getattr(register.cls, "outside", False):
+    if tape is None or not register.cls.outside:
         return emit
     node = register.id
     last: Any = UNSET

@@ -51,6 +51,6 @@ def _warn(run: Run) -> None:
     """Say what a person may not expect of this run."""
     if run.settings.ticks is None and not run.engine.plan.terminals:
         run.say("nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it")
-    outside = [name for name, node in run.graph.nodes.items() if getattr(node.cls, "outside", False)]
+    outside = [name for name, node in run.graph.nodes.items() if node.cls.outside]
     if outside:
         run.say(f"{', '.join(outside)}: nobody plays on the command line; play in the editor: python -m server serve")
