@@ -23,7 +23,7 @@ from service_fixtures import serving
 
 from tests.editor_page import EditorPage, editor
 
-expect.set_options(timeout=20_000)  # a busy machine is no fault
+expect.set_options(timeout=60_000)  # a busy machine is no fault
 
 ROOT = Path(__file__).resolve().parent.parent
 HOSTILE = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>"\'`${globalThis.pwned=1}javascript:pwned=1'
