@@ -6,6 +6,7 @@ import dataclasses
 import gc
 import itertools
 import json
+import multiprocessing
 import pickle
 import re
 import signal
@@ -91,6 +92,22 @@ def test_leaving_the_loop_early_closes_everything() -> None:
             break
     assert (len(run.summary["episodes"]), run.summary["state"]) == (1, "stopped")
     assert _play(SHORT)["state"] == "done", "the emulator is free again"
+
+
+def test_leaving_the_loop_early_ends_the_workers() -> None:
+    before = set(multiprocessing.active_children())
+    with mb.Run(dataclasses.replace(SHORT, episodes=20, workers=2)) as run:
+        for _ in run:
+            break
+    assert set(multiprocessing.active_children()) <= before
+    assert run.summary["state"] == "stopped"
+
+
+def test_a_run_is_opened_once() -> None:
+    with mb.Run(SHORT) as run:
+        pass
+    with pytest.raises(mb.MinibrainsError, match="was opened before; make another Run"), run:
+        pass
 
 
 def test_a_second_console_is_refused_in_a_sentence() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -135,6 +135,7 @@ class ParallelEpisodes:
         self._run = run
         self._launcher = launcher
         self._pool: Pool | None = None
+        self._playing: Generator[EpisodeResult] | None = None
         self._began = 0.0
         self._done = 0
         self._running: dict[int, EpisodeProgress] = {}
@@ -162,6 +163,15 @@ class ParallelEpisodes:
         Ends early, in good order, once the run is stopping. Raises what an engine raised, once the other workers have
         stopped; RunError if an episode was given up because its workers died, once the others are played.
         """
+        self._playing = self._play(indices)
+        return self._playing
+
+    def close(self) -> None:
+        """End the workers at once, if somebody has left before all episodes were played."""
+        if self._playing is not None:
+            self._playing.close()
+
+    def _play(self, indices: Sequence[int]) -> Generator[EpisodeResult]:
         assert self._pool is not None
         run, pool = self._run, self._pool
         rows: dict[int, dict[str, Any]] = {}

@@ -139,6 +139,8 @@ class Run:
 
     def open(self) -> None:
         """Make the run folder and open the nodes. What fails here closes the run, and is raised."""
+        if self._opened:
+            raise RunError("this run was opened before; make another Run of the same spec")
         self._opened = True
         try:
             self._make_folder()
@@ -370,7 +372,9 @@ class Run:
 
     def _close_engine(self) -> None:
         """Close the nodes, and say which could not be closed. On Ctrl-C nobody waits for one that is thinking."""
-        if self._parallel is None:
+        if self._parallel is not None:
+            self._parallel.close()
+        else:
             self.results.counts[0] = self.count()
             self.results.brains |= self.engine.plan.graph.brain_files()  # a live edit may have given it others
         patience = 0.0 if isinstance(self.error, KeyboardInterrupt) else None
