@@ -28,6 +28,7 @@ class Node:
     category: ClassVar[str | None] = None
     version: ClassVar[int] = 1
     migrations: ClassVar[Mapping[int, Migration]] = MappingProxyType({})
+    renamed_outputs: ClassVar[Mapping[int, Mapping[str, str]]] = MappingProxyType({})
     clocked: ClassVar[bool] = False
     background: ClassVar[Background | None] = None
     keep: ClassVar[bool] = False

@@ -27,10 +27,13 @@ class NodeOptions(TypedDict, total=False):
     """Where lists of node types show it; without one, under the name of its pack."""
 
     version: int
-    """Raised by a change that breaks saved workflows, together with an entry in `migrations`."""
+    """Raised by a change that breaks saved workflows, together with an entry in `migrations` or `renamed_outputs`."""
 
     migrations: Mapping[int, Migration]
     """From version n to n + 1: a function that takes and returns the node's entry in a workflow file."""
+
+    renamed_outputs: Mapping[int, Mapping[str, str]]
+    """From version n to n + 1: outputs that have another name, old -> new. In a workflow file the links to them follow."""
 
     clocked: bool
     """Run on every tick of the node's clock, not only when something was delivered."""
@@ -71,6 +74,7 @@ def set_options(cls: type, options: Mapping[str, Any]) -> None:
 def check_options(cls: type[Node], outputs: Mapping[str, Output], register: bool) -> None:
     """Check the options of a class, its own and those it inherits, against its methods. Raises NodeClassError."""
     _check_version(cls)
+    _check_renamed_outputs(cls, outputs)
     if register:
         _check_foreground(cls)
         _check_terminal(cls, outputs)
@@ -85,8 +89,19 @@ def _check_version(cls: type[Node]) -> None:
     if not isinstance(cls.migrations, Mapping):
         raise NodeClassError(f"{where} 'migrations' is {cls.migrations!r}; expected a dict from a version to a function")
     for version in range(1, cls.version):
-        if not callable(cls.migrations.get(version)):
+        if version not in cls.renamed_outputs and not callable(cls.migrations.get(version)):
             raise NodeClassError(f"{cls.__name__} has version {cls.version} but no migration from version {version}")
+
+
+def _check_renamed_outputs(cls: type[Node], outputs: Mapping[str, Output]) -> None:
+    for version in cls.renamed_outputs:
+        if version not in range(1, cls.version):
+            raise NodeClassError(
+                f"{cls.__name__} renames outputs of version {version}; expected a version below its own, {cls.version}"
+            )
+    for old, new in cls.renamed_outputs.get(cls.version - 1, {}).items():
+        if new not in outputs:
+            raise NodeClassError(f"{cls.__name__} renames the output {old!r} to {new!r}, which it does not have")
 
 
 def _check_foreground(cls: type[Node]) -> None:

@@ -114,6 +114,18 @@ WRONG_OPTIONS = {
     "version that is no number": ("Node, version='2'", TICK, "'version'", "'2'; expected int"),
     "missing migration": ("Node, version=3, migrations={1: dict}", TICK, "Wrong", "no migration from version 2"),
     "migration that is no function": ("Node, version=2, migrations={1: {}}", TICK, "Wrong", "no migration from version 1"),
+    "renamed outputs of a version to come": (
+        "Node, renamed_outputs={1: {'a': 'flag'}}",
+        TICK,
+        "Wrong",
+        "renames outputs of version 1; expected a version below",
+    ),
+    "renamed to an output it does not have": (
+        "Node, version=2, renamed_outputs={1: {'a': 'b'}}",
+        TICK,
+        "Wrong",
+        "the output 'a' to 'b', which it does not have",
+    ),
     "migrations in a list": ("Node, migrations=[dict]", TICK, "'migrations'", "from a version to a function"),
     "terminal of a plain node": ("Node, terminal='flag'", TICK, "'terminal'", "for registers"),
     "unknown terminal": ("Register, terminal='over'", f"{EMIT}\n{LATCH}", "'terminal'", "'over'"),

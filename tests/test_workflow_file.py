@@ -94,8 +94,24 @@ class Hold(Register, Generic[T]):
     def latch(self, value: T) -> None: ...
 
 
+class Rung(NamedTuple):
+    ringing: Flag
+    silent: Flag
+    count: Number
+
+
+RENAMED = {1: {"ring": "silent", "total": "count"}, 2: {"silent": "ringing", "ringing": "silent"}}
+
+
+class Alarm(Node, version=3, renamed_outputs=RENAMED):
+    """Version 1 called its outputs ring and total; version 2 took its two flags for one another."""
+
+    def tick(self) -> Rung:
+        raise NotImplementedError
+
+
 REGISTRY = Registry()
-for _cls in (Clock, Scale, Lookup, Sum, Named, Pick, Hold):
+for _cls in (Clock, Scale, Lookup, Sum, Named, Pick, Hold, Alarm):
     REGISTRY.add(_cls)
 CLOCK = {"type": "Clock@1"}
 
@@ -410,6 +426,51 @@ def test_an_older_node_is_migrated_and_its_file_left_as_it_was(tmp_path: Path) -
         assert wires(graph) == ["clock.count -> scale.value"]
     workflow.save(tmp_path / "saved.json")
     assert json.loads((tmp_path / "saved.json").read_text()) == json.loads((DATA / "scale1.json").read_text())
+
+
+ALARMED = {
+    "alarm": {"type": "Alarm@1"},
+    "late": {"type": "Alarm@2"},
+    "sum": {"type": "Sum@1", "in": {"terms": ["alarm.total", "late.count", "alarm.total"]}},
+    "pick": {"type": "Pick@1", "in": {"flag": "alarm.ring", "yes": "sum.number", "no": "alarm.total"}, "when": "late.silent"},
+    "gated": {"type": "Clock@1", "when": "alarm.ring"},
+}
+
+
+def test_links_follow_an_output_that_was_renamed() -> None:
+    before = copy.deepcopy(ALARMED)
+    graph = checked(file_of(**ALARMED))
+    assert wires(graph) == [
+        "alarm.count -> sum.terms", "late.count -> sum.terms", "alarm.count -> sum.terms",
+        "alarm.ringing -> pick.flag", "sum.number -> pick.yes", "alarm.count -> pick.no",
+    ]  # fmt: skip
+    assert {name: str(flag) for name, flag in graph.gates.items()} == {"pick": "late.ringing", "gated": "alarm.ringing"}
+    assert before == ALARMED
+
+
+def test_a_migrated_workflow_is_one_of_today() -> None:
+    strange = {"type": "otherpack.Thing@1", "in": {"x": "alarm.ring", "y": 3}, "when": None, "own": {"in": "alarm.ring"}}
+    written = {**file_of(**ALARMED, strange=strange), "layout": {"alarm": [1, 2]}, "extra": "alarm.ring"}
+    migrated = REGISTRY.migrate(parse_workflow(written))
+    again = migrated.to_json()
+    assert again["nodes"]["alarm"] == again["nodes"]["late"] == {"type": "Alarm@3"}
+    assert again["nodes"]["pick"]["when"] == "late.ringing"
+    assert again["nodes"]["strange"] == {**strange, "in": {"x": "alarm.ringing", "y": 3}}, "nodes that are not known as well"
+    assert {key: value for key, value in again.items() if key != "nodes"} == {
+        key: value for key, value in written.items() if key != "nodes"
+    }
+    assert REGISTRY.migrate(migrated) is migrated
+
+
+def test_links_to_a_node_that_cannot_be_migrated_stay_as_they_are() -> None:
+    old = {"type": "Scale@1", "in": {"y": "alarm.total"}}
+    workflow = file_of(alarm={"type": "Alarm@1"}, old=old, after=scale("old.number"), wrong=scale("alarm.totl"))
+    migrated = REGISTRY.migrate(parse_workflow(workflow))
+    assert migrated.nodes["old"].version == 1
+    assert [(fault.node, fault.message) for fault in faults(workflow)] == [
+        ("old", "the node cannot be brought from @1 to @2: KeyError: 'x'"),
+        ("wrong", "'alarm' has no output 'totl'"),
+    ]
 
 
 def test_faults_of_an_older_node_are_those_of_the_migrated_one() -> None:

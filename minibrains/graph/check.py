@@ -130,14 +130,18 @@ def check_sizes(graph: Graph, opened: Sizes) -> None:
 
 class _Checker:
     def __init__(self, workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain) -> None:
-        self.workflow = workflow
+        self.workflow = registry.migrate(workflow)
         self.find_brain = find_brain
         self.hash_brain = hash_brain
-        self.faults: list[Fault] = list(workflow.faults)
-        self.unreadable = {fault.node for fault in workflow.faults}
-        found = {name: registry.current(entry, self.faults) for name, entry in workflow.nodes.items()}
-        self.classes = {name: pair[0] for name, pair in found.items() if pair}
-        self.entries = {name: pair[1] for name, pair in found.items() if pair}
+        self.faults: list[Fault] = list(self.workflow.faults)
+        self.unreadable = {fault.node for fault in self.faults}
+        self.classes: dict[str, type[Node]] = {}
+        self.entries: dict[str, NodeEntry] = {}
+        for name, entry in self.workflow.nodes.items():
+            cls = registry.class_of(entry, self.faults)
+            if cls is not None:
+                self.classes[name] = cls
+                self.entries[name] = entry
 
     def draft(self) -> Draft:
         nodes = {name: self._node(name) for name in self.entries}

@@ -7,13 +7,15 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from minibrains.errors import Fault, MinibrainsError, near
-from minibrains.graph.workflow import NodeEntry, read_node
+from minibrains.graph.workflow import NodeEntry, Workflow, parse_workflow
 from minibrains.node import Node
 
 ENTRY_POINT = "minibrains.packs"
@@ -78,30 +80,85 @@ class Registry(Mapping[str, type[Node]]):
                 broken.append(f"the node pack {point.name!r} ({point.value}) was left out: {type(error).__name__}: {error}")
         return broken
 
-    def current(self, entry: NodeEntry, faults: list[Fault]) -> tuple[type[Node], NodeEntry] | None:
-        """The class of a workflow's node, and the entry brought up to the class's version by its migrations."""
+    def migrate(self, workflow: Workflow) -> Workflow:
+        """Return the workflow with every older node brought up to its class's version, and with the links to it.
+
+        Links stand in the entries of other nodes: they follow an output that was renamed. A node that cannot be brought
+        up stays as it is, and is among the `faults` of the result.
+        """
+        old = {name: entry for name, entry in workflow.nodes.items() if self._is_old(entry)}
+        if not old:
+            return workflow
+        nodes = copy.deepcopy(dict(workflow.raw["nodes"]))
+        renamed: dict[str, list[Mapping[str, str]]] = {}
+        faults = []
+        for name, entry in old.items():
+            cls = self._types[entry.type]
+            steps = range(entry.version, cls.version)
+            try:
+                nodes[name] = _migrate(nodes[name], entry, cls)
+            except MinibrainsError as error:
+                faults.append(Fault(str(error), name, code="migration_failed"))
+            else:
+                renamed[name] = [cls.renamed_outputs.get(step, {}) for step in steps]
+        for raw in nodes.values():
+            _rename_links(raw, renamed)
+        migrated = parse_workflow({**workflow.to_json(), "nodes": nodes}, workflow.path)
+        return replace(migrated, faults=(*migrated.faults, *faults))
+
+    def class_of(self, entry: NodeEntry, faults: list[Fault]) -> type[Node] | None:
+        """Return the class of a node of a migrated workflow; what is wrong with its type goes to `faults`."""
         cls = self._types.get(entry.type)
         if cls is None:
             hint = near(entry.type, self._types) or "Is a node pack missing, or was --no-packs given?"
             faults.append(Fault(f"the node type {entry.type!r} is not known", entry.id, hint=hint, code="missing_node_type"))
             return None
-        if entry.version == cls.version:
-            return cls, entry
         if entry.version > cls.version:
             hint, found = "Update Minibrains, or the pack that has this node", f"{entry.type}@{entry.version}"
             expected = f"at most @{cls.version}"
             faults.append(Fault("the node is newer", entry.id, expected=expected, found=found, hint=hint, code="newer_version"))
             return None
-        raw = copy.deepcopy(dict(entry.raw))
-        for version in range(entry.version, cls.version):
-            try:
-                raw = {**cls.migrations[version](raw), "type": f"{entry.type}@{version + 1}"}
-            except Exception as error:
-                reason = f"{type(error).__name__}: {error}"
-                message = f"the node cannot be brought from @{version} to @{version + 1}: {reason}"
-                faults.append(Fault(message, entry.id, code="migration_failed"))
-                return None
-        more: list[Fault] = []
-        migrated = read_node(entry.id, raw, more)
-        faults.extend(fault for fault in more if fault not in faults)
-        return None if migrated is None else (cls, migrated)
+        if entry.version < cls.version:
+            return None  # it could not be migrated, and is among the workflow's faults
+        return cls
+
+    def _is_old(self, entry: NodeEntry) -> bool:
+        cls = self._types.get(entry.type)
+        return cls is not None and entry.version < cls.version
+
+
+def _migrate(raw: dict[str, Any], entry: NodeEntry, cls: type[Node]) -> dict[str, Any]:
+    """Return a node's entry as its class's version has it. Raises MinibrainsError."""
+    for version in range(entry.version, cls.version):
+        change = cls.migrations.get(version)
+        try:
+            changed = raw if change is None else change(raw)
+            raw = {**changed, "type": f"{entry.type}@{version + 1}"}
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise MinibrainsError(f"the node cannot be brought from @{version} to @{version + 1}: {reason}") from error
+    return raw
+
+
+def _rename_links(raw: Any, renamed: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
+    """Rename, in a node's entry, the sources of its inputs and of its `when`. What is no link is left as it is.
+
+    renamed:  node id -> for each version that it was brought up, the new names of its outputs
+    """
+
+    def follow(link: Any) -> Any:
+        if isinstance(link, list):
+            return [follow(one) for one in link]
+        if not isinstance(link, str):
+            return link
+        node, dot, socket = link.partition(".")
+        for names in renamed.get(node, ()):
+            socket = names.get(socket, socket)
+        return f"{node}{dot}{socket}"
+
+    if not isinstance(raw, dict):
+        return
+    if isinstance(raw.get("in"), dict):
+        raw["in"] = {socket: follow(links) for socket, links in raw["in"].items()}
+    if "when" in raw:
+        raw["when"] = follow(raw["when"])

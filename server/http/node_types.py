@@ -106,8 +106,11 @@ class NodeTypes:
         try:
             draft = await self._examine(data, path)
         except MinibrainsError as error:
-            return web.json_response({"faults": faults_of(error), **_NOTHING_TO_LINK})
-        return web.json_response(await asyncio.to_thread(self._describe_draft, draft))
+            return web.json_response({"faults": faults_of(error), "workflow": None, **_NOTHING_TO_LINK})
+        answer = await asyncio.to_thread(self._describe_draft, draft)
+        # it is another object only if older nodes, or an older format, were brought up to date
+        migrated = None if draft.workflow.raw is data else draft.workflow.to_json()
+        return web.json_response({**answer, "workflow": migrated})
 
     def _describe_draft(self, draft: Draft) -> dict[str, Any]:
         links = _describe_linking(linking(draft, self.registry.values()))

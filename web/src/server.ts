@@ -18,6 +18,8 @@ export interface Fault {
 
 export interface Checked extends Linking {
   readonly faults: readonly Fault[];
+  /** As today's node types have it, if some of its nodes are of older versions. */
+  readonly workflow: Workflow | null;
 }
 
 export interface FileInfo {

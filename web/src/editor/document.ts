@@ -96,6 +96,13 @@ export class OpenDocument {
     if (this.#history.redo()) this.#changed();
   }
 
+  /** The same workflow as today's node types have it: no step of its own, and as saved as it was. */
+  migrate(workflow: Workflow): void {
+    if (this.isSaved) this.#saved = workflow;
+    this.#history.replace(workflow);
+    this.#changed();
+  }
+
   /** Take back a commit that turned out to be impossible, if nothing has happened since. */
   withdraw(commit: Workflow): boolean {
     if (this.workflow !== commit || !this.#history.withdraw()) return false;

@@ -38,6 +38,7 @@ export class Editor {
   readonly #listeners = new Map<Topic, Set<() => void>>();
   #checkTimer: ReturnType<typeof setTimeout> | undefined;
   #checking = 0;
+  #checked: Workflow | null = null;
   #clipboard = "";
 
   constructor(canvas: HTMLCanvasElement, readonly catalog: Catalog, doors: Doors) {
@@ -93,17 +94,24 @@ export class Editor {
     return whyNot(workflow, this.catalog, this.linking, link);
   }
 
-  /** Ask the server what is wrong, which stands on the nodes, and what may be linked. */
+  /** The server has seen the workflow as it is now. */
+  get isChecked(): boolean {
+    return this.#checked === this.workflow;
+  }
+
+  /** Ask the server what is wrong, which stands on the nodes, and what may be linked. Nodes of older versions become today's. */
   async check(): Promise<readonly Fault[]> {
     const workflow = this.workflow;
     const turn = ++this.#checking;
     let faults: readonly Fault[] = [];
     try {
       if (Object.keys(workflow.nodes).length) {
-        const { faults: found, ...linking } = await server.check(workflow, this.document.file);
+        const { faults: found, workflow: migrated, ...linking } = await server.check(workflow, this.document.file);
         faults = found;
         if (turn === this.#checking) this.#setLinking(linking);
+        if (migrated && this.workflow === workflow) this.document.migrate(migrated);
       }
+      if (turn === this.#checking) this.#checked = this.workflow;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       faults = error.status ? [{ message: error.message }] : this.faults;

@@ -76,6 +76,7 @@ export class Files {
   /** Returns whether it was saved. */
   async save(as = false): Promise<boolean> {
     const { document } = this.editor;
+    if (!this.editor.isChecked) await this.editor.check(); // what an older version wrote is saved in today's form
     if (document.file && !as) return this.#write(document.file, document.sha256);
     const proposed = document.file ? stem(document.file) : slug(document.workflow.title ?? "") || "workflow";
     const name = await ask("Save workflow", "File name", proposed, "Save");

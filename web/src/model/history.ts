@@ -39,6 +39,11 @@ export class History {
     return true;
   }
 
+  /** Another form of the same workflow: no step of its own. */
+  replace(present: Workflow): void {
+    this.#present = present;
+  }
+
   /** What is committed from here on is a step of its own. */
   endGesture(): void {
     this.#gesture = null;
