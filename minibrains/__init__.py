@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from minibrains.annotations import ABSENT, Absent, Lazy, On, Sample
 from minibrains.brain import Brain, setting, tensor
+from minibrains.console import Console, ConsoleOutput
 from minibrains.errors import BrainError, GameError, MinibrainsError
 from minibrains.host import Episode, Host
 from minibrains.loading import BrainRef
@@ -43,10 +44,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "ABSENT", "Absent", "Action", "Brain", "BrainError", "BrainRef", "Budget", "ColorFrame", "Episode", "EpisodeResult",
-    "Flag", "Frame", "Frames", "GameError", "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node", "Number", "On",
-    "Pad", "Progress", "Register", "Run", "RunSpec", "Sample", "Situation", "Socket", "Text", "TorchNode", "Variables",
-    "setting", "tensor", "widget",
+    "ABSENT", "Absent", "Action", "Brain", "BrainError", "BrainRef", "Budget", "ColorFrame", "Console",
+    "ConsoleOutput", "Episode", "EpisodeResult", "Flag", "Frame", "Frames", "GameError", "Hook", "Host", "Lazy",
+    "Logits", "MinibrainsError", "Node", "Number", "On", "Pad", "Progress", "Register", "Run", "RunSpec", "Sample",
+    "Situation", "Socket", "Text", "TorchNode", "Variables", "setting", "tensor", "widget",
 ]  # fmt: skip
 
 _LATE = {

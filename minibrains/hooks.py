@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from minibrains.engine.live_edit import Edit
+    from minibrains.graph.registry import Registry
     from minibrains.graph.workflow import Workflow
     from minibrains.run.episode import EpisodeResult
     from minibrains.run.run import Run
@@ -50,8 +51,11 @@ class Hook:
                 print(episode.index, episode.score)
     """
 
-    def prepare(self, workflow: Workflow) -> Workflow:
-        """Change the workflow before it is checked, also in a live edit: put in a node that films, say."""
+    def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
+        """Change the workflow before it is checked, also in a live edit: put in a node that films, say.
+
+        registry:  the node types of the run; the workflow's nodes have their versions
+        """
         return workflow
 
     def before_open(self, run: Run) -> None:

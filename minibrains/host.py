@@ -30,6 +30,8 @@ class Episode:
     index: int
     seed: int
     node: str = ""
+    limit: int | None = None
+    """Ticks after which the run ends the episode if nothing else has; None: it does not."""
 
     def rng(self) -> np.random.Generator:
         """A new generator for this node in this episode; two calls give equal generators."""

@@ -11,7 +11,7 @@ from minibrains.files import shipped
 from server.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-CONSOLE = {"type": "RetroEmulator@1"}
+CONSOLE = {"type": "RetroEmulator@2"}
 CLOCK = {"type": "Every@1", "set": {"ticks": 60}}
 GREY = {"type": "Grayscale@1", "in": {"frame": "console.frame"}}
 
@@ -76,10 +76,10 @@ def test_the_plan_for_people(capsys, slow):
     assert err == ""
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert lines[0] == f"{slow}: nodes 6, steps 8, latches 1"
-    assert "emit console RetroEmulator@1 every tick" in lines
+    assert "emit console RetroEmulator@2 every tick" in lines
     assert "gate console.frame, grey, log while clock.now is true when: clock.now" in lines
     assert "tick grey Grayscale@1 while clock.now is true (inherited) frame: console.frame" in lines
-    assert lines[-1] == "latch console RetroEmulator@1 after the steps pad1: sink.pad"
+    assert lines[-1] == "latch console RetroEmulator@2 after the steps pad1: sink.pad"
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_it_runs_in_a_workflow(here, written):
     workflow = here / "workflow.json"
     smooth = {"type": "edge_filter.EdgeFilter@1", "set": {"share": 0.25}, "in": {"value": "console.reward"}}
     score = {"type": "Score@1", "in": {"rewards": "smooth.number"}}
-    workflow.write_text(json.dumps({"minibrains": 1, "nodes": {"console": {"type": "RetroEmulator@1"}, "smooth": smooth,
+    workflow.write_text(json.dumps({"minibrains": 1, "nodes": {"console": {"type": "RetroEmulator@2"}, "smooth": smooth,
                                                                "score": score}}))  # fmt: skip
     summary = json.loads(tool("server", "run", workflow, "--pack", written, "--ticks", 3, "--json"))
     assert summary["nodes"]["smooth"]["runs"] == 3

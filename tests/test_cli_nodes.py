@@ -83,7 +83,7 @@ def test_the_list_has_every_type_under_its_category(capsys):
             category = line
     assert found.keys() == {f"{name}@{cls.version}" for name, cls in REGISTRY.items()}
     assert found["FrameStack@1"][0] == "vision"
-    assert found["RetroEmulator@1"][0] == "consoles"
+    assert found["RetroEmulator@2"][0] == "consoles"
     assert all(doc == REGISTRY[type_.split("@")[0]].__doc__.splitlines()[0] for type_, (_, doc) in found.items())
 
 

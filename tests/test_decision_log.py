@@ -98,7 +98,7 @@ WORKFLOW = {
     "minibrains": 1,
     "run": {"ticks": 100, "episodes": 4},
     "nodes": {
-        "console": {"type": "RetroEmulator@1", "set": {"game": "Duel-Genesis"}, "in": {"pad1": "sink.pad"}},
+        "console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}, "in": {"pad1": "sink.pad"}},
         "features": {"type": "GameFeatures@1", "in": {"variables": "console.variables"}},
         "clock": {"type": "Every@1", "set": {"ticks": 30}},
         "prompt": {

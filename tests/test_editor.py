@@ -554,6 +554,34 @@ def test_a_node_that_fails_in_a_run_says_why_on_the_right(browser: Browser, tmp_
         expect(page.page.locator("#inspector .faults")).to_be_empty()
 
 
+def test_an_older_workflow_is_shown_and_saved_in_todays_form(page: EditorPage, data: Path) -> None:
+    old = json.loads((ROOT / "tests" / "data" / "console1.json").read_text())
+    page.start_with("").open_workflow(old)
+    page.until("editor.workflow.nodes.console.type === 'RetroEmulator@2'")
+    nodes = page.workflow["nodes"]
+    assert nodes["or"]["in"] == {"flags": ["console.terminated", "console.terminated"]}
+    assert nodes["last"]["when"] == "console.terminated"
+    assert not page.ask("editor.document.canUndo"), "that it is older is not for people to take back"
+    page.save_as("once old")
+    saved = json.loads((data / "workflows" / "once old.json").read_text())
+    assert saved == {**old, "nodes": nodes}
+
+
+def test_an_older_workflow_is_saved_in_todays_form_even_at_once(page: EditorPage, data: Path) -> None:
+    old = json.loads((ROOT / "tests" / "data" / "console1.json").read_text())
+    (data / "workflows" / "old.json").write_text(json.dumps(old))
+    page.page.reload()
+    page.ready().start_with("")
+    page.page.locator('[data-tab="files"]').click()
+    page.page.get_by_text("old", exact=True).first.click()
+    page.until("editor.document.file === 'old.json'")
+    page.press("Control+s")
+    expect(page.message).to_have_text("Saved as old.json.")
+    saved = json.loads((data / "workflows" / "old.json").read_text())
+    assert saved["nodes"]["console"]["type"] == "RetroEmulator@2"
+    assert saved["nodes"]["last"]["when"] == "console.terminated"
+
+
 def test_the_benchmark_says_what_it_lacks(minibrains: Command, tmp_path: Path) -> None:
     done = minibrains("bench", "editor", env={"PATH": str(tmp_path)})
     assert done.returncode == 2
@@ -562,7 +590,7 @@ def test_the_benchmark_says_what_it_lacks(minibrains: Command, tmp_path: Path) -
 
 def _hostile_workflows() -> Iterator[dict[str, Any]]:
     entry = {
-        "type": "RetroEmulator@1",
+        "type": "RetroEmulator@2",
         "title": HOSTILE,
         "set": {"game": HOSTILE, HOSTILE: HOSTILE},
         "in": {HOSTILE: "b.x", "pad1": HOSTILE},

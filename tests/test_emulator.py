@@ -67,11 +67,13 @@ def test_frames_rewards_and_variables_are_those_of_stable_retro(host: ScratchHos
     console = RetroEmulator()
     with opened(console, host):
         shown = play(console, *({"pad1": pad} for pad in pads))
-    for (frame, reward, done, *variables), (our_frame, our_variables, our_reward, our_done) in zip(expected, shown, strict=True):
+    for (frame, reward, done, *variables), (our_frame, our_variables, our_reward, our_done, _) in zip(
+        expected, shown, strict=True
+    ):
         assert np.array_equal(frame, our_frame)
         assert (reward, done) == (our_reward, our_done)
         assert variables in ([], [our_variables])
-    assert any(reward for _, _, reward, _ in shown), "a test without a reward says little"
+    assert any(reward for _, _, reward, _, _ in shown), "a test without a reward says little"
 
 
 def test_the_console_says_its_size_rate_and_game(host: ScratchHost) -> None:
@@ -95,7 +97,7 @@ def test_31_episodes_start_after_31_different_waits(host: ScratchHost) -> None:
 def test_written_variables_are_there_from_the_first_frame(host: ScratchHost) -> None:
     console = RetroEmulator(write={"lives": 7, "score": "$seed"})
     with opened(console, host):
-        ((_, variables, _, _),) = play(console, {}, episode=Episode(0, 3, "console"))
+        ((_, variables, *_),) = play(console, {}, episode=Episode(0, 3, "console"))
         assert variables["lives"] == 7
         assert variables["score"] == console.report()["start"]["write"]["score"] < 2**32
         console.reset(Episode(0, 4, "console"))
@@ -132,9 +134,9 @@ def test_won_is_what_the_metadata_says(own_games: Path, host: ScratchHost) -> No
         assert console.report()["won"] is False, "an episode that has not ended is not won"
         for _ in range(4000):
             console.latch()
-            if console.emit().done:
+            if console.emit().terminated:
                 break
-        assert console.emit().done
+        assert console.emit().terminated
         assert console.report()["won"] is True
 
 

@@ -73,7 +73,7 @@ def test_a_state_is_loaded_into_another_engine_and_another_episode(tmp_path: Pat
         engine.advance(33)
         engine.load_state(pickle.loads(saved))
         assert engine.tick == 100
-        assert engine.episode == (2, 7)
+        assert engine.episode == (2, 7, None)
         engine.advance(100)
         assert engine.report() == expected
     finally:

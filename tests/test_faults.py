@@ -118,7 +118,7 @@ def _await_line(run: subprocess.Popen[str], words: str) -> None:
 def _thinking(folder: Path, type_: str = "Thinker", name: str = "thinker", **set: str) -> dict[str, Any]:
     """Pad, and a node that thinks about its frame counter, in a process of its own if its type does not say otherwise."""
     nodes = {
-        "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
+        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
         "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
         name: {"type": f"fault_pack.{type_}@1", "set": {"folder": str(folder), **set}, "in": {"number": "frame.number"}},
     }
@@ -136,7 +136,7 @@ def _hanging(folder: Path) -> int:
 def test_an_hour_with_twenty_faults(tmp_path: Path) -> None:
     """Two workers play Pad in real time. Their processes, and those of a thinking node, are killed or stopped for a while."""
     nodes = {
-        "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
+        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
         "fickle": {"type": "fault_pack.Fickle@1", "in": {"variables": "console.variables"}, "on_error": "hold"},
         "thinker": {
             "type": "fault_pack.Thinker@1",

@@ -24,7 +24,6 @@ FLOORS = [
 MAY_IMPORT = {name: set[str]().union(*FLOORS[: height + 1]) for height, floor in enumerate(FLOORS) for name in floor}
 MAY_IMPORT["nodes"] = FLOORS[0] | {"nodes"}
 MAY_IMPORT["server"] |= {"nodes"}
-MAY_IMPORT["minibrains.evaluation"] |= {"nodes"}  # it still looks for RetroEmulator
 """A floor, and the floors its modules may import."""
 NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}
 LATE = {"torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "ray", "tqdm"}

@@ -16,7 +16,7 @@ from minibrains.graph.workflow import load_workflow, parse_workflow
 
 REGISTRY, _ = node_types(packs=False)
 WORKFLOWS = sorted(shipped("workflows").glob("*.json"))
-CONSOLE = {"type": "RetroEmulator@1"}
+CONSOLE = {"type": "RetroEmulator@2"}
 
 
 def _linking(nodes: dict[str, Any], path: Path | None = None) -> Linking:
@@ -35,7 +35,7 @@ def test_what_flows_through_generic_nodes_and_from_widgets_is_known() -> None:
         "knee": {"type": "Reroute@1", "in": {"value": "console.reward"}},
         "loose": {"type": "Reroute@1"},
         "last": {"type": "Previous@1", "set": {"initial": None}, "in": {"value": "knee.value"}},
-        "pick": {"type": "Switch@1", "in": {"flag": "console.done", "yes": "console.reward"}},
+        "pick": {"type": "Switch@1", "in": {"flag": "console.terminated", "yes": "console.reward"}},
         "small": {"type": "Resize@1", "set": {"width": 40, "height": 30}, "in": {"frame": "console.frame"}},
         "stack": {"type": "FrameStack@1", "in": {"frame": "small.frame"}, "brain": "frame_stack/grey4.safetensors"},
         "score": {"type": "Score@1"},

@@ -36,7 +36,7 @@ class Thinks(Node, background="thread"):
 
 
 NODES: dict[str, Any] = {
-    "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}},
+    "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
     "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
     "heavy": {"type": "Heavy@1", "in": {"number": "frame.number"}, "optional": True},
     "light": {"type": "Heavy@1", "set": {"busy": False}, "in": {"number": "frame.number"}},

@@ -30,7 +30,7 @@ from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable, EmulatorSink
-from nodes.consoles.retro import Console, RetroEmulator
+from nodes.consoles.retro import RetroEmulator
 from nodes.policies.baselines import RandomPolicy
 from nodes.vision.frames import FrameStack, FrameStackTaps, Grayscale, Resize
 
@@ -65,8 +65,8 @@ def _barcode_of(variables: Variables) -> Barcode:
 
 
 def _shown(console: RetroEmulator) -> tuple[np.ndarray, Variables, float, bool]:
-    shown: Console = console.emit()
-    return shown.frame(), shown.variables, shown.reward, shown.done
+    shown = console.emit()
+    return shown.frame(), shown.variables, shown.reward, shown.terminated
 
 
 # -- one console ------------------------------------------------------------------------------------
@@ -84,14 +84,14 @@ def test_every_button_sets_its_own_bit_and_no_other(game: str, console: RetroEmu
     bits = [1 << bit for bit in range(len(BITS[game]))]
     second = bits if game == GENESIS else [0] * len(bits)
     expected = [(bit, 0) for bit in bits] + [(0, bit) for bit in second]
-    assert [(variables["pad1"], variables["pad2"]) for _, variables, _, _ in after] == expected
+    assert [(variables["pad1"], variables["pad2"]) for _, variables, *_ in after] == expected
 
 
 @every_game
 def test_all_buttons_at_once_and_opposite_ones(game: str, console: RetroEmulator) -> None:
     pads = [BITS[game], ("LEFT", "RIGHT"), ("UP", "DOWN"), ("UP", "DOWN", "LEFT", "RIGHT")]
     _, *after = play(console, *({"pad1": pad} for pad in pads), {})
-    assert [variables["pad1"] for _, variables, _, _ in after] == [_mask(game, pad) for pad in pads]
+    assert [variables["pad1"] for _, variables, *_ in after] == [_mask(game, pad) for pad in pads]
 
 
 @every_game
@@ -100,7 +100,7 @@ def test_what_is_latched_on_a_tick_is_in_ram_and_on_screen_on_the_next(game: str
     shown = play(console, *({"pad1": one, "pad2": two} for one, two in pads), {})
     start, held = shown[0][1], [((), ()), *pads]
     presses = start["presses"]
-    for tick, ((frame, variables, reward, done), (before, now)) in enumerate(
+    for tick, ((frame, variables, reward, done, _), (before, now)) in enumerate(
         zip(shown, itertools.pairwise([((), ()), *held]), strict=True)
     ):
         masks = [_mask(game, pad) for pad in now]
@@ -122,7 +122,7 @@ def test_a_screen_looked_at_now_and_then_shows_the_tick_it_is_looked_at(game: st
     random = np.random.default_rng(1)
     play(console)
     for one, two in _random_pads(game, 200, seed=1):
-        shown: Console = console.emit()
+        shown = console.emit()
         if random.random() < 0.3:
             assert read_barcode(shown.frame()) == _barcode_of(shown.variables)
         console.latch(one, two)
@@ -210,7 +210,7 @@ def test_two_episodes_from_one_state_are_identical(game: str, console: RetroEmul
     runs = []
     for _ in range(2):
         shown = play(console, *ticks, episode=Episode(0, 7, "console"))
-        runs.append(([(frame.tobytes(), variables, reward, done) for frame, variables, reward, done in shown], console.report()))
+        runs.append(([(frame.tobytes(), *others) for frame, *others in shown], console.report()))
     assert runs[0] == runs[1]
 
 
@@ -264,7 +264,7 @@ def _table(game: str, path: Path) -> Path:
 def _agent(game: str, **console: Any) -> dict[str, Any]:
     """A console whose first pad a random policy presses, another button on every tick."""
     return {
-        "console": {"type": "RetroEmulator@1", "set": {"game": game, **console}, "in": {"pad1": "sink.pad"}},
+        "console": {"type": "RetroEmulator@2", "set": {"game": game, **console}, "in": {"pad1": "sink.pad"}},
         "random": {"type": "RandomPolicy@1", "set": {"actions": len(BITS[game]) + 1, "hold": 1}},
         "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "table.safetensors"},
     }

@@ -49,7 +49,7 @@ class Watched:
 def test_pads_are_released(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     error = {"raised": "no", "interrupt": "interrupt"}.get(ending, "")
     nodes = {
-        "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}, "in": {"pad1": "press.pad"}},
+        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}, "in": {"pad1": "press.pad"}},
         "press": {"type": "Press@1", "set": {"error": error}, "in": {"variables": "console.variables"}},
     }
     engine = make_engine(nodes, (RetroEmulator, Press))

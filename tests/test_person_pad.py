@@ -20,7 +20,7 @@ GAME = {
     "run": {"clock": "realtime"},
     "nodes": {
         "pad": {"type": "PersonPad@1"},
-        "console": {"type": "RetroEmulator@1", "set": {"game": "Pad-Genesis"}, "in": {"pad1": "pad.pad"}},
+        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}, "in": {"pad1": "pad.pad"}},
         "held": {"type": "Variable@1", "set": {"name": "pad1"}, "in": {"variables": "console.variables"}},
         "log": {"type": "Log@1", "in": {"value": "held.number"}},
     },

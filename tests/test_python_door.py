@@ -148,7 +148,7 @@ class Notes(mb.Hook):
     def __init__(self) -> None:
         self.calls: list[Any] = []
 
-    def prepare(self, workflow: Any) -> Any:
+    def prepare(self, workflow: Any, registry: Any) -> Any:
         self.calls.append("prepare")
         return workflow
 

@@ -28,7 +28,7 @@ def workflow(**ponder: Any) -> dict[str, Any]:
     return {
         "minibrains": 1,
         "nodes": {
-            "console": {"type": "RetroEmulator@1", "set": {"noops": 30}, "in": {"pad1": "sink.pad"}},
+            "console": {"type": "RetroEmulator@2", "set": {"noops": 30}, "in": {"pad1": "sink.pad"}},
             "random": {"type": "RandomPolicy@1", "set": {"actions": 6, "hold": 8}},
             "ponder": {
                 "type": "thinking_pack.Ponder@1",

@@ -166,7 +166,7 @@ def test_an_episode_that_failed_is_in_the_results(minibrains: Any, tmp_path: Pat
     )
     breaking = {"type": "brittle.Brittle@1", "in": {"number": "lives.number"}}
     lives = {"type": "Variable@1", "set": {"name": "lives"}, "in": {"variables": "console.variables"}}
-    nodes = {"console": {"type": "RetroEmulator@1"}, "lives": lives, "break": breaking}
+    nodes = {"console": {"type": "RetroEmulator@2"}, "lives": lives, "break": breaking}
     (tmp_path / "brittle.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     done = minibrains("run", "brittle.json", "--pack", "brittle.py", "--json")
     assert done.returncode == 1

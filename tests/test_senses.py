@@ -112,7 +112,7 @@ def test_57_combinations_are_57_rows_and_press_what_they_say(console: RetroEmula
     assert {frozenset(row) for (row,) in pads} == set(expected)
     assert len({tuple(row) for row in COMBOS.rows.tolist()}) == 57
     _, *after = play(console, *({"pad1": row} for (row,) in pads), {})
-    assert [variables["pad1"] for _, variables, _, _ in after] == [_mask(row) for (row,) in pads]
+    assert [variables["pad1"] for _, variables, *_ in after] == [_mask(row) for (row,) in pads]
 
 
 @pytest.mark.parametrize("right", [True, False])
@@ -127,7 +127,7 @@ def test_each_of_the_44_actions_presses_its_rows_one_a_frame_and_holds_the_last(
             pads = [pressed.pad for pressed in play(sink, *looks)]
         _, *after = play(console, *({"pad1": pad} for pad in pads), {})
         expected = [*rows, *[rows[-1]] * (len(pads) - len(rows))]
-        assert [variables["pad1"] for _, variables, _, _ in after] == [_mask(row) for row in expected], table.names[action]
+        assert [variables["pad1"] for _, variables, *_ in after] == [_mask(row) for row in expected], table.names[action]
 
 
 def test_two_tables_stand_side_by_side() -> None:
@@ -142,7 +142,7 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(summary: Calla
     recovery = np.arange(57, dtype=np.int32) * 7 % 50
     RecoveryTable(recovery=recovery).save(tmp_path / "slow.safetensors", title="up to 49 frames", made_by="a test")
     nodes = {
-        "console": {"type": "RetroEmulator@1", "set": {"game": PAD}, "in": {"pad1": "sink.pad"}},
+        "console": {"type": "RetroEmulator@2", "set": {"game": PAD}, "in": {"pad1": "sink.pad"}},
         "clock": {"type": "Every@1", "set": {"ticks": 30}},
         "random": {"type": "RandomPolicy@1", "set": {"actions": 57, "hold": 1}, "when": "clock.now"},
         "gate": {"type": "CooldownGate@1", "in": {"action": "random.action"}, "brain": "slow.safetensors"},

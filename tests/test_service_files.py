@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import aiohttp
 import numpy as np
@@ -49,7 +50,7 @@ def test_node_types_say_everything_about_themselves(server: Server) -> None:
         assert frame["doc"] == "uint8 [h, w, colors]"
         assert film_["widgets"]["colours"] | {"default": 16, "min": 1, "max": 768} == film_["widgets"]["colours"]
         assert film_["widgets"]["size"]["rebuild"] is True
-        assert nodes["RetroEmulator@1"]["terminal"] == "done"
+        assert nodes["RetroEmulator@2"]["terminal"] == "terminated"
         assert nodes["Previous@1"]["inputs"]["value"]["variable"] == "T"
         for about in nodes.values():
             for widget in about["widgets"].values():
@@ -101,7 +102,7 @@ def test_checking_says_all_faults_and_what_flows_on_each_link(server: Server) ->
         codes = {fault["code"] for fault in wrong["faults"]}
         assert codes == {"return_type_mismatch", "value_smaller_than_min", "missing_node_type"}
         assert wrong["outputs"]["film.frame"] == "frame u8[h w c]"
-        unheard = {"minibrains": 1, "nodes": {"console": {"type": "RetroEmulator@1", "set": {"game": "Duell-Genesis"}}}}
+        unheard = {"minibrains": 1, "nodes": {"console": {"type": "RetroEmulator@2", "set": {"game": "Duell-Genesis"}}}}
         (fault,) = (await client.post("/check", {"workflow": unheard}))["faults"]
         assert fault["node"] == "console"
         assert "Duel-Genesis" in fault["message"]
@@ -109,6 +110,21 @@ def test_checking_says_all_faults_and_what_flows_on_each_link(server: Server) ->
             assert (await client.post("/check", data))["faults"]
         assert (await client.ask("POST", "/check", 400, data=b"{"))["error"]["type"] == "no_json"
         assert (await client.ask("POST", "/check", 400, data=b"[]"))["error"]["type"] == "no_json"
+
+    server.talk(talk)
+
+
+def test_an_older_workflow_is_checked_and_told_in_todays_form(server: Server) -> None:
+    old = json.loads((Path(__file__).parent / "data" / "console1.json").read_text())
+
+    async def talk(client: Talk) -> None:
+        checked = await client.post("/check", {"workflow": old})
+        assert checked["faults"] == []
+        assert checked["outputs"]["console.truncated"] == "flag"
+        assert checked["workflow"]["nodes"]["console"] == {**old["nodes"]["console"], "type": "RetroEmulator@2"}
+        assert checked["workflow"]["nodes"]["last"]["when"] == "console.terminated"
+        again = await client.post("/check", {"workflow": checked["workflow"]})
+        assert (again["faults"], again["workflow"]) == ([], None)
 
     server.talk(talk)
 

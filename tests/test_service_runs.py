@@ -124,6 +124,23 @@ def test_two_runs_at_once_and_a_queue_in_order(server: Server) -> None:
     server.talk(talk)
 
 
+def test_an_older_workflow_is_played_and_edited(server: Server) -> None:
+    old = json.loads((Path(__file__).parent / "data" / "console1.json").read_text())
+    old["run"] = {"clock": "realtime"}
+
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run(old)
+            await ticking(page, prompt_id)
+            old["nodes"]["fighter"]["set"]["style"] = "defensive"
+            changed = await client.post(f"/runs/{prompt_id}/edit", {"workflow": old})
+            assert changed == {"changed": "fighter.style = 'defensive'"}
+            await client.post(f"/runs/{prompt_id}/stop")
+            assert (await client.outcome(page, prompt_id))["state"] == "stopped"
+
+    server.talk(talk)
+
+
 # -- while it runs --------------------------------------------------------------------------------------
 
 

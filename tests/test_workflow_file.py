@@ -561,7 +561,15 @@ NODES = node_types(packs=False)[0]
 LINKS = [
     f"{name}.{output}" for name in ("console", "sink", "clock", "grey", "gate") for output in ("pad", "frame", "now", "action")
 ]
-LINKS += ["console.done", "console.reward", "console.variables", "stack.frames", "head.logits", "gate.ready", "score.number"]
+LINKS += [
+    "console.terminated",
+    "console.reward",
+    "console.variables",
+    "stack.frames",
+    "head.logits",
+    "gate.ready",
+    "score.number",
+]
 SENSIBLE = {
     "type": [f"{name}@{cls.version}" for name, cls in NODES.items()],
     "every": [1, 2, 8, "10 hz", 0],

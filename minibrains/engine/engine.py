@@ -49,8 +49,8 @@ class Engine:
         self.times = TickTimes()
         self.world = World(tape)
         self.motion = Motion(plan)
-        self.episode = (0, 0)
-        """Index and seed of the episode that is played."""
+        self.episode: tuple[int, int, int | None] = (0, 0, None)
+        """Index, seed and limit of the episode that is played."""
         self._kept = kept or KeptOutputs()
 
     @property
@@ -78,10 +78,10 @@ class Engine:
         """Open every node, registers first, check the shapes that only now became known, compute constant results."""
         self._make_ready(self.plan, self.runtimes, self.motion, make_host)
 
-    def reset(self, index: int, seed: int) -> None:
-        """Start episode `index` of a run with this seed."""
+    def reset(self, index: int, seed: int, limit: int | None = None) -> None:
+        """Start episode `index` of a run with this seed. `limit`: ticks after which the run is going to end it."""
         self.tick = 0
-        self.episode = index, seed
+        self.episode = index, seed, limit
         for runtime in self.runtimes.values():
             if runtime.pending is not None:
                 runtime.pending.forget()
@@ -89,7 +89,7 @@ class Engine:
         for runtime in registers_first(self.runtimes):
             if runtime.is_open and runtime.has_state:
                 try:
-                    runtime.reset(Episode(index, seed, runtime.name))
+                    runtime.reset(Episode(index, seed, runtime.name, limit))
                 except Exception as error:
                     self._unanswered(runtime, None, error)
 

@@ -92,7 +92,7 @@ class Edit:
         parts += [f"{name} taken out" for name in self.before if name not in self.runtimes]
         return ", ".join(parts) or "links and clocks only"
 
-    def begin(self, episode: tuple[int, int], tick: int) -> None:
+    def begin(self, episode: tuple[int, int, int | None], tick: int) -> None:
         """Do all that a node may refuse: new nodes begin the episode, those that stay get their widgets.
 
         Raises NodeFailed; then the nodes that stay are as before.
@@ -147,9 +147,10 @@ class Edit:
         """The nodes that are not in the plan before, registers first."""
         return [runtime for runtime in registers_first(self.runtimes) if not self._stays(runtime)]
 
-    def _begin_episode(self, runtime: NodeRuntime, episode: tuple[int, int], tick: int) -> None:
+    def _begin_episode(self, runtime: NodeRuntime, episode: tuple[int, int, int | None], tick: int) -> None:
+        index, seed, limit = episode
         try:
-            runtime.reset(Episode(*episode, runtime.name))
+            runtime.reset(Episode(index, seed, runtime.name, limit))
             if runtime.name in self.inheriting:
                 runtime.take_state(self.before[runtime.name])
         except Exception as error:

@@ -21,7 +21,6 @@ from minibrains.games.splits import Splits
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import RunSettings, Workflow
 from minibrains.values import plain_value, read_value
-from nodes.consoles.retro import RetroEmulator
 
 _RULES = "evaluation.json"
 
@@ -63,6 +62,7 @@ class Protocol:
 
     def pin(self, workflow: Workflow, registry: Registry, episodes: int) -> Workflow:
         """The workflow with its console and its run set to these conditions. Raises WorkflowError if it cannot play this game."""
+        workflow = registry.migrate(workflow)
         name, games = _console(workflow, registry)
         if self.game not in games:
             fault = Fault(
@@ -82,7 +82,7 @@ class Protocol:
 
 def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
     """The game to evaluate a workflow in: of those it names, the first that has splits. Raises MinibrainsError."""
-    _, names = _console(workflow, registry)
+    _, names = _console(registry.migrate(workflow), registry)
     folders = dict(known_games())
     name = next((name for name in names if name in folders and (folders[name] / _RULES).is_file()), None)
     if name is None:
@@ -117,21 +117,23 @@ def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -
 
 
 def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]]:
-    """The one console of a workflow and the games it names. Raises WorkflowError."""
+    """The one console of a migrated workflow and the games it names. Raises WorkflowError."""
     if workflow.faults:
         raise WorkflowError(workflow.faults, workflow.where)
-    entries = workflow.nodes.values()
-    consoles = [entry for entry in entries if issubclass(registry.get(entry.type, object), RetroEmulator)]
+    consoles = registry.consoles(workflow)
     if len(consoles) != 1:
         fault = Fault(
             "an evaluation needs one console",
-            expected="one node of type RetroEmulator",
+            expected="one console, a RetroEmulator say",
             found=str(len(consoles)),
             code="missing_console",
         )
         raise WorkflowError([fault], workflow.where)
-    game = consoles[0].set.get("game", RetroEmulator.schema.widgets["game"].default)
-    return consoles[0].id, (game,) if isinstance(game, str) else list(game) if isinstance(game, list) else ()
+    console = consoles[0]
+    game = console.set.get("game", registry[console.type].schema.widgets["game"].default)
+    if isinstance(game, str):
+        return console.id, (game,)
+    return console.id, list(game) if isinstance(game, (list, tuple)) else ()
 
 
 def _read_rules(path: Path) -> Rules:

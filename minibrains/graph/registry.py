@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from minibrains.console import Console
 from minibrains.errors import Fault, MinibrainsError, near
 from minibrains.graph.workflow import NodeEntry, Workflow, parse_workflow
 from minibrains.node import Node
@@ -105,6 +106,10 @@ class Registry(Mapping[str, type[Node]]):
             _rename_links(raw, renamed)
         migrated = parse_workflow({**workflow.to_json(), "nodes": nodes}, workflow.path)
         return replace(migrated, faults=(*migrated.faults, *faults))
+
+    def consoles(self, workflow: Workflow) -> list[NodeEntry]:
+        """List the nodes of a workflow that are consoles."""
+        return [entry for entry in workflow.nodes.values() if issubclass(self.get(entry.type, Node), Console)]
 
     def class_of(self, entry: NodeEntry, faults: list[Fault]) -> type[Node] | None:
         """Return the class of a node of a migrated workflow; what is wrong with its type goes to `faults`."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError
+from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Workflow
 from minibrains.hooks import Hook
 
@@ -32,11 +33,11 @@ class Film(Hook):
             raise MinibrainsError(f"--video: the folder {self.file.parent} is not there or cannot be written to")
         self._made = f"video-{os.getpid()}.mp4"
 
-    def prepare(self, workflow: Workflow) -> Workflow:
+    def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
         """Put the VideoWriter in. Raises WorkflowError if there is nothing to film."""
-        consoles = [node for node in workflow.nodes.values() if node.type == "RetroEmulator" and node.mode == "run"]
+        consoles = [console for console in registry.consoles(workflow) if console.mode == "run"]
         if not consoles:
-            message = "there is no running console (RetroEmulator) in this workflow to film"
+            message = "there is no running console, a RetroEmulator say, in this workflow to film"
             raise WorkflowError([Fault(message, code="missing_console")], "--video")
         frame = f"{consoles[0].id}.frame"
         for pad in (link for name in ("pad1", "pad2") for link in consoles[0].inputs.get(name, ())):

@@ -79,7 +79,7 @@ def replay(events: list[Event], registry: Registry, start: int = 0) -> Iterator[
                 expected = f"to go on to tick {event.tick}"
                 done.difference = {"from": compared_at, "to": engine.ticks, "expected": expected, "found": failure}
             elif event.kind == "episode" and "ended" not in event.value:
-                engine.reset(event.value["index"], event.value["seed"])
+                engine.reset(event.value["index"], event.value["seed"], event.value.get("limit"))
                 done.episodes += 1
             elif event.kind in ("check", "episode"):
                 done.difference = _compare(engine, event, compared_at)

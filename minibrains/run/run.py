@@ -219,7 +219,7 @@ class Run:
         """Play one episode, from 0. Raises what the engine raises; the episode is in `results` even then."""
         engine = self.engine
         before = engine.node_times()
-        engine.reset(index, self.settings.seed)
+        engine.reset(index, self.settings.seed, self.settings.ticks)
         for hook in self.hooks:
             hook.before_episode(self, index)
         ended = "failed"
@@ -315,8 +315,9 @@ class Run:
 
     def check(self, workflow: Workflow) -> Graph:
         """Prepare and check a workflow, this run's own or one that it shall go on with. Raises WorkflowError."""
+        workflow = self.registry.migrate(workflow)
         for hook in self.hooks:
-            workflow = hook.prepare(workflow)
+            workflow = hook.prepare(workflow, self.registry)
         return self.spec.check(workflow, self.registry)
 
     def edit(self, plan: Plan) -> str:

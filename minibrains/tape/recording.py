@@ -76,7 +76,7 @@ class Recorder(Hook):
         """Nothing comes from a tape that is being written."""
 
     def before_episode(self, run: Run, index: int) -> None:
-        self.add("", "episode", {"index": index, "seed": run.settings.seed})
+        self.add("", "episode", {"index": index, "seed": run.settings.seed, "limit": run.settings.ticks})
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
         about = {"index": episode.index, "seed": run.settings.seed, "ended": episode.ended}

@@ -11,45 +11,29 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
-from minibrains import ColorFrame, Episode, Flag, Host, Lazy, Number, Pad, Register, Variables, widget
+from minibrains import Console, ConsoleOutput, Episode, Host, Pad, widget
 from minibrains.errors import GameError, near
 from minibrains.games.catalog import Game, find_game, read_json
 from minibrains.games.splits import refuse_held_back
 from nodes.consoles.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
 
-
-class Console(NamedTuple):
-    """What a console shows at the start of a tick."""
-
-    frame: Lazy[ColorFrame]
-    variables: Variables
-    reward: Number
-    done: Flag
-
-
-_console = partial(tuple.__new__, Console)
+_output = partial(tuple.__new__, ConsoleOutput)
 """By a tuple, half of what a call by fields takes: there is one on every tick."""
 _FLUSH: Final = 1024
 """Ticks after which the log goes into the hashes, so that memory stays flat. One list for all ticks, which packs quickly."""
 _KEPT: Final = (
-    "_start", "_waited", "_written", "_held", "_score", "_episode", "_frames", "_first", "_log", "_actions", "_trajectory",
+    "_start", "_waited", "_written", "_held", "_score", "_episode", "_limit", "_frames", "_first", "_log", "_actions",
+    "_trajectory",
 )  # fmt: skip
 _PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
 
 
-class RetroEmulator(Register, category="consoles", terminal="done"):
+class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated"}}):
     """A game on an emulated console: shows a frame, takes the pads, emulates one frame a tick.
-
-    pad1, pad2:  buttons held, by name; nothing linked: nothing held
-    frame:       uint8 [h, w, 3], the screen; read only on ticks on which somebody looks
-    variables:   the game's variables by name
-    reward:      of the last frame, in the unit of the game's scenario
-    done:        True on the tick that ends the episode
 
     While the node is open, `emulator` and `data` are stable-retro's own objects and `scenario` gives reward and end.
     """
@@ -57,16 +41,6 @@ class RetroEmulator(Register, category="consoles", terminal="done"):
     game: str | tuple[str, ...] = widget(
         default="Airstriker-Genesis-v0", rebuild=True, doc="one game, or several: the first whose ROM is there plays"
     )
-    states: tuple[str, ...] = widget(
-        default=(), rebuild=True, doc="save states to start from; none: the one the game's maker chose"
-    )
-    noops: int = widget(default=0, min=0, max=30, doc="an episode starts after 0 to this many frames without a button")
-    write: Mapping[str, int | str] = widget(
-        default=MappingProxyType({}),
-        rebuild=True,
-        doc='variables to set at the start; "$seed" is a number of the episode\'s own',
-    )
-    players: int = widget(default=1, min=1, max=2, rebuild=True, doc="how many pads are plugged in")
 
     def check(self) -> None:
         game = self._find()
@@ -137,14 +111,19 @@ class RetroEmulator(Register, category="consoles", terminal="done"):
             self.emulator.step()
         variables = self.data.lookup_all()
         self.scenario.restart(variables)
-        self._shown = Console(self._screen, variables, 0.0, False)
+        self._limit = episode.limit
+        self._shown = ConsoleOutput(self._screen, variables, 0.0, False, self._limit == 1)
         self._score = 0.0
         self._episode, self._frames = episode.index, 0
         self._first = list(variables.values())
         self._log: list[float] = []
         self._actions = self._trajectory = bytes(32)
 
-    def emit(self) -> Console:
+    @property
+    def frames(self) -> int:
+        return self._frames
+
+    def emit(self) -> ConsoleOutput:
         return self._shown
 
     def latch(self, pad1: Pad | None = None, pad2: Pad | None = None) -> None:
@@ -155,16 +134,17 @@ class RetroEmulator(Register, category="consoles", terminal="done"):
             self._hold(1, pad2)
         self.emulator.step()
         variables = self.data.lookup_all()
-        reward, done = self.scenario.frame(variables)
-        self._shown = _console((self._screen, variables, reward, done))
+        reward, terminated = self.scenario.frame(variables)
+        self._frames = frames = self._frames + 1
+        truncated = frames + 1 == self._limit and not terminated
+        self._shown = _output((self._screen, variables, reward, terminated, truncated))
         self._score += reward
         log = self._log
         log += self._latched
         log.append(reward)
         log += variables.values()
-        if len(log) == self._wide * _FLUSH:
+        if not frames % _FLUSH:
             self._actions, self._trajectory = self._chain()
-            self._frames += _FLUSH
             log.clear()
 
     def report(self) -> Mapping[str, Any]:
@@ -178,8 +158,9 @@ class RetroEmulator(Register, category="consoles", terminal="done"):
         start = {"state": self._start, "noops": self._waited, **({"write": self._written} if self._written else {})}
         won = drawn = None
         if self._victory:
+            over = self._shown.terminated
             mine, theirs = (variables[name] for name in self._victory)
-            won, drawn = self._shown.done and mine > theirs, self._shown.done and mine == theirs
+            won, drawn = over and mine > theirs, over and mine == theirs
         return {
             "score": self._score,
             "won": won,
@@ -203,6 +184,8 @@ class RetroEmulator(Register, category="consoles", terminal="done"):
         return {**kept, "emulator": self.emulator.get_state(), "shown": shown}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
+        if "terminated" not in state["shown"]:
+            raise GameError("the console's state was kept by an older version; expected one that this version kept")
         for name in _KEPT:
             setattr(self, name, copy.deepcopy(state[name]))
         self.emulator.set_state(state["emulator"])
@@ -210,7 +193,7 @@ class RetroEmulator(Register, category="consoles", terminal="done"):
             self._hold(player, self._held[player])
         # a core draws its screen only while it emulates a frame: until then the saved picture has to do
         shown = copy.deepcopy(state["shown"])
-        self._shown = Console(**{**shown, "frame": lambda: shown["frame"]})
+        self._shown = ConsoleOutput(**{**shown, "frame": lambda: shown["frame"]})
         self.scenario.restart(shown["variables"])
 
     def _find(self) -> Game:
@@ -281,7 +264,7 @@ class RetroEmulator(Register, category="consoles", terminal="done"):
         log = np.frombuffer(packed, "<f8").reshape(-1, self._wide)
         records = np.empty((len(log), self.players), _PADS)
         records["episode"] = self._episode
-        records["tick"] = np.arange(self._frames, self._frames + len(log))[:, None]
+        records["tick"] = np.arange(self._frames - len(log), self._frames)[:, None]
         records["player"] = np.arange(self.players)
         records["mask"] = log[:, : self.players]
         came = log.copy()

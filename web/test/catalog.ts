@@ -29,7 +29,7 @@ const widget = (schema: NodeType["widgets"][string]["schema"], value: string | n
 
 export const TYPES: readonly NodeType[] = [
   type("RetroEmulator", { pad1: input("pad", { required: false }), pad2: input("pad", { required: false }) },
-    { frame: output("frame u8[h w 3]"), variables: output("variables"), reward: output("number"), done: output("flag") },
+    { frame: output("frame u8[h w 3]"), variables: output("variables"), reward: output("number"), terminated: output("flag") },
     { register: true, widgets: { game: widget({ type: "string" }, "Airstriker") } }),
   type("ScriptedFighter", { variables: input("variables") }, { pad: output("pad") }),
   type("Grayscale", { frame: input("frame u8[h w 3]") }, { frame: output("frame u8[h w 1]") }),

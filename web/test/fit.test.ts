@@ -49,7 +49,7 @@ const ask = (from: string, to: string) => {
 };
 
 test.each([
-  ["console.variables", "fighter.variables"], ["fighter.pad", "console.pad1"], ["console.frame", "log.value"], ["console.done", "fighter.when"],
+  ["console.variables", "fighter.variables"], ["fighter.pad", "console.pad1"], ["console.frame", "log.value"], ["console.terminated", "fighter.when"],
   ["knee.value", "score.rewards"], ["loose.value", "console.pad1"], ["console.frame", "loose.value"], ["gone.thing", "console.pad1"],
   ["console.frame", "gone.anything"], ["previous.value", "first.value"],
 ])("%s may go into %s", (from, to) => {

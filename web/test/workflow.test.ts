@@ -84,13 +84,13 @@ describe("edits", () => {
     };
     const replaced = edits.addLink(duel, link("other.pad", "console.pad1"));
     expect(replaced.nodes.console!.in).toEqual({ pad1: "other.pad" });
-    const two = edits.addLink(duel, link("console.done", "score.rewards"), true);
-    expect(two.nodes.score!.in).toEqual({ rewards: ["console.reward", "console.done"] });
-    expect(edits.addLink(two, link("console.done", "score.rewards"), true)).toBe(two);
+    const two = edits.addLink(duel, link("console.terminated", "score.rewards"), true);
+    expect(two.nodes.score!.in).toEqual({ rewards: ["console.reward", "console.terminated"] });
+    expect(edits.addLink(two, link("console.terminated", "score.rewards"), true)).toBe(two);
     expect(edits.removeLink(duel, link("fighter.pad", "console.pad1")).nodes.console).not.toHaveProperty("in");
-    const when = edits.addLink(duel, link("console.done", "fighter.when"));
-    expect(when.nodes.fighter!.when).toBe("console.done");
-    expect(edits.removeLink(when, link("console.done", "fighter.when")).nodes.fighter!.when).toBeNull();
+    const when = edits.addLink(duel, link("console.terminated", "fighter.when"));
+    expect(when.nodes.fighter!.when).toBe("console.terminated");
+    expect(edits.removeLink(when, link("console.terminated", "fighter.when")).nodes.fighter!.when).toBeNull();
   });
 
   test("removing nodes removes every link from them", () => {

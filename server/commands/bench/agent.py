@@ -27,11 +27,12 @@ from minibrains.host import Episode
 from minibrains.run.memory import settle
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
-from nodes.consoles.retro import RetroEmulator
-from server.commands.bench.measure import take_turns
+from server.commands.bench.measure import find_console, take_turns
 from server.commands.bench.street_fighter import Played, in_time, is_the_agent, street_fighter
 
 REPEATS = 101
+_PARTS = ("emulator", "data", "scenario")
+"""What the loop by hand takes from the console."""
 MOST_TICKS = 300
 """Of the episode's beginning. Short turns and many: what disturbs the machine then hits both sides of a pair."""
 
@@ -49,11 +50,11 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
     """
     bench = Run(replace(spec, clock="fast"))
     engine, plan = bench.engine, bench.engine.plan
-    consoles = {name: node for name, node in engine.nodes.items() if isinstance(node, RetroEmulator)}
-    if len(consoles) != 1:
-        raise MinibrainsError("bench agent needs a workflow with one console (RetroEmulator)")
-    ((name, console),) = consoles.items()
+    name, console = find_console(engine)
     with bench, ThreadPoolExecutor(1) as pool:
+        if not all(hasattr(console, part) for part in _PARTS):
+            parts = ", ".join(_PARTS)
+            raise MinibrainsError(f"{name}: the loop by hand is written for a console of stable-retro, which has {parts}")
         script = _record(engine, console)
         settle()
 
@@ -102,7 +103,7 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
     }
 
 
-def _written_out(engine: Engine, console: RetroEmulator, play: Callable[[], Played], ticks: int) -> Callable[[], float]:
+def _written_out(engine: Engine, console: Any, play: Callable[[], Played], ticks: int) -> Callable[[], float]:
     """The agent's own loop. Raises MinibrainsError if it does not play as the workflow does."""
     engine.reset(0, 0)
     engine.advance(ticks)
@@ -210,7 +211,7 @@ class _Watched:
         return self._emulator.get_screen()
 
 
-def _record(engine: Engine, console: RetroEmulator) -> Script:
+def _record(engine: Engine, console: Any) -> Script:
     """Play the beginning of episode 0 and write down, tick by tick, what is done to the emulator."""
     emulator, script = console.emulator, Script()
     engine.reset(0, 0)
@@ -263,7 +264,7 @@ def _given(engine: Engine, node: str) -> dict[str, Any]:
     return given
 
 
-def _by_hand(console: RetroEmulator, episode: Episode, script: Script) -> Callable[[], float]:
+def _by_hand(console: Any, episode: Episode, script: Script) -> Callable[[], float]:
     """The loop; it returns the seconds in which it thought."""
     emulator, data, scenario = console.emulator, console.data, console.scenario
 

@@ -77,7 +77,7 @@ def _duel() -> dict[str, Any]:
 
 def _thousand() -> dict[str, Any]:
     """A console, and rows of nodes that hand its picture on."""
-    nodes: dict[str, Any] = {"console": {"type": "RetroEmulator@1", "set": {"game": "Duel-Genesis"}}}
+    nodes: dict[str, Any] = {"console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}}}
     layout = {"console": [-400, 0]}
     for number in range(NODES - 1):
         row, column = divmod(number, _COLUMNS)

@@ -6,51 +6,33 @@ from dataclasses import replace
 from time import perf_counter, process_time
 from typing import Any
 
+from minibrains import Console
 from minibrains.engine.engine import Engine
-from minibrains.errors import MinibrainsError, RunError
+from minibrains.errors import RunError
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
-from nodes.consoles.retro import RetroEmulator
+from server.commands.bench.measure import find_console
 
 
 def run(spec: RunSpec, seconds: float) -> dict[str, Any]:
     """Play for so many seconds of the game's time, one episode after another.
 
     `{"workflow", "rate", "ticks", "frames", "frames_by_game", "on_time", "p99_ms", "max_ms", "missed", "late_ms",
-    "slipped_s", "drift_frames", "ticks_per_s", "cpu"}`. `frames`: what the emulator did, one a tick but for the ticks
+    "slipped_s", "drift_frames", "ticks_per_s", "cpu"}`. `frames`: what the console counted, one a tick but for the ticks
     that end an episode; `frames_by_game`: how many of them the game's own counter (its variable "frame", where it has
     one) confirms; raises RunError on a frame dropped or doubled. `drift_frames`: of the episode that was worst, how
     far its last tick ended after that tick was due, by a clock of its own. `cpu`: share of one core.
     """
     bench = Run(replace(spec, clock="fast"))  # the clock is its own
     engine = bench.engine
-    consoles = [node for node in engine.nodes.values() if isinstance(node, RetroEmulator)]
-    if len(consoles) != 1:
-        raise MinibrainsError("bench realtime needs a workflow with one console (RetroEmulator)")
-    (console,) = consoles
+    _, console = find_console(engine)
     with bench:
-        console.emulator = frames = _Counted(console.emulator)
         assert engine.frame_rate is not None
-        return _measure(engine, console, frames, engine.frame_rate, round(seconds * engine.frame_rate))
+        return _measure(engine, console, engine.frame_rate, round(seconds * engine.frame_rate))
 
 
-class _Counted:
-    """An emulator, and how many frames it emulated."""
-
-    def __init__(self, emulator: Any) -> None:
-        self._emulator = emulator
-        self.count = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._emulator, name)
-
-    def step(self) -> None:
-        self.count += 1
-        self._emulator.step()
-
-
-def _measure(engine: Engine, console: RetroEmulator, frames: _Counted, rate: float, ticks: int) -> dict[str, Any]:
+def _measure(engine: Engine, console: Console, rate: float, ticks: int) -> dict[str, Any]:
     clock = RealtimeClock(engine, rate)
     emulated = by_game = episodes = 0
     wall = cpu = drift = 0.0
@@ -60,10 +42,10 @@ def _measure(engine: Engine, console: RetroEmulator, frames: _Counted, rate: flo
         ended = False
         started, used = perf_counter(), process_time()
         while not ended and engine.ticks < ticks:
-            count, shown = frames.count, console.emit().variables.get("frame")
+            count, shown = console.frames, console.emit().variables.get("frame")
             ended = clock.advance(1)
             # on the tick that ends an episode nothing is latched, so nothing is emulated
-            _verify("the emulator", frames.count - count, not ended, engine)
+            _verify("the console", console.frames - count, not ended, engine)
             emulated += not ended
             if shown is not None:
                 _verify("the game", console.emit().variables["frame"] - shown, not ended, engine)

@@ -14,16 +14,15 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import Episode, Pad
+from minibrains import Console, Episode, Pad
 from nodes.fighting.features import STATUS
 from nodes.language.vlm import Answer, VLMStrategist
 
 AGENT: Final = (
     "ActionParser", "All", "AntiRepeat", "CooldownGate", "DecisionLog", "EmulatorSink", "Every", "FrameHistory", "GameFeatures",
-    "GridOverlay", "LoRALoader", "Previous", "PromptBuilder", "Resize", "RetroEmulator", "TileTokenizer",
-    "VLMStrategist",
+    "GridOverlay", "LoRALoader", "Previous", "PromptBuilder", "Resize", "TileTokenizer", "VLMStrategist",
 )  # fmt: skip
-"""The types of the graph's nodes, one of each."""
+"""The types of the graph's nodes beside the console, one of each."""
 
 
 class Played(NamedTuple):
@@ -38,8 +37,8 @@ class Played(NamedTuple):
 
 def is_the_agent(nodes: Mapping[str, Any]) -> bool:
     """Whether a graph is of just those parts, and its model chooses among answers."""
-    part = {type(node).__name__: node for node in nodes.values()}
-    return len(nodes) == len(part) and tuple(sorted(part)) == AGENT and part["VLMStrategist"].answer == "choose"
+    part = {type(node).__name__: node for node in nodes.values() if not isinstance(node, Console)}
+    return len(nodes) == len(part) + 1 and tuple(sorted(part)) == AGENT and part["VLMStrategist"].answer == "choose"
 
 
 Ask = Callable[..., Answer]
@@ -64,7 +63,8 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
     import stable_retro
 
     part = {type(node).__name__: node for node in nodes.values()}
-    console, tiles, overlay, view = (part[name] for name in ("RetroEmulator", "TileTokenizer", "GridOverlay", "Resize"))
+    console: Any = next(node for node in nodes.values() if isinstance(node, Console))
+    tiles, overlay, view = (part[name] for name in ("TileTokenizer", "GridOverlay", "Resize"))
     log, history, repeat = (part[name] for name in ("DecisionLog", "FrameHistory", "AntiRepeat"))
     every, recovery = part["Every"].ticks, part["CooldownGate"].brain.recovery.tolist()
     template, table = part["PromptBuilder"].brain, part["EmulatorSink"].brain

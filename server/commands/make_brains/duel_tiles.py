@@ -192,7 +192,7 @@ def _play(console: RetroEmulator, table: ActionTable, random: np.random.Generato
             action = int(random.integers(table.sizes["actions"]))
             pads = table.pads(action)
         shown = console.emit()
-        if shown.done:
+        if shown.terminated:
             break
         if tick % LOOK_EVERY == LOOK_EVERY - 1:
             yield Moment(shown.frame(), dict(before))

@@ -1,0 +1,81 @@
+"""Console: what every game console in a graph is, whatever emulates it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple, Unpack
+
+from minibrains.annotations import Lazy
+from minibrains.errors import NodeClassError
+from minibrains.node import Register
+from minibrains.node_options import NodeOptions
+from minibrains.sockets import ColorFrame, Flag, Number, Pad, Variables
+from minibrains.widgets import widget
+
+
+class ConsoleOutput(NamedTuple):
+    """What a console gives out at the start of a tick."""
+
+    frame: Lazy[ColorFrame]
+    variables: Variables
+    reward: Number
+    terminated: Flag
+    truncated: Flag
+
+
+class Console(Register, ABC, abstract=True, category="consoles", terminal="terminated"):
+    """A game: shows a frame, takes the pads, goes on by one frame a tick.
+
+    pad1, pad2:  buttons held, by name; nothing linked: nothing held
+    frame:       uint8 [h, w, 3], the screen; read only on ticks on which somebody looks
+    variables:   the game's variables by name
+    reward:      of the last frame, in the unit of the game's scenario
+    terminated:  True on the tick on which the game is over by its own rules; nothing is latched then
+    truncated:   True on the last tick of an episode that the run's limit ends, if the game is not over
+
+    Films, evaluations, benchmarks and the editor look for this class and know no other. A subclass says how the frames
+    are made: by an emulator, by a Gymnasium environment.
+
+    `report()` gives "score" (the sum of rewards), "won" and "drawn" (None: the game has no such thing), "start" (an
+    object; its "state" names the save state), "actions_sha256" and "trajectory_sha256".
+    """
+
+    game: str | tuple[str, ...] = widget(rebuild=True, doc="one game, or several: the first whose ROM is there plays")
+    states: tuple[str, ...] = widget(
+        default=(), rebuild=True, doc="save states to start from; none: the one the game's maker chose"
+    )
+    noops: int = widget(default=0, min=0, max=30, doc="an episode starts after 0 to this many frames without a button")
+    write: Mapping[str, int | str] = widget(
+        default=MappingProxyType({}),
+        rebuild=True,
+        doc='variables to set at the start; "$seed" is a number of the episode\'s own',
+    )
+    players: int = widget(default=1, min=1, max=2, rebuild=True, doc="how many pads are plugged in")
+
+    def __init_subclass__(cls, **options: Unpack[NodeOptions]) -> None:
+        super().__init_subclass__(**options)
+        if options.get("abstract", False):
+            return
+        for name in ConsoleOutput._fields:
+            if name not in cls.schema.outputs:
+                raise NodeClassError(
+                    f"{cls.__name__} is a Console without the output {name!r}; return a ConsoleOutput from emit()"
+                )
+        for name in ("pad1", "pad2"):
+            if name not in cls.schema.inputs:
+                raise NodeClassError(f"{cls.__name__} is a Console without the input {name!r}; latch() takes pad1 and pad2")
+
+    @property
+    @abstractmethod
+    def frames(self) -> int:
+        """How many frames this episode has gone on by, without those before its first tick."""
+
+    @abstractmethod
+    def emit(self) -> ConsoleOutput:
+        """Show the game as it stands."""
+
+    @abstractmethod
+    def latch(self, pad1: Pad | None = None, pad2: Pad | None = None) -> None:
+        """Go on by one frame with these buttons held, by name."""
