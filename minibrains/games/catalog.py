@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from minibrains.errors import GameError, near
 from minibrains.files import home, shipped
@@ -15,31 +16,38 @@ from minibrains.files import home, shipped
 STATE_SUFFIX = ".state"
 _NO_ROM = (".sha", ".delta")
 """Files called rom.* that are none: hashes, and patches for a ROM of one's own."""
+_LARGEST_JSON: Final = 16 << 20
+_LARGEST_HASHES: Final = 1 << 16
+"""Bytes that are read of such a file: anybody may have written it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game whose ROM is there. `data` holds data.json, scenario.json and states; there may be more in `others`."""
+    """A game whose ROM is there."""
 
     name: str
     rom: Path
     data: Path
-    others: tuple[Path, ...] = ()
-    """The folders of the same name that come after it: where our map of a game is used, stable-retro's states are too."""
+    """The first of its folders that has a data.json: that one's scenario.json and metadata.json count."""
+    folders: tuple[Path, ...]
+    """All folders of its name; save states are looked for in each, in this order."""
 
     def states(self) -> list[str]:
         """The names of its save states, sorted."""
         return sorted(self._states())
 
     def _states(self) -> dict[str, Path]:
-        files = [path for folder in (self.data, *self.others) for path in folder.glob(f"*{STATE_SUFFIX}")]
+        files = [path for folder in self.folders for path in folder.glob(f"*{STATE_SUFFIX}") if os.path.isfile(path)]
         return {path.name.removesuffix(STATE_SUFFIX): path for path in reversed(files)}
 
     def default_state(self, players: int) -> str | None:
         """The state its maker chose to start from, or None for power-on."""
         metadata = read_json(self.data / "metadata.json")
-        by_players = metadata.get("default_player_state", [])
-        state = by_players[players - 1] if players <= len(by_players) else metadata.get("default_state")
+        by_players = metadata.get("default_player_state")
+        if isinstance(by_players, list) and players <= len(by_players):
+            state = by_players[players - 1]
+        else:
+            state = metadata.get("default_state")
         return state if isinstance(state, str) else None
 
     def state_file(self, state: str) -> Path:
@@ -52,12 +60,17 @@ class Game:
 
 
 def folders() -> list[Path]:
-    """Where games are looked for, in this order: our own, stable-retro's."""
-    result = [shipped("games")]
+    """Where games are looked for, in this order: a person's own, ours, stable-retro's."""
+    result = [own_games(), shipped("games")]
     spec = importlib.util.find_spec("stable_retro")
     for place in spec.submodule_search_locations or () if spec else ():
         result.extend(Path(place) / "data" / kind for kind in ("stable", "contrib", "experimental"))
     return [folder for folder in result if folder.is_dir()]
+
+
+def own_games() -> Path:
+    """Where a person's own games are, and save states of any game, each in a folder of the game's name."""
+    return home() / "games"
 
 
 def rom_folder() -> Path:
@@ -69,8 +82,8 @@ def known_games() -> Iterator[tuple[str, Path]]:
     """Name and data folder of every game, whether or not its ROM is there."""
     seen = set()
     for folder in folders():
-        for data in sorted(folder.iterdir()):
-            if (data / "data.json").is_file() and data.name not in seen:
+        for data in _list(folder):
+            if _has_data(data) and data.name not in seen:
                 seen.add(data.name)
                 yield data.name, data
 
@@ -79,9 +92,8 @@ def known_hashes() -> dict[str, str]:
     """SHA-1 of a ROM -> the game it is."""
     hashes = {}
     for name, data in known_games():
-        if (data / "rom.sha").is_file():
-            for line in (data / "rom.sha").read_text().split():
-                hashes[line.lower()] = name
+        for line in _read_hashes(data / "rom.sha"):
+            hashes[line.lower()] = name
     return hashes
 
 
@@ -90,11 +102,18 @@ def find_game(names: Sequence[str]) -> Game:
     places = folders()
     unknown = []
     for name in names:
-        found = [folder / name for folder in places if _plain(name) and (folder / name / "data.json").is_file()]
-        if not found:
+        found = [folder / name for folder in places if _plain(name) and os.path.isdir(folder / name)]
+        data = next(filter(_has_data, found), None)
+        if data is None:
             unknown.append(name)
         elif (rom := _rom(name, found)) is not None:
-            return Game(name, rom, found[0], tuple(found[1:]))
+            return Game(name, rom, data, tuple(found))
+    for name in unknown:
+        if _plain(name) and os.path.isdir(own_games() / name):
+            raise GameError(
+                f"{own_games() / name} is no game: it has no data.json, and no game that comes with Minibrains is called so; "
+                "expected data.json, scenario.json, metadata.json and the ROM as rom.*"
+            )
     if names and len(unknown) == len(names):
         hint = near(names[0], [name for name, _ in known_games()])
         raise GameError(f"there is no game called {' or '.join(map(repr, names))}. {hint or ''}".rstrip(" "))
@@ -113,22 +132,49 @@ def _rom(name: str, folders: Sequence[Path]) -> Path | None:
     originals = [read_json(folder / "metadata.json").get("original_rom_name") for folder in folders]
     for folder in (*folders, rom_folder() / name):
         for original in originals:
-            if isinstance(original, str) and _plain(original) and (folder / original).is_file():
+            if isinstance(original, str) and _plain(original) and os.path.isfile(folder / original):
                 return folder / original
         for rom in sorted(folder.glob("rom.*")):
-            if rom.suffix not in _NO_ROM:
+            if rom.suffix not in _NO_ROM and os.path.isfile(rom):
                 return rom
     return None
 
 
+def _has_data(folder: Path) -> bool:
+    return os.path.isfile(folder / "data.json")
+
+
+def _list(folder: Path) -> list[Path]:
+    """List what is in a folder, sorted; nothing if it cannot be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _read_hashes(path: Path) -> list[str]:
+    """List the words of a file of hashes; none if it cannot be read."""
+    if not os.path.isfile(path):
+        return []
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST_HASHES).decode(errors="replace").split()
+    except OSError:
+        return []
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object of a game's data, {} if there is none. Raises GameError if it cannot be read."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         return {}
     try:
+        if path.stat().st_size > _LARGEST_JSON:
+            raise ValueError(f"it is larger than {_LARGEST_JSON >> 20} MiB")
         value = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise GameError(f"{path}: the game's data cannot be read: {error}") from None
+    except RecursionError:
+        raise GameError(f"{path}: the game's data cannot be read: it is nested too deeply") from None
     if not isinstance(value, dict):
         raise GameError(f"{path}: the game's data is not a JSON object")
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +31,17 @@ class Splits:
     @classmethod
     def of(cls, game: Game) -> Splits | None:
         """None if the game has none. Raises GameError if they cannot be read."""
-        path = game.data / "splits.json"
+        # in whichever of its folders: a person's own map of a game does not lift what is held back
+        files = [folder / "splits.json" for folder in (game.data, *game.folders)]
+        path = next(filter(os.path.isfile, files), None)
+        if path is None:
+            return None
         whole = read_json(path)
         parts = {name: value for name, value in whole.items() if isinstance(value, dict)}
-        return cls(path, str(whole.get("rom_sha1")), parts, whole.get("decided_by", ())) if whole else None
+        decided_by = whole.get("decided_by", [])
+        if not isinstance(decided_by, list):
+            raise GameError(f'{path}: "decided_by" is {decided_by!r}; expected a list of variables')
+        return cls(path, str(whole.get("rom_sha1")), parts, decided_by)
 
 
 def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], collectors: Sequence[str]) -> None:

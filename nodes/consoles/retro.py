@@ -29,6 +29,8 @@ _KEPT: Final = (
     "_start", "_waited", "_written", "_held", "_score", "_episode", "_limit", "_frames", "_first", "_log", "_actions",
     "_trajectory",
 )  # fmt: skip
+_LARGEST_STATE: Final = 64 << 20
+"""Bytes of a save state, unpacked: anybody may have made the file."""
 _PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
 
 
@@ -56,7 +58,6 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         game = self._find()
         if not isinstance(self.game, str):
             host.say(f"plays {game.name}")
-        scenario = read_json(game.data / "scenario.json")
         self.data = stable_retro.data.GameData()
         try:
             self.emulator = stable_retro.RetroEmulator(str(game.rom))
@@ -67,13 +68,12 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             raise GameError(f"the emulator cannot start {game.rom}: {error}") from None
         self.emulator.configure_data(self.data)
         self.emulator.step()
-        if not self.data.load(str(game.data / "data.json"), str(game.data / "scenario.json")):
-            raise GameError(f"{game.data}: data.json or scenario.json cannot be read")
+        self._load_data(game)
         system = stable_retro.get_romfile_system(str(game.rom))
         buttons = stable_retro.get_system_info(system)["buttons"]
         self._bits = {name: 1 << place for place, name in enumerate(buttons) if name}
         self._masks: dict[tuple[str, ...], tuple[int, np.ndarray]] = {(): (0, np.zeros(len(buttons), np.uint8))}
-        self.scenario: Scenario = ScriptedScenario(self.data) if needs_script(scenario) else PlainScenario(scenario)
+        self.scenario = self._read_scenario(game)
         self._victory = self._read_victory(game)
         names = self.states or tuple(filter(None, [game.default_state(self.players)]))
         if host.collectors:
@@ -81,7 +81,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self._starts = [(name, _read_state(game.state_file(name))) for name in names]
         if not self._starts:
             self._starts = [("power-on", self.emulator.get_state())]
-        self.emulator.set_state(self._starts[0][1])
+        self._start_from(*self._starts[0])
         self.emulator.step()
         self._widths = self._writable()
         self._wide = self.players + 1 + len(self.data.lookup_all())
@@ -96,7 +96,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         place = episode.shuffled(len(self._starts) * (self.noops + 1))
         self._start, state = self._starts[place % len(self._starts)]
         self._waited = place // len(self._starts)
-        self.emulator.set_state(state)
+        self._start_from(self._start, state)
         self._held: list[tuple[str, ...] | None] = [None, None]
         self._latched = [0] * self.players
         self._release()
@@ -199,6 +199,39 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
     def _find(self) -> Game:
         return find_game((self.game,) if isinstance(self.game, str) else self.game)
 
+    def _load_data(self, game: Game) -> None:
+        """Have stable-retro read the game's map and scenario. Raises GameError."""
+        files = [game.data / name for name in ("data.json", "scenario.json")]
+        for file in files:
+            read_json(file)  # what is nested too deeply would end the process in there
+        try:
+            loaded = self.data.load(*map(str, files))
+        except RuntimeError as error:
+            raise GameError(f"{game.data}: data.json or scenario.json cannot be read: {error}") from None
+        if not loaded:
+            raise GameError(f"{game.data}: data.json or scenario.json cannot be read")
+
+    def _read_scenario(self, game: Game) -> Scenario:
+        """Make what judges each frame, and try it. Raises GameError."""
+        path = game.data / "scenario.json"
+        try:
+            rules = read_json(path)
+            if needs_script(rules):
+                return ScriptedScenario(self.data)
+            scenario = PlainScenario(rules)
+            variables = self.data.lookup_all()
+            scenario.restart(variables)
+            scenario.frame(variables)
+        except KeyError as error:
+            raise GameError(f"{path}: the scenario needs the variable {error}, which data.json does not have") from None
+        except (AttributeError, TypeError, ValueError) as error:
+            raise GameError(f"{path}: the scenario cannot be read: {error}") from None
+        return scenario
+
+    def _start_from(self, name: str, state: bytes) -> None:
+        if not self.emulator.set_state(state):
+            raise GameError(f"the state {name!r} is none of this game's console")
+
     def _screen(self) -> np.ndarray:
         screen: np.ndarray = self.emulator.get_screen()
         x, y, width, height = self.data.crop_info(0)
@@ -275,6 +308,10 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
 
 def _read_state(path: Path) -> bytes:
     try:
-        return gzip.decompress(path.read_bytes())
+        with gzip.open(path) as file:
+            data = file.read(_LARGEST_STATE + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise GameError(f"{path}: the save state cannot be read: {error}") from None
+    if len(data) > _LARGEST_STATE:
+        raise GameError(f"{path}: the save state cannot be read: it is larger than {_LARGEST_STATE >> 20} MiB")
+    return data
