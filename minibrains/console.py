@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from minibrains.annotations import Lazy
-from minibrains.errors import NodeClassError
+from minibrains.errors import GameError, MinibrainsError, NodeClassError
+from minibrains.games.save_states import SaveState
 from minibrains.node import Register
 from minibrains.node_options import NodeOptions
 from minibrains.sockets import ColorFrame, Flag, Number, Pad, Variables
@@ -72,6 +73,10 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
     def frames(self) -> int:
         """How many frames this episode has gone on by, without those before its first tick."""
 
+    def save_state(self) -> SaveState:
+        """Take the game as it stands, between two ticks. Raises GameError if this console cannot do that."""
+        raise GameError(f"{type(self).__name__} cannot save states")
+
     @abstractmethod
     def emit(self) -> ConsoleOutput:
         """Show the game as it stands."""
@@ -79,3 +84,14 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
     @abstractmethod
     def latch(self, pad1: Pad | None = None, pad2: Pad | None = None) -> None:
         """Go on by one frame with these buttons held, by name."""
+
+
+def find_console(nodes: Mapping[str, Any]) -> tuple[str, Console]:
+    """Return the id of the only console among the nodes of an engine, and the console itself.
+
+    Raises MinibrainsError if there is not just one.
+    """
+    consoles = [(name, node) for name, node in nodes.items() if isinstance(node, Console)]
+    if len(consoles) != 1:
+        raise MinibrainsError(f"a workflow with one console, a RetroEmulator say, is needed; found {len(consoles)}")
+    return consoles[0]

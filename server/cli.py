@@ -129,6 +129,18 @@ def parser() -> argparse.ArgumentParser:
     brain.add_argument("file", metavar="FILE", help="a brain file, or its name within models/")
     brain.set_defaults(module="brain")
 
+    save = commands.add_parser(
+        "save-state", help="keep a game as it stands as a save state, of a workflow or a recorded run",
+        parents=[changes, packs, as_json],
+    )  # fmt: skip
+    save.add_argument("workflow", metavar="RUN_OR_WORKFLOW", help="a workflow, or the folder or the tape of a recorded run")
+    save.add_argument("name", metavar="NAME", help="what the widget `states` calls it then")
+    save.add_argument("--episode", metavar="N", type=_count, default=1, help="which episode, from 1 (default 1)")
+    save.add_argument("--tick", metavar="N", type=_seed, default=0, help="before which tick of it, from 0 (default 0)")
+    save.add_argument("--seed", metavar="S", type=_seed, help="of the workflow's run")
+    save.add_argument("--force", action="store_true", help="replace one of yours that has this name")
+    save.set_defaults(module="save_state")
+
     roms = commands.add_parser("roms", help="a person's own ROMs").add_subparsers(required=True, metavar="ACTION")
     add = roms.add_parser("import", help="copy ROMs of known games into the ROM folder", parents=[as_json])
     add.add_argument("paths", metavar="PATH", nargs="+", help="ROM files, zip archives or folders of them")

@@ -11,6 +11,7 @@ import pytest
 from conftest import Command
 
 from minibrains import Console, ConsoleOutput, Episode, Flag, Number, Pad
+from minibrains.console import find_console
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
 from minibrains.errors import MinibrainsError, NodeClassError, WorkflowError
@@ -22,7 +23,6 @@ from minibrains.run.film import Film
 from minibrains.tape.recording import FILE, read_events
 from minibrains.testing import ScratchHost, opened, play
 from nodes.consoles.retro import RetroEmulator
-from server.commands.bench.measure import find_console
 
 Summary = Callable[..., dict[str, Any]]
 DATA = Path(__file__).parent / "data"
@@ -101,7 +101,7 @@ def test_a_console_of_another_kind_is_evaluated_and_measured(tmp_path: Path) -> 
         "game": "Counting", "states": ("Start",), "noops": 7, "write": {"seed": "$seed"}, "players": 1,
     }  # fmt: skip
     engine = Engine(compile_graph(graph))
-    name, console = find_console(engine)
+    name, console = find_console(engine.nodes)
     assert (name, type(console).__name__) == ("console", "Counting")
 
 
@@ -109,8 +109,8 @@ def test_without_a_console_nothing_is_filmed_or_measured(tmp_path: Path) -> None
     workflow = parse_workflow({"minibrains": 1, "nodes": {"every": {"type": "Every@1", "set": {"ticks": 2}}}})
     with pytest.raises(WorkflowError, match="no running console"):
         Film(tmp_path / "x.mp4").prepare(workflow, REGISTRY)
-    with pytest.raises(MinibrainsError, match="one console, a RetroEmulator say; found 0"):
-        find_console(Engine(compile_graph(checked(workflow))))
+    with pytest.raises(MinibrainsError, match="one console, a RetroEmulator say, is needed; found 0"):
+        find_console(Engine(compile_graph(checked(workflow))).nodes)
 
 
 # -- how an episode ends ------------------------------------------------------------------------------

@@ -582,6 +582,42 @@ def test_an_older_workflow_is_saved_in_todays_form_even_at_once(page: EditorPage
     assert saved["nodes"]["last"]["when"] == "console.terminated"
 
 
+@pytest.mark.parametrize("paused", [False, True], ids=["running", "paused"])
+def test_a_moment_of_a_running_game_is_saved_and_begun_from(browser: Browser, tmp_path: Path, paused: bool) -> None:
+    with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
+        page.start_with("duel_expert")
+        save = page.page.get_by_role("button", name="Save state", exact=True)
+        page.select("console")
+        expect(save).to_have_count(0)
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.frames("console", at_least=20)
+        if paused:
+            page.page.get_by_role("button", name="Pause").click()
+            page.until("session.run?.state === 'paused'")
+        answers = {"mine": "Saved. Write mine into states to start from it.", " mine ": "is there already", "a/b": "'a/b'"}
+        for name, words in answers.items():
+            save.click()
+            dialog = page.page.locator("dialog")
+            dialog.get_by_label("Name", exact=True).fill(name)
+            dialog.get_by_role("button", name="Save state").click()
+            expect(page.message).to_contain_text(words)
+        assert (tmp_path / "home" / "games" / "Duel-Genesis" / "mine.state").is_file()
+        page.select("fighter")
+        expect(save).to_have_count(0)
+        page.page.get_by_role("button", name="Stop").first.click()
+        page.until("session.run?.state === 'stopped'")
+        page.select("console")
+        expect(save).to_have_count(0)
+
+        page.set_widget("console", "states", "mine")
+        page.page.get_by_label("ticks").fill("20")
+        page.page.get_by_label("ticks").press("Tab")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.until("session.run?.result?.episodes?.[0]?.start.state === 'mine'")
+        assert [line for line in page.troubles if "400" not in line] == []
+        page.troubles.clear()
+
+
 def test_the_benchmark_says_what_it_lacks(minibrains: Command, tmp_path: Path) -> None:
     done = minibrains("bench", "editor", env={"PATH": str(tmp_path)})
     assert done.returncode == 2

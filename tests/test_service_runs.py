@@ -199,6 +199,57 @@ async def _resumed(client: Talk, page: Page, prompt_id: str) -> str:
     return str(found["state"])
 
 
+PAD = {
+    "minibrains": 1,
+    "run": {"clock": "realtime"},
+    "nodes": {
+        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
+        "look": {"type": "Preview@1", "in": {"frame": "console.frame"}},
+    },
+}
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_the_game_of_a_run_is_saved_and_begun_from(server: Server, paused: bool) -> None:
+    name = f"Mine {paused}"
+    begun = json.loads(json.dumps(PAD))
+    begun["nodes"]["console"]["set"]["states"] = [name]
+    begun["run"] = {"ticks": 5}
+
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run(PAD)
+            save = f"/runs/{prompt_id}/save_state"
+            await ticking(page, prompt_id)
+            if paused:
+                await client.post(f"/runs/{prompt_id}/pause")
+                await state(page, prompt_id, "paused")
+            saved = await client.post(save, {"node": "console", "name": name})
+            file = server.data.parent / "home" / "games" / "Pad-Genesis" / f"{name}.state"
+            assert saved == {"state": name, "game": "Pad-Genesis", "file": str(file)}
+            written = file.read_bytes()
+            refused = {
+                "is there already": {"node": "console", "name": name},
+                "cannot be the name of a save state": {"node": "console", "name": "../up"},
+                "'look' is no console of this run": {"node": "look", "name": "x"},
+                "'nobody' is no console of this run": {"node": "nobody", "name": "x"},
+                "'node' or 'name' is missing": {"node": "console"},
+                "'name' is not a text": {"node": "console", "name": 3},
+            }
+            for words, body in refused.items():
+                assert words in (await client.post(save, body, 400))["error"]["message"]
+            assert file.read_bytes() == written
+            assert [path.name for path in file.parent.glob(".*")] == []
+            await client.post(f"/runs/{prompt_id}/stop")
+            assert (await client.outcome(page, prompt_id))["state"] == "stopped"
+            await client.post(save, {"node": "console", "name": "late"}, 409)
+            await client.post("/runs/none/save_state", {"node": "console", "name": "x"}, 404)
+            summary = (await client.outcome(page, await client.run(begun)))["summary"]
+            assert summary["episodes"][0]["start"]["state"] == name
+
+    server.talk(talk)
+
+
 @pytest.mark.parametrize("paused", [False, True])
 def test_a_running_graph_is_edited(server: Server, paused: bool) -> None:
     async def talk(client: Talk) -> None:

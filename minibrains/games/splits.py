@@ -43,16 +43,20 @@ class Splits:
             raise GameError(f'{path}: "decided_by" is {decided_by!r}; expected a list of variables')
         return cls(path, str(whole.get("rom_sha1")), parts, decided_by)
 
+    def holds_back(self, game: Game, state: str) -> bool:
+        """Whether nothing may be trained or collected on a state of the game, by its name or by what is in it."""
+        held_back = self.parts.get(HELD_BACK, {})
+        return state in held_back or hash_file(game.state_file(state)) in held_back.values()
+
 
 def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], collectors: Sequence[str]) -> None:
     """Raises GameError if any of these states, or one made of them by writing these variables, may be held back."""
     splits = Splits.of(game)
     if splits is None:
         return
-    held_back = splits.parts.get(HELD_BACK, {})
     who = f"{' and '.join(collectors)} {'collects or trains' if len(collectors) == 1 else 'collect or train'}"
     for state in states:
-        if state in held_back or hash_file(game.state_file(state)) in held_back.values():
+        if splits.holds_back(game, state):
             allowed = " or ".join(repr(name) for name in splits.parts if name != HELD_BACK)
             raise GameError(f"{who}, and the state {state!r} is held back by {splits.path}; expected states of {allowed}")
     for name in written:

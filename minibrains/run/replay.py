@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,17 @@ class Replayed:
     """The first one that was found: between which ticks, and what was expected and found there."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What nodes said of the whole run, the ROM for one."""
+    run: Run | None = None
+    """The run that plays it again, open."""
+    arrived: bool = False
+    """It stands at the tick at which it was to end."""
 
 
-def replay(events: list[Event], registry: Registry, start: int = 0) -> Iterator[Replayed]:
+def replay(events: list[Event], registry: Registry, start: int = 0, end: int | None = None) -> Generator[Replayed, None, None]:
     """Play a tape again, from the last snapshot at or before tick `start`; yields how far it is after each event.
+
+    With an `end`, it goes no further, and yields once more when it stands there; what was recorded on that tick has
+    come by then.
 
     Background nodes are not asked and people not waited for: what they gave out comes from the tape.
 
@@ -46,11 +53,14 @@ def replay(events: list[Event], registry: Registry, start: int = 0) -> Iterator[
         events: all of the tape, in the order of their ticks.
         registry: node types, those of the run's packs among them.
         start: a tick of the run.
+        end: a tick of the run; None: all of it.
 
     Raises:
         MinibrainsError: if the workflow can no longer be opened, or a brain is another one now.
     """
     header = events[0].value
+    if end is not None:
+        events = [event for event in events if event.tick <= end]
     snapshot_event = _last_snapshot(events, start)
     done = Replayed()
     recorded = header
@@ -65,6 +75,7 @@ def replay(events: list[Event], registry: Registry, start: int = 0) -> Iterator[
     run = Run(_spec(recorded, header["path"]), registry=registry, tape=recall)
     _verify_brains(run.graph, recorded)
     with run:
+        done.run = run
         done.facts = run.results.facts
         engine = run.engine
         if snapshot_event is not None:
@@ -93,6 +104,13 @@ def replay(events: list[Event], registry: Registry, start: int = 0) -> Iterator[
             yield done
             if done.difference is not None:
                 return
+        if end is not None:
+            failure = _come_to(engine, Event(end, "", "check", None))
+            if failure is not None:
+                raise RunError(f"the run cannot be played again to its tick {end}: {failure}")
+            done.ticks = end - done.first
+            done.arrived = True
+            yield done
 
 
 def _last_snapshot(events: list[Event], start: int) -> Event | None:

@@ -18,6 +18,7 @@ import numpy as np
 from minibrains import Console, ConsoleOutput, Episode, Host, Pad, widget
 from minibrains.errors import GameError, near
 from minibrains.games.catalog import Game, find_game, read_json
+from minibrains.games.save_states import SaveState
 from minibrains.games.splits import refuse_held_back
 from nodes.consoles.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
 
@@ -55,7 +56,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
     def open(self, host: Host) -> None:
         import stable_retro
 
-        game = self._find()
+        game = self._game = self._find()
         if not isinstance(self.game, str):
             host.say(f"plays {game.name}")
         self.data = stable_retro.data.GameData()
@@ -122,6 +123,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
     @property
     def frames(self) -> int:
         return self._frames
+
+    def save_state(self) -> SaveState:
+        return SaveState(self._game, self.emulator.get_state(), self._start, tuple(self._written))
 
     def emit(self) -> ConsoleOutput:
         return self._shown

@@ -22,7 +22,7 @@ def main(arguments: argparse.Namespace) -> int:
     registry = read_registry(arguments)  # first: what nodes gave out is of types of their modules
     events, cut = read_events(find_tape(Path(arguments.run), FILE))
     header = events[0].value
-    _ask_for_packs(header["packs"], arguments.pack)
+    ask_for_packs(header["packs"], arguments.pack)
     last = max(event.tick for event in events)
     if arguments.start > last:
         raise MinibrainsError(f"--from {arguments.start}: the tape ends at tick {last}")
@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace) -> int:
     return FAILED if done.difference else DONE
 
 
-def _ask_for_packs(recorded: list[dict[str, str]], given: list[str]) -> None:
+def ask_for_packs(recorded: list[dict[str, str]], given: list[str]) -> None:
     """A tape may come from anybody: node packs are run only if the person says so. Raises MinibrainsError."""
     hashes = {hash_file(Path(file)) for file in given if Path(file).is_file()}
     names = {Path(file).name for file in given}

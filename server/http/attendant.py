@@ -10,16 +10,21 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
 
+from minibrains.console import Console
 from minibrains.engine.counts import NodeTimes
 from minibrains.engine.engine import Engine
 from minibrains.engine.live_edit import Edit
 from minibrains.engine.peek import peek
+from minibrains.errors import MinibrainsError, RunError
+from minibrains.games.save_states import SaveState
 from minibrains.hooks import Budget, Hook
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.run import Run
@@ -60,6 +65,9 @@ class Attendant(Hook):
         """Node -> its newest picture and the tick."""
         self._wake = wake
         self._steps: deque[None] = deque()
+        self._saving: deque[tuple[str, Future[SaveState]]] = deque()
+        """Consoles whose state is wanted, and who waits for it."""
+        self._over = False
         self._go = threading.Event()
         self._stopping = False
         self._misses = 0
@@ -89,6 +97,15 @@ class Attendant(Hook):
         self._steps.extend([None] * ticks)
         self._go.set()
 
+    def save_state(self, node: str) -> Future[SaveState]:
+        """Take a console's state between two ticks; the future has it, or why it cannot be had."""
+        future: Future[SaveState] = Future()
+        self._saving.append((node, future))
+        self._go.set()
+        if self._over:
+            self._give_up()
+        return future
+
     def look_again(self) -> None:
         """A run that waits looks whether there is something to show or to change."""
         self._go.set()
@@ -101,6 +118,7 @@ class Attendant(Hook):
         realtime = run.clock if isinstance(run.clock, RealtimeClock) else None
         self._misses = realtime.deadlines.misses if realtime else 0
         self._look(engine)
+        self._save(engine)
         waited = False
         while self.paused and not engine.stopping:
             if self._steps:
@@ -110,6 +128,7 @@ class Attendant(Hook):
             self._look(engine)
             self._go.wait()
             self._go.clear()
+            self._save(engine)
             if engine.edits:
                 engine.advance(0)
         self.waiting = False
@@ -120,6 +139,27 @@ class Attendant(Hook):
 
     def on_edit(self, run: Run, edit: Edit) -> None:
         self.look_again()
+
+    def before_close(self, run: Run) -> None:
+        self._over = True
+        self._give_up()
+
+    def _save(self, engine: Engine) -> None:
+        while self._saving:
+            node, future = self._saving.popleft()
+            console = engine.nodes.get(node)
+            try:
+                if not isinstance(console, Console):
+                    raise MinibrainsError(f"{node!r} is no console of this run; only a console has a state to save")
+                future.set_result(console.save_state())
+            except Exception as error:
+                future.set_exception(error)
+
+    def _give_up(self) -> None:
+        with suppress(IndexError):  # the last may be taken by another thread
+            while True:
+                _, future = self._saving.popleft()
+                future.set_exception(RunError("the run ended before its state could be saved"))
 
     def _look(self, engine: Engine) -> None:
         now, watch, news = perf_counter(), self.watch, False

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 
 from aiohttp import web
 
+from minibrains.console import Console
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.make import make_nodes
 from minibrains.errors import MinibrainsError, faults_of
@@ -167,6 +168,7 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
         "widgets": {name: _widget(declared) for name, declared in schema.widgets.items()},
         "brain": {"kind": schema.brain.kind, "required": schema.brain_required} if schema.brain else None,
         "register": issubclass(cls, Register),
+        "console": issubclass(cls, Console),
         "outside": cls.outside,
         "clocked": cls.clocked,
         "background": cls.background,

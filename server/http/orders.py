@@ -10,12 +10,13 @@ from minibrains.graph.workflow import RunSettings
 from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
 
-OrderWord = Literal["play", "stop", "pause", "resume", "step", "watch", "want", "edit", "input", "quit"]
+OrderWord = Literal["play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "input", "quit"]
 """To a worker. play: an Order; watch: a Watch; want: a node whose next frame may be sent; edit: number and
-workflow; input: a register that is outside and what a page sent to it; quit: end the run, then yourself."""
-ReportWord = Literal["ready", "seen", "frame", "said", "edited", "over"]
-"""To the server. seen: parts of a run's scene; frame: node, number, message; said: node or None, text; edited: number and
-the answer; over: an Outcome."""
+workflow; save_state: number, node and name; input: a register that is outside and what a page sent to it; quit: end the
+run, then yourself."""
+ReportWord = Literal["ready", "seen", "frame", "said", "answer", "over"]
+"""To the server. seen: parts of a run's scene; frame: node, number, message; said: node or None, text; answer: of an edit or
+a save state, by its number; over: an Outcome."""
 
 
 @dataclass(frozen=True, slots=True)

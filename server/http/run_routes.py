@@ -44,6 +44,7 @@ class RunRoutes:
         yield web.get("/runs/{id}", self.details)
         yield web.post("/runs/{id}/{what:stop|pause|resume|step}", self.control)
         yield web.post("/runs/{id}/edit", self.edit)
+        yield web.post("/runs/{id}/save_state", self.save_state)
 
     # -- ComfyUI's ------------------------------------------------------------------------------------
 
@@ -173,6 +174,18 @@ class RunRoutes:
         found = await self._runs.edit(run, data)
         if "error" in found:
             raise Refused(400, "edit_failed", found["error"], faults=found["faults"])
+        return web.json_response(found)
+
+    async def save_state(self, request: web.Request) -> web.Response:
+        run, body = self._alive(request), await read_object(request)
+        node, name = text(body, "node"), text(body, "name")
+        if node is None or name is None:
+            raise Refused(400, "bad_request", "'node' or 'name' is missing; expected the console's id, and a name for its state")
+        if run.state in ("queued", "starting"):
+            raise Refused(409, "not_yet", f"the run is {run.state}; its state can be saved once it ticks")
+        found = await self._runs.save_state(run, node, name)
+        if "error" in found:
+            raise Refused(400, "not_saved", found["error"])
         return web.json_response(found)
 
     def _alive(self, request: web.Request) -> Run:

@@ -16,7 +16,7 @@ from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
 from server.http.folders import DataFolders
 from server.http.history import History
-from server.http.orders import Order, Outcome, ReportWord, Watch, WorkerRecipe
+from server.http.orders import Order, OrderWord, Outcome, ReportWord, Watch, WorkerRecipe
 from server.http.scene import Scene
 from server.http.slot import Slot
 
@@ -50,7 +50,8 @@ class Run:
     slot: Slot | None = None
     folder: RunFolder | None = None
     outcome: Outcome | None = None
-    edits: dict[int, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)
+    asked: dict[int, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)
+    """Answers of the worker that are waited for."""
 
     @property
     def state(self) -> str:
@@ -98,7 +99,7 @@ class Runs:
         self._slots: dict[Slot, Run | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._counter = 0
-        self._edits = 0
+        self._questions = 0
         self._closing = False
 
     @property
@@ -154,17 +155,25 @@ class Runs:
 
     async def edit(self, run: Run, workflow: Mapping[str, Any]) -> dict[str, Any]:
         """Change the graph of a running run: `changed` in words, or `error` and `faults`."""
-        if run.over or run.slot is None:
-            raise MinibrainsError(f"the run is {run.state}; only one that is running can be edited")
-        self._edits += 1
-        number = self._edits
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        run.edits[number] = answer
-        run.slot.tell("edit", (number, workflow))
-        found = await answer
+        found = await self._ask(run, "edit", workflow)
         if "error" not in found:
             run.data = workflow
         return found
+
+    async def save_state(self, run: Run, node: str, name: str) -> dict[str, Any]:
+        """Keep a running console's game as a save state: `state`, `game` and `file`, or `error` and `faults`."""
+        return await self._ask(run, "save_state", node, name)
+
+    async def _ask(self, run: Run, word: OrderWord, *content: Any) -> dict[str, Any]:
+        """Give the worker an order and wait for its answer."""
+        if run.over or run.slot is None:
+            raise MinibrainsError(f"the run is {run.state}; expected one that is running")
+        self._questions += 1
+        number = self._questions
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        run.asked[number] = answer
+        run.slot.tell(word, (number, *content))
+        return await answer
 
     async def free(self) -> None:
         """Let go of what idle workers keep, by ending them. The next run starts a new one."""
@@ -258,9 +267,9 @@ class Runs:
             line = {"prompt_id": run.prompt_id, "node": content[0], "text": content[1]}
             run.said = [*run.said, line][-_SAID:]
             self._tell(run, "said", line)
-        elif word == "edited":
+        elif word == "answer":
             number, answer = content
-            if (waiting := run.edits.pop(number, None)) is not None and not waiting.done():
+            if (waiting := run.asked.pop(number, None)) is not None and not waiting.done():
                 waiting.set_result(answer)
         else:
             self._slots[slot] = None
@@ -294,9 +303,9 @@ class Runs:
         run.outcome = outcome
         run.slot = None
         run.wanted.clear()
-        for waiting in run.edits.values():
+        for waiting in run.asked.values():
             if not waiting.done():
-                error = "the run ended before the change could be made"
+                error = "the run ended before that could be done"
                 waiting.set_result({"error": error, "faults": [Fault(error, code="request_failed").as_json()]})
         if outcome.state == "failed" and outcome.node is not None:
             was = run.scene.parts["nodes"].get(outcome.node, {"runs": 0, "us": None})

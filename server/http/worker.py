@@ -91,7 +91,7 @@ class Worker:
         elif word == "input":
             self._session.receive(*content)
         else:
-            threading.Thread(target=self._session.edit, args=content, name="edits", daemon=True).start()
+            threading.Thread(target=self._session.answer, args=(word, *content), name="answers", daemon=True).start()
 
 
 class RunSession(Hook):
@@ -133,13 +133,13 @@ class RunSession(Hook):
             except Exception as error:
                 self._teller.say(f"what a page sent cannot be taken: {sentence(error)}", node)
 
-    def edit(self, number: int, workflow: Any) -> None:
-        """Go on with another workflow, or say why not. Slow things happen here, beside the game."""
+    def answer(self, word: OrderWord, number: int, *content: Any) -> None:
+        """Go on with another workflow, or keep a save state, or say why not. Slow things happen here, beside the game."""
         try:
-            answer: dict[str, Any] = {"changed": self._change(workflow)}
+            answer = self._change(*content) if word == "edit" else self._save_state(*content)
         except Exception as error:
             answer = {"error": sentence(error), "faults": faults_of(error)}
-        self._send("edited", (number, answer))
+        self._send("answer", (number, answer))
 
     def on_message(self, run: Run, text: str) -> None:
         self._teller.say(text)
@@ -150,11 +150,18 @@ class RunSession(Hook):
     def after_close(self, run: Run) -> None:
         self._teller.close()
 
-    def _change(self, workflow: Any) -> str:
+    def _change(self, workflow: Any) -> dict[str, Any]:
         if self._run is None:
             raise MinibrainsError("the run has not begun yet; edit it once it ticks")
         graph = self._run.check(parse_workflow(workflow, self._run.workflow.path))
-        return self._run.edit(compile_graph(graph))
+        return {"changed": self._run.edit(compile_graph(graph))}
+
+    def _save_state(self, node: str, name: str) -> dict[str, Any]:
+        if self._run is None:
+            raise MinibrainsError("the run has not begun yet; save its state once it ticks")
+        saved = self.attendant.save_state(node).result()
+        file = saved.keep(name)
+        return {"state": name, "game": saved.game.name, "file": str(file)}
 
     def _refused(self, error: Exception) -> Outcome:
         """The outcome of a run that could not even be made; goes into its folder as well."""

@@ -113,6 +113,7 @@ export const server = {
 
   control: (id: string, what: "stop" | "pause" | "resume") => post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
   edit: (id: string, workflow: Workflow) => post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),
+  saveState: (id: string, node: string, name: string) => post(`/runs/${encodeURIComponent(id)}/save_state`, { node, name }),
   runInfo: (id: string) => json<RunInfo>(`/runs/${encodeURIComponent(id)}`),
   queue: () => json<{ queue_running: Json[][]; queue_pending: Json[][] }>("/queue"),
   unqueue: (id: string) => post("/queue", { delete: [id] }),

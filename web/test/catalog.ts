@@ -20,7 +20,7 @@ const output = (text: string): Output => ({ ...kind(text), absent: false, lazy: 
 function type(name: string, inputs: Record<string, Input>, outputs: Record<string, Output>, more: Partial<NodeType> = {}): NodeType {
   return {
     type: `${name}@1`, category: "test", summary: `${name} does its work.`, doc: "", inputs, outputs, widgets: {}, brain: null,
-    register: false, outside: false, clocked: false, ...more,
+    register: false, console: false, outside: false, clocked: false, ...more,
   };
 }
 
@@ -30,7 +30,7 @@ const widget = (schema: NodeType["widgets"][string]["schema"], value: string | n
 export const TYPES: readonly NodeType[] = [
   type("RetroEmulator", { pad1: input("pad", { required: false }), pad2: input("pad", { required: false }) },
     { frame: output("frame u8[h w 3]"), variables: output("variables"), reward: output("number"), terminated: output("flag") },
-    { register: true, widgets: { game: widget({ type: "string" }, "Airstriker") } }),
+    { register: true, console: true, widgets: { game: widget({ type: "string" }, "Airstriker") } }),
   type("ScriptedFighter", { variables: input("variables") }, { pad: output("pad") }),
   type("Grayscale", { frame: input("frame u8[h w 3]") }, { frame: output("frame u8[h w 1]") }),
   type("Resize", { frame: input("frame u8[h w c]") }, { frame: output("frame u8[{height} {width} c]") }),

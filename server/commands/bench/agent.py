@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minibrains.console import find_console
 from minibrains.engine.engine import Engine
 from minibrains.engine.peek import peek
 from minibrains.errors import MinibrainsError
@@ -27,7 +28,7 @@ from minibrains.host import Episode
 from minibrains.run.memory import settle
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
-from server.commands.bench.measure import find_console, take_turns
+from server.commands.bench.measure import take_turns
 from server.commands.bench.street_fighter import Played, in_time, is_the_agent, street_fighter
 
 REPEATS = 101
@@ -50,7 +51,7 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
     """
     bench = Run(replace(spec, clock="fast"))
     engine, plan = bench.engine, bench.engine.plan
-    name, console = find_console(engine)
+    name, console = find_console(engine.nodes)
     with bench, ThreadPoolExecutor(1) as pool:
         if not all(hasattr(console, part) for part in _PARTS):
             parts = ", ".join(_PARTS)

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the console of a workflow, repeats that alternate, and medians."""
+"""How the benchmarks measure: repeats that alternate, and medians."""
 
 from __future__ import annotations
 
@@ -6,18 +6,6 @@ import gc
 from collections.abc import Callable, Mapping
 from statistics import median
 from time import perf_counter
-
-from minibrains import Console
-from minibrains.engine.engine import Engine
-from minibrains.errors import MinibrainsError
-
-
-def find_console(engine: Engine) -> tuple[str, Console]:
-    """Return the id and the node of the only console. Raises MinibrainsError if there is not just one."""
-    consoles = [(name, node) for name, node in engine.nodes.items() if isinstance(node, Console)]
-    if len(consoles) != 1:
-        raise MinibrainsError(f"this benchmark needs a workflow with one console, a RetroEmulator say; found {len(consoles)}")
-    return consoles[0]
 
 
 def seconds(work: Callable[[], object]) -> float:

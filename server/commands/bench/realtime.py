@@ -6,13 +6,12 @@ from dataclasses import replace
 from time import perf_counter, process_time
 from typing import Any
 
-from minibrains import Console
+from minibrains.console import Console, find_console
 from minibrains.engine.engine import Engine
 from minibrains.errors import RunError
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
-from server.commands.bench.measure import find_console
 
 
 def run(spec: RunSpec, seconds: float) -> dict[str, Any]:
@@ -26,7 +25,7 @@ def run(spec: RunSpec, seconds: float) -> dict[str, Any]:
     """
     bench = Run(replace(spec, clock="fast"))  # the clock is its own
     engine = bench.engine
-    _, console = find_console(engine)
+    _, console = find_console(engine.nodes)
     with bench:
         assert engine.frame_rate is not None
         return _measure(engine, console, engine.frame_rate, round(seconds * engine.frame_rate))

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from minibrains import Console, Episode, Pad
+from minibrains.console import find_console
 from nodes.fighting.features import STATUS
 from nodes.language.vlm import Answer, VLMStrategist
 
@@ -63,7 +64,7 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
     import stable_retro
 
     part = {type(node).__name__: node for node in nodes.values()}
-    console: Any = next(node for node in nodes.values() if isinstance(node, Console))
+    console: Any = find_console(nodes)[1]
     tiles, overlay, view = (part[name] for name in ("TileTokenizer", "GridOverlay", "Resize"))
     log, history, repeat = (part[name] for name in ("DecisionLog", "FrameHistory", "AntiRepeat"))
     every, recovery = part["Every"].ticks, part["CooldownGate"].brain.recovery.tolist()

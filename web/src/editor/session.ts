@@ -7,7 +7,7 @@ import { Screens } from "../live/screens";
 import { faultText, Refused, server, type Fault } from "../server";
 import { isObject, same, type JsonObject } from "../model/json";
 import { modeOf } from "../model/workflow";
-import { hush, say } from "../ui/overlay";
+import { ask, hush, say } from "../ui/overlay";
 import type { Editor } from "./editor";
 
 const CLOCK = "minibrains.clock";
@@ -145,6 +145,20 @@ export class Session {
       this.#stopped = { id, at: performance.now() };
     }
     await server.control(id, what).catch((error: Error) => say(error.message, "error"));
+  }
+
+  /** Keep the game on a console, as it stands now, as a save state that `states` can start from. */
+  async saveState(node: string): Promise<void> {
+    const { run } = this;
+    const name = run && (await ask("Save the game as it stands", "Name", "", "Save state"));
+    if (!run || !name) return;
+    try {
+      await server.saveState(run.id, node, name);
+      say(`Saved. Write ${name} into states to start from it.`);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      say(error.message, "error");
+    }
   }
 
   /** The nodes of the page whose values come from whoever plays. */

@@ -26,6 +26,9 @@ export interface Run {
 export const LIVE: ReadonlySet<RunState> = new Set(["queued", "starting", "running", "paused", "stopping"]);
 export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(run.state);
 
+/** It ticks, or is paused between two ticks. */
+export const isTicking = (run: Run | null): run is Run => run !== null && (run.state === "running" || run.state === "paused");
+
 const STATES: ReadonlySet<string> = new Set<NodeState>(["idle", "running", "skipped", "thinking", "cached", "failed"]);
 const SAID = 50;
 

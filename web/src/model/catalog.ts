@@ -49,6 +49,8 @@ export interface NodeType {
   readonly widgets: Readonly<Record<string, Widget>>;
   readonly brain: { readonly kind: string; readonly required: boolean } | null;
   readonly register: boolean;
+  /** A game is played on it. */
+  readonly console: boolean;
   /** What it gives out comes from a person at the page. */
   readonly outside: boolean;
   readonly clocked: boolean;

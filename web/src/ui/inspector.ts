@@ -7,6 +7,7 @@ import { menu } from "./overlay";
 import type { Editor } from "../editor/editor";
 import type { RunLook } from "../board/events";
 import type { Session } from "../editor/session";
+import { isTicking } from "../live/run";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
 import { isObject, own, withKey, type Json } from "../model/json";
 import { brainFile, endText, linkedInputs, modeOf, readEnd, sources, typeName, WHEN, type NodeEntry } from "../model/workflow";
@@ -30,6 +31,7 @@ export class Inspector {
       if (what !== "run") return;
       this.#renderFaults();
       this.#renderThoughts();
+      this.#renderGame();
     });
   }
 
@@ -72,6 +74,7 @@ export class Inspector {
         h("p", { class: "muted" }, swatch(type ? labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]) : "any"),
           entry.type, type?.register ? h("span", { class: "tag" }, "register") : null)),
       h("div", { class: "faults" }),
+      h("div", { class: "game" }),
       h("div", { class: "thoughts" }),
       type ? h("p", { class: "summary" }, summary)
         : h("p", { class: "notice" }, icon("warn"), `${typeName(entry.type)} is not installed here. Everything it had is kept; install its pack to run it.`),
@@ -84,6 +87,17 @@ export class Inspector {
     );
     this.#renderFaults();
     this.#renderThoughts();
+    this.#renderGame();
+  }
+
+  /** What can be done with the game that is played on a console. */
+  #renderGame(): void {
+    const place = this.element.querySelector<HTMLElement>(".game");
+    const id = this.editor.selection[0];
+    if (!place || this.editor.selection.length !== 1 || !id) return;
+    const isOn = isTicking(this.session.run) && this.editor.typeOf(id)?.console === true;
+    if (isOn === place.hasChildNodes()) return;
+    place.replaceChildren(...(isOn ? [section("Game", button("Save state", () => void this.session.saveState(id), ""))] : []));
   }
 
   /** How long the thoughts of a node took in the run that is shown. */
