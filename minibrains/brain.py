@@ -179,9 +179,10 @@ class Brain:
             if info.dtype != dtype or len(info.shape) != len(dims):
                 raise BrainError(f"{where}: tensor {name!r}: expected {specs[name]}, found {info}")
             for dim, size in zip(dims, info.shape, strict=True):
-                if _size(dim, sizes, size) != size:
-                    raise BrainError(f"{where}: tensor {name!r}: expected {specs[name]} with {dim} = "
-                                     f"{_size(dim, sizes, size)}, found {info}")  # fmt: skip
+                wanted = _size(dim, sizes, size)
+                if wanted != size:
+                    meaning = "" if dim == str(wanted) else f" with {dim} = {wanted}"
+                    raise BrainError(f"{where}: tensor {name!r}: expected {specs[name]}{meaning}, found {info}")
         return MappingProxyType({**sizes, **cls.derived_sizes(sizes, config)})
 
     @classmethod

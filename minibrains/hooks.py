@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from minibrains.errors import MinibrainsError, near
 
 if TYPE_CHECKING:
     from minibrains.engine.live_edit import Edit
@@ -38,18 +40,31 @@ class Progress(NamedTuple):
     """Of the episode so far."""
 
 
+_MOMENTS: Final = ("before_", "after_", "between_", "on_")
+
+
 class Hook:
     """Something that a run calls at certain moments. Override the methods you need; the others do nothing.
 
-    All but `on_message` are called on the thread that ticks. A hook that raises ends the run with that error.
-    With several workers there is no engine to look at in this process: `between_ticks`, `after_open` and
-    `on_edit` are not called.
+    They are called on the thread that ticks, but for `on_message`, which may be called on any thread, and for
+    `on_edit` and the `prepare` of an edit, which are called on the thread that edits. A hook that raises ends the
+    run with that error. With several workers nothing ticks in this process: `after_open`, `before_episode`,
+    `between_ticks` and `on_edit` are not called, and `run.engine` is not open.
 
     Example:
         class PrintScores(Hook):
             def after_episode(self, run, episode):
                 print(episode.index, episode.score)
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse a method that looks like one of these and would never be called. Raises MinibrainsError."""
+        super().__init_subclass__(**kwargs)
+        for name in vars(cls):
+            if name.startswith(_MOMENTS) and not hasattr(Hook, name):
+                known = [method for method in vars(Hook) if not method.startswith("_")]
+                hint = near(name, known) or f"Hooks have {', '.join(known)}"
+                raise MinibrainsError(f"{cls.__name__}.{name} is not called by any run. {hint}")
 
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
         """Change the workflow before it is checked, also in a live edit: put in a node that films, say.
@@ -67,12 +82,14 @@ class Hook:
     def before_episode(self, run: Run, index: int) -> None:
         """See an episode begin: the nodes were reset."""
 
-    def between_ticks(self, run: Run) -> Budget:
+    def between_ticks(self, run: Run) -> Budget | None:
         """Look at the engine or change it, between two ticks, and return how far it may go until the next look.
+
+        None: as far as others let it. `Budget(ticks=1)` asks for a look before every tick.
 
         It may wait; after that it has to call `resume` of a realtime clock.
         """
-        return NO_LIMIT
+        return None
 
     def on_progress(self, run: Run, progress: Progress) -> None:
         """Hear how far the run is, ten times a second."""

@@ -77,7 +77,11 @@ class Node:
         """Let go of everything. Called once after `open`, also when the run failed."""
 
     def report(self) -> Mapping[str, Any]:
-        """What the finished episode was worth, for the run's results: score, won, start, …"""
+        """What the episode has been worth so far, for the run's results: score, won, start, …
+
+        It is asked at any time between two ticks, some ten times a second, and once more when the episode is over: it
+        changes nothing.
+        """
         return {}
 
     def state(self) -> dict[str, Any]:

@@ -135,6 +135,9 @@ def test_everything_wrong_is_said_before_anything_is_opened(tmp_path: Path) -> N
         ("widgets", {"noops": 3}, "expected NODE.WIDGET, found noops"),
         ("workflow", "airstrike", "Did you mean 'airstriker'"),
         ("workers", 0, "expected a whole number from 1 to 1024"),
+        ("record", True, "a tape lies in a run folder; say where with runs"),
+        ("packs", "mine.py", "packs of a run: expected a tuple of files, found 'mine.py'"),
+        ("brains", {"sink": 3}, "sink: expected a file, found int; save it first"),
     ],
 )
 def test_a_bad_spec_is_a_sentence(field: str, value: Any, sentence: str) -> None:
@@ -188,6 +191,62 @@ def test_hooks_are_called_in_their_order_and_keep_to_their_budget() -> None:
 class Raises(mb.Hook):
     def after_episode(self, run: mb.Run, episode: mb.EpisodeResult) -> None:
         raise RuntimeError("enough")
+
+
+def test_a_second_loop_goes_on_where_the_first_left_off() -> None:
+    with mb.Run(dataclasses.replace(SHORT, episodes=3)) as run:
+        first = next(iter(run))
+        rest = list(run)
+        assert list(run) == []
+    assert [first.index, *(episode.index for episode in rest)] == [0, 1, 2]
+    with pytest.raises(mb.MinibrainsError, match="this run is over; make another"):
+        list(run)
+
+
+def test_ctrl_c_in_a_script_stops_the_run() -> None:
+    run = mb.Run(SHORT)
+    with pytest.raises(KeyboardInterrupt), run:
+        raise KeyboardInterrupt
+    assert run.summary["state"] == "stopped"
+
+
+class LooksAtTheConsole(mb.Hook):
+    """Looks at an output before every tick."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def between_ticks(self, run: mb.Run) -> mb.Budget:
+        self.seen.append(run.peek("console.reward"))
+        with pytest.raises(mb.MinibrainsError, match=r"the graph has no output 'console\.score'; expected NODE\.SOCKET"):
+            run.peek("console.score")
+        return mb.Budget(ticks=1)
+
+
+def test_a_hook_sees_every_value_of_an_output() -> None:
+    hook = LooksAtTheConsole()
+    with mb.Run(mb.RunSpec("airstriker", episodes=1, ticks=600), [hook]) as run:
+        (episode,) = run
+    assert len(hook.seen) == 601, "and once at the end"
+    assert sum(hook.seen) == episode.score
+
+
+class NoTicks(mb.Hook):
+    def between_ticks(self, run: mb.Run) -> mb.Budget:
+        return mb.Budget(ticks=0)
+
+
+def test_a_budget_of_nothing_is_refused() -> None:
+    with pytest.raises(mb.MinibrainsError, match="a budget of 0 ticks; expected at least 1"), mb.Run(SHORT, [NoTicks()]) as run:
+        list(run)
+
+
+def test_a_misspelt_hook_method_is_refused() -> None:
+    with pytest.raises(mb.MinibrainsError, match=r"Late\.on_progres is not called by any run\. Did you mean 'on_progress'"):
+
+        class Late(mb.Hook):
+            def on_progres(self, run: mb.Run, progress: mb.Progress) -> None:
+                pass
 
 
 def test_what_a_hook_raises_ends_the_run_and_stands_in_the_summary(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def choose_launcher(text: str) -> Launcher | None:
         return _ray(text)
     count = _count(text)
     if count is None:
-        raise MinibrainsError(f"--workers: expected a whole number from 1 to {_MOST}, or ray://HOST:PORT, found {text!r}")
+        raise MinibrainsError(f"workers: expected a whole number from 1 to {_MOST}, or ray://HOST:PORT, found {text!r}")
     if count == 1:
         return None
     from minibrains.process.local import ProcessLauncher
@@ -35,10 +35,10 @@ def _ray(text: str) -> Launcher:
     except ValueError:
         named = False
     if not named or parts.path.strip("/") or parts.fragment or query.keys() - {"n"}:
-        raise MinibrainsError(f"--workers: {expected}, found {text!r}")
+        raise MinibrainsError(f"workers: {expected}, found {text!r}")
     count = _count(query["n"]) if "n" in query else None
     if "n" in query and count is None:
-        raise MinibrainsError(f"--workers: {expected}, a whole number from 1 to {_MOST}, found {text!r}")
+        raise MinibrainsError(f"workers: {expected}, a whole number from 1 to {_MOST}, found {text!r}")
     address = parts.netloc if parts.netloc in ("auto", "local") else f"ray://{parts.netloc}"
     return RayLauncher(address, count)
 

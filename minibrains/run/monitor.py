@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from minibrains.engine.engine import Engine
-from minibrains.hooks import NO_LIMIT, Budget, Hook
+from minibrains.hooks import Hook
 from minibrains.run.deadlines import Deadlines
 
 if TYPE_CHECKING:
@@ -35,9 +35,8 @@ class Monitor(Hook):
     _spent: float = 0.0
     _calm: int = 0
 
-    def between_ticks(self, run: Run) -> Budget:
+    def between_ticks(self, run: Run) -> None:
         self.look()
-        return NO_LIMIT
 
     def look(self) -> None:
         """Look once, between two ticks."""

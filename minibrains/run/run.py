@@ -15,6 +15,7 @@ from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
 from minibrains.engine.kept import KeptOutputs
 from minibrains.engine.node_runtime import NodeRuntime
+from minibrains.engine.peek import peek
 from minibrains.engine.plan import Plan
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, as_error
 from minibrains.files import home
@@ -87,6 +88,10 @@ class Run:
         Raises:
             WorkflowError: with everything that is wrong with the workflow.
         """
+        if not isinstance(spec, RunSpec):
+            raise MinibrainsError(f"a run is made of a RunSpec, found {spec!r}; write Run(RunSpec(…))")
+        if spec.record and spec.runs is None and folder is None:
+            raise MinibrainsError("record: a tape lies in a run folder; say where with runs, or do not record")
         self.spec = spec
         self.hooks = list(hooks)
         if registry is None:
@@ -124,8 +129,6 @@ class Run:
         self._holds_process = False
         self._monitor: Monitor | None = None
         launcher = choose_launcher(str(spec.workers))
-        if launcher is not None and spec.record:
-            raise MinibrainsError("a tape is recorded of a run in one process; leave out --workers")
         self._parallel = ParallelEpisodes(self, launcher) if launcher is not None else None
 
     # -- life ---------------------------------------------------------------------------------------
@@ -190,16 +193,18 @@ class Run:
     @property
     def state(self) -> State:
         """What became of the run: "done", "stopped" (also if nobody asked for all of its episodes) or "failed"."""
-        if self.error is not None:
+        if self.error is not None and not isinstance(self.error, KeyboardInterrupt):
             return "failed"
-        if self.stopping or len(self.results.episodes) < self.settings.episodes:
+        if self.error is not None or self.stopping or len(self.results.episodes) < self.settings.episodes:
             return "stopped"
         return "done"
 
     # -- episodes -----------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[EpisodeResult]:
-        """Play the episodes that are to be played, one each time. Outside of a `with`, the run is opened and closed as well."""
+        """Play the episodes that were not played yet, one each time. Outside of a `with`, it opens and closes the run as well."""
+        if self._over.is_set():
+            raise RunError("this run is over; make another Run of the same spec")
         if self._opened:
             yield from self._play()
             return
@@ -207,10 +212,11 @@ class Run:
             yield from self._play()
 
     def _play(self) -> Iterator[EpisodeResult]:
+        following = range(len(self.results.episodes), self.settings.episodes)
         if self._parallel is not None:
-            yield from self._parallel.play(range(self.settings.episodes))
+            yield from self._parallel.play(following)
             return
-        for index in range(self.settings.episodes):
+        for index in following:
             if self.stopping:
                 return
             yield self.play_episode(index)
@@ -278,9 +284,11 @@ class Run:
         ticks, seconds = NO_LIMIT
         for hook in self.hooks:
             budget = hook.between_ticks(self)
-            if budget is not NO_LIMIT:
+            if budget is not None:
                 ticks = min(ticks, budget.ticks)
                 seconds = min(seconds, budget.seconds)
+        if ticks < 1:
+            raise RunError(f"a hook gave the run a budget of {ticks} ticks; expected at least 1, or None for no limit")
         return Budget(ticks, seconds)
 
     def _tell_progress(self, index: int) -> None:
@@ -340,6 +348,21 @@ class Run:
                 self.say(trouble)
             return edit.describe()
 
+    def peek(self, output: str) -> Any:
+        """Look at what an output, "node.socket", has now; None if nothing has been delivered yet, or nobody keeps it.
+
+        For hooks, between two ticks. A console shows what it will give out on the coming tick. Of other nodes only outputs
+        that are linked are kept, and they keep their last value until there is another.
+
+        Raises:
+            RunError: The graph has no such output.
+        """
+        node, _, socket = output.partition(".")
+        checked = self.engine.plan.graph.nodes.get(node)
+        if checked is None or socket not in checked.cls.schema.outputs:
+            raise RunError(f"the graph has no output {output!r}; expected NODE.SOCKET")
+        return peek(self.engine, node, socket)
+
     def make_host(self, runtime: NodeRuntime, engine: Engine) -> RunHost:
         """Make the host that a node is opened with."""
         return RunHost(runtime, self.dir, engine, self.say, self.results.facts, self._map)
@@ -359,7 +382,7 @@ class Run:
             self.folder = RunFolder(Path(self.spec.runs), self.workflow)
         if self.folder is not None:
             self._dir = self.folder.path
-            self.hooks.append(self.folder)
+            self.hooks.append(self.folder)  # last: what it writes down is whole
 
     def _open_engine(self) -> None:
         self._holds_process = True
@@ -408,7 +431,7 @@ class Run:
         engine.world.realtime = True
         self.clock = RealtimeClock(engine, engine.frame_rate)
         self._monitor = Monitor(engine, self.clock.deadlines, self.say)
-        self.hooks.append(self._monitor)
+        self.hooks.insert(0, self._monitor)
 
     def _guarded(self, call: Any) -> None:
         """Do something for the end of the run; what it raises is the run's error, unless there was one before."""

@@ -59,6 +59,13 @@ class RunSpec:
                 raise MinibrainsError(f"{name} of a run: expected a whole number from {least}, found {value!r}")
         if self.clock not in (None, *get_args(RunClock)):
             raise MinibrainsError(f"clock of a run: expected 'fast' or 'realtime', found {self.clock!r}")
+        if isinstance(self.packs, (str, os.PathLike)):
+            raise MinibrainsError(f"packs of a run: expected a tuple of files, found {self.packs!r}")
+        for node, file in self.brains.items():
+            if not isinstance(file, (str, os.PathLike)):
+                raise MinibrainsError(f"brains of a run: {node}: expected a file, found {type(file).__name__}; save it first")
+        if self.record and str(self.workers) != "1":
+            raise MinibrainsError("a tape is recorded of a run in one process; leave out --workers, or record")
 
     def load_node_types(self) -> tuple[Registry, list[str]]:
         """Import the node types there are; returns them, and a sentence for each pack that could not be loaded."""

@@ -16,7 +16,7 @@ from minibrains.brain_file import hash_file
 from minibrains.engine.engine import Engine
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.graph.check import Graph
-from minibrains.hooks import NO_LIMIT, Budget, Hook
+from minibrains.hooks import Hook
 from minibrains.tape import snapshot
 from minibrains.tape.tape import Event, Kind
 from minibrains.tape.tape_file import TapeReader, TapeWriter
@@ -82,13 +82,12 @@ class Recorder(Hook):
         about = {"index": episode.index, "seed": run.settings.seed, "ended": episode.ended}
         self.add("", "episode", {**about, "report": compared(self._engine)})
 
-    def between_ticks(self, run: Run) -> Budget:
+    def between_ticks(self, run: Run) -> None:
         """Write down, now and then, what the run has come to, and keep a snapshot."""
         if self._failure is not None:
             raise self._failure
         if self._engine.tick:  # before the first tick there is nothing to be held to
             self._look()
-        return NO_LIMIT
 
     def _look(self) -> None:
         now = perf_counter()

@@ -60,7 +60,7 @@ class PersonPad(Register, category="consoles", outside=True):
             if pair <= held:
                 held -= pair
         pad = tuple(sorted(held))
-        if pad != self._held:
+        if pad != getattr(self, "_held", None):  # a page may send keys before the node is open
             self._held = pad
 
     def emit(self) -> Pad:

@@ -64,7 +64,10 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             self.emulator = stable_retro.RetroEmulator(str(game.rom))
         except RuntimeError as error:
             if "multiple emulator" in str(error):
-                reason = "a process can have one emulator, and it is running; to change a console's game, stop the run first"
+                reason = (
+                    "a process can have one emulator, and it is running; close the run that has it, or play this one with "
+                    "workers; to change the game of a console that plays, stop its run first"
+                )
                 raise GameError(reason) from None
             raise GameError(f"the emulator cannot start {game.rom}: {error}") from None
         self.emulator.configure_data(self.data)

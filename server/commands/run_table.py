@@ -15,10 +15,12 @@ def describe(summary: dict[str, Any]) -> str:
         lines.append(f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}")
     if len(episodes) > 40:
         lines.append(f"    ... {len(episodes) - 40} more in episodes.jsonl")
-    scores = [episode["score"] for episode in episodes if episode["score"] is not None]
+    whole = [episode for episode in episodes if episode["ended"] in ("done", "limit")]
+    scores = [episode["score"] for episode in whole if episode["score"] is not None]
     if scores:
-        lines.append(f"mean score {sum(scores) / len(scores):.1f} over {len(scores)} episodes, "
-                     f"{summary['distinct_episodes'] or '?'} distinct")  # fmt: skip
+        mean = f"mean score {sum(scores) / len(scores):.1f} over {len(scores)} episodes"
+        distinct = summary["distinct_episodes"] or "?"
+        lines.append(f"{mean} that were played to their end, {distinct} distinct")
     times = summary["tick_ms"]
     if times["p50"] is not None:
         lines.append(f"{summary['ticks']} ticks, {summary['ticks_per_s']:.0f} a second; a tick took "
