@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 DONE, FAILED, WRONG, STOPPED = 0, 1, 2, 130
 """Exit status: done; the run failed; the request was wrong; stopped by Ctrl-C."""
@@ -53,12 +53,15 @@ def explain(error: BaseException) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong the way every other part of Minibrains does."""
+    """Says what is wrong the way every other part of Minibrains does. Options are written in full."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         from minibrains.errors import MinibrainsError
 
-        raise MinibrainsError(f"{self.prog}: {message}. {' '.join(self.format_usage().split())}")
+        raise MinibrainsError(f"{self.prog}: {message}. All options: {self.prog} --help")
 
 
 def parser() -> argparse.ArgumentParser:
