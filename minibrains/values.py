@@ -7,15 +7,20 @@ Mapping[str, X] for a JSON object. What is read is immutable.
 from __future__ import annotations
 
 import json
+import math
+import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 DEEPEST: Final = 100
 """How many lists and objects may stand within one another."""
+_UNUSUAL_NUMBER: Final = re.compile(r"[0-9]{19}|[eE]\+?[0-9]{3}")
+"""In every text with a number of more than 64 bits, or one that is too large for a float."""
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
+"""In every text with half a surrogate pair."""
 
 
 def parse_json(data: bytes | str) -> Any:
@@ -23,32 +28,61 @@ def parse_json(data: bytes | str) -> Any:
 
     What is read can be walked by recursion and written again.
     """
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) != len(pairs):
-            (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-            raise ValueError(f"{name!r} is named twice")
-        return result
-
-    def whole(text: str) -> int:
-        number = int(text)
-        if not -(2**63) <= number < 2**64:
-            raise ValueError(f"the number {text[:24]}… has more than 64 bits")
-        return number
-
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
-        value = json.loads(text, object_pairs_hook=once, parse_int=whole)
+        # json calls a function of ours for each number, unless it is one of these two types
+        is_unusual = _UNUSUAL_NUMBER.search(text) is not None
+        value = json.loads(
+            text,
+            object_pairs_hook=_read_object,
+            parse_int=_read_integer if is_unusual else int,
+            parse_float=_read_float if is_unusual else float,
+            parse_constant=_refuse_constant,
+        )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    level = [value]
+    _check_depth(value)
+    if _SURROGATE.search(text):
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"{name!r} is named twice")
+    return result
+
+
+def _read_integer(text: str) -> int:
+    number = int(text)
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(f"the number {text[:24]}… has more than 64 bits")
+    return number
+
+
+def _read_float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text[:24]} is too large")
+    return number
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number that JSON has")
+
+
+def _check_depth(value: Any) -> None:
+    level: list[Any] = [[value]]
     for _ in range(DEEPEST + 1):
-        level = list(chain.from_iterable(i.values() if isinstance(i, dict) else i for i in level if isinstance(i, (dict, list))))
+        level = [inner for outer in level for inner in _items(outer) if isinstance(inner, (list, dict))]
     if level:
         raise ValueError("it is nested too deeply")
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # refuses infinity, NaN and half a surrogate pair
-    return value
+
+
+def _items(value: list[Any] | dict[str, Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def read_value(annotation: Any, value: Any) -> Any:
