@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 FaultCode = Literal[
     "bad_linked_input",
@@ -24,6 +24,7 @@ FaultCode = Literal[
     "migration_failed",
     "missing_console",
     "missing_node_type",
+    "more_faults",
     "newer_version",
     "not_applicable",
     "rate_not_available",
@@ -43,6 +44,11 @@ FaultCode = Literal[
     "wrong_game",
 ]
 """What kinds of faults there are, for programs; they stay as they are. docs/protocol.md says what each means."""
+
+FAULTS_TOLD: Final = 100
+"""How many faults of a workflow are told; the others are counted."""
+_LONGEST: Final = 20_000
+"""Characters of an error that are told: what a node raises may say any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +76,12 @@ class Fault:
             text += f". {self.cause}"
         if self.hint:
             text += f". {self.hint}"
-        return text
+        return shorten(text)
 
     def as_json(self) -> dict[str, str | None]:
         """Return all fields by name."""
-        return {declared.name: getattr(self, declared.name) for declared in fields(self)}
+        texts = {declared.name: getattr(self, declared.name) for declared in fields(self)}
+        return {name: text and shorten(text) for name, text in texts.items()}
 
 
 class MinibrainsError(Exception):
@@ -100,16 +107,35 @@ class WorkflowError(MinibrainsError):
         self.faults = tuple(faults)
         count = len(self.faults)
         lines = [f"{where} has {count} fault{'s' if count != 1 else ''}:"]
-        super().__init__("\n".join([*lines, *(f"  {fault}" for fault in self.faults)]))
+        lines.extend(f"  {fault}" for fault in self.faults[:FAULTS_TOLD])
+        if count > FAULTS_TOLD:
+            lines.append(f"  {_more_faults(count)}")
+        super().__init__("\n".join(lines))
 
 
 class RunError(MinibrainsError):
     """A run failed while it was running."""
 
 
+def shorten(text: str) -> str:
+    """Return a text that may have any length as it is told."""
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_LONGEST]}… ({len(text)} characters)"
+
+
+def text_of(error: BaseException) -> str:
+    """Return what an error says. One that a node raises may say anything, or fail to."""
+    try:
+        return shorten(str(error))
+    except Exception as trouble:
+        return f"its message cannot be read: __str__ raised {type(trouble).__name__}"
+
+
 def in_words(error: BaseException) -> str:
     """What went wrong: our own errors are sentences, of all others the type is named."""
-    return str(error) if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {error}"
+    text = text_of(error)
+    return text if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {text}"
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
@@ -127,18 +153,27 @@ def near(name: str, known: Iterable[str]) -> str | None:
 def sentence(error: BaseException) -> str:
     """Say what ended a command, in words for people."""
     if isinstance(error, MinibrainsError):
-        return str(error)
+        return text_of(error)
     if isinstance(error, KeyboardInterrupt):
         return "stopped by Ctrl-C"
     if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-    return f"a fault in Minibrains itself: {type(error).__name__}: {error}"
+        reason = shorten(error.strerror) if error.strerror else text_of(error)
+        return f"{error.filename}: {reason}" if error.filename else reason
+    return f"a fault in Minibrains itself: {in_words(error)}"
+
+
+def _more_faults(count: int) -> str:
+    return f"and {count - FAULTS_TOLD} more; mend the first {FAULTS_TOLD} and look again"
 
 
 def faults_of(error: BaseException) -> list[dict[str, str | None]]:
     """List everything that is wrong, each fault with its place."""
     if isinstance(error, WorkflowError):
-        return [fault.as_json() for fault in error.faults]
+        faults = [fault.as_json() for fault in error.faults[:FAULTS_TOLD]]
+        if len(error.faults) > FAULTS_TOLD:
+            more = Fault(_more_faults(len(error.faults)), code="more_faults")
+            faults.append(more.as_json())
+        return faults
     return [Fault(sentence(error), code="request_failed").as_json()]
 
 

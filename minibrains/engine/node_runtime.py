@@ -102,7 +102,7 @@ class NodeRuntime:
             check_names(self.node)
         except Exception as error:
             if isinstance(error, MinibrainsError) and not isinstance(error, RunError):
-                fault = Fault(str(error), self.name, code="custom_validation_failed")
+                fault = Fault(in_words(error), self.name, code="custom_validation_failed")
                 raise WorkflowError([fault], where) from error
             raise self.failure(None, error) from error
         self.node.settle()

@@ -10,7 +10,7 @@ from multiprocessing.reduction import ForkingPickler
 from types import MappingProxyType
 from typing import Any
 
-from minibrains.errors import RunError, in_words
+from minibrains.errors import RunError, in_words, text_of
 
 
 def _read_only(items: dict[Any, Any]) -> Mapping[Any, Any]:
@@ -68,7 +68,7 @@ class Failure:
     @classmethod
     def of(cls, error: BaseException) -> Failure:
         """Pack an exception."""
-        words = f"{type(error).__name__}: {error}"
+        words = f"{type(error).__name__}: {text_of(error)}"
         trace = "".join(traceback.format_exception(error))
         attributes = {name: value for name, value in vars(error).items() if name != "__notes__"}
         arguments = error.args

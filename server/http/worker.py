@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.kept import KeptOutputs
-from minibrains.errors import MinibrainsError, RunError, as_error, faults_of, sentence
+from minibrains.errors import MinibrainsError, RunError, as_error, faults_of, sentence, shorten
 from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
@@ -175,7 +175,7 @@ class RunSession(Hook):
 
 
 def _failed(error: BaseException, summary: dict[str, Any]) -> Outcome:
-    trace = tuple(traceback.format_exception(error))
+    trace = tuple(map(shorten, traceback.format_exception(error)))
     return Outcome("failed", summary, _blamed(error), trace, type(error).__name__)
 
 
