@@ -46,7 +46,13 @@ def test_every_answer_says_what_a_page_may_do(server: Server, path: str) -> None
     server.talk(talk)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8188", "127.0.0.1.evil.example", "", "10.0.0.1", "["])
+HOSTS = [
+    "evil.example", "evil.example:8188", "127.0.0.1.evil.example", "", "10.0.0.1", "[",
+    "localhost#.evil.example", "localhost/.evil.example", "localhost?.evil.example", "evil.example@127.0.0.1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", HOSTS)
 def test_a_host_that_is_not_this_machine_is_refused(server: Server, host: str) -> None:
     async def talk(client: Talk) -> None:
         for method, path in (("GET", "/nodes"), ("POST", "/prompt"), ("GET", "/"), ("GET", "/ws")):

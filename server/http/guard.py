@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ from aiohttp.typedefs import Middleware
 from server.http.answers import Handler, refusal
 
 COOKIE: Final = "minibrains_token"
+_HOST: Final = re.compile(r"(\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9a-zA-Z.-]+))(:[0-9]{0,5})?")
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; media-src 'self' blob:; worker-src 'self' blob:; connect-src 'self'; object-src 'none'; "
@@ -77,10 +79,9 @@ def _same(given: str, token: str) -> bool:
 
 
 def _name(host: str) -> str:
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+    """Return the name or address in a Host header; "" if it is not of the form that browsers send."""
+    match = _HOST.fullmatch(host)
+    return (match["address"] or match["name"]).lower() if match else ""
 
 
 def _netloc(origin: str) -> str | None:
