@@ -6,13 +6,17 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from minibrains.errors import MinibrainsError
 
 _LONGEST: Final = 200
-_STRANGE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
+"""Bytes of a name. A file's may have 255, and what is made of a name, a run folder say, is up to 30 longer."""
+_STRANGE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
+_DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE)
+"""What Windows takes for a device, whatever the ending."""
 
 
 class BadName(MinibrainsError):
@@ -20,15 +24,15 @@ class BadName(MinibrainsError):
 
 
 class DataFolders:
-    """`workflows/`, `models/`, `runs/`, `trash/` and `uploads/` below one folder."""
+    """`workflows/`, `models/`, `runs/`, `queue/`, `trash/` and `uploads/` below one folder."""
 
     def __init__(self, root: Path) -> None:
         """Make what is missing. Raises MinibrainsError if that cannot be done."""
         self.root = root.absolute()
         self.workflows, self.models, self.runs = self.root / "workflows", self.root / "models", self.root / "runs"
-        self.trash, self.uploads = self.root / "trash", self.root / "uploads"
+        self.queue, self.trash, self.uploads = self.root / "queue", self.root / "trash", self.root / "uploads"
         try:
-            for folder in (self.workflows, self.models, self.runs, self.trash, self.uploads):
+            for folder in (self.workflows, self.models, self.runs, self.queue, self.trash, self.uploads):
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise MinibrainsError(f"the data folder {self.root} cannot be made: {error.strerror or error}") from None
@@ -40,6 +44,7 @@ class DataFolders:
     def throw_away(self, path: Path) -> Path:
         """Move a file or folder into the trash; returns where it is now. Raises OSError."""
         stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{path.name}"
+        self.trash.mkdir(parents=True, exist_ok=True)
         for number in range(1000):
             place = self.trash / (f"{stem}-{number}" if number else stem)
             if not os.path.lexists(place):
@@ -51,9 +56,41 @@ class DataFolders:
 def inside(folder: Path, name: str) -> Path:
     """`folder/name`, whether it exists or not. Raises BadName unless it is certain to stay within the folder."""
     parts = name.split("/")
-    if len(name) > _LONGEST or _STRANGE.search(name) or any(part != part.strip() or part[:1] in ("", ".") for part in parts):
-        raise BadName(f"the name {name[:_LONGEST]!r} cannot be used; expected folders and a file below {folder.name}/")
+    if not _can_be_encoded(name) or len(name.encode()) > _LONGEST:
+        raise BadName(f"the name {name[:_LONGEST]!r} cannot be used; expected at most {_LONGEST} bytes of UTF-8")
+    if _STRANGE.search(name) or not all(map(_is_plain, parts)):
+        raise BadName(f"the name {name!r} cannot be used; expected folders and a file below {folder.name}/")
+    if any(map(_DEVICE.fullmatch, parts)):
+        raise BadName(f"the name {name!r} cannot be used; Windows takes it for a device. Choose another one")
     path = folder.joinpath(*parts)
-    if not path.resolve().is_relative_to(folder.resolve()):
+    try:
+        is_inside = path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError) as error:
+        raise BadName(f"{name!r} cannot be followed below {folder.name}/: {error}") from None
+    if not is_inside:
         raise BadName(f"{name!r} leads out of {folder.name}/ through a link; put the file itself there")
     return path
+
+
+def _can_be_encoded(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_plain(part: str) -> bool:
+    is_trimmed = part == part.strip() and not part.endswith(".")
+    return is_trimmed and part != "" and not part.startswith(".")
+
+
+def files_below(folder: Path, suffix: str) -> Iterator[Path]:
+    """Yield what is called `*suffix` below a folder and is no folder, sorted; hidden files are left out.
+
+    It may be a link that leads nowhere, or a file that cannot be read. A folder that cannot be read has no files.
+    """
+    found = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
+    for path in sorted(found):
+        if path.name.endswith(suffix) and not path.name.startswith("."):
+            yield path
