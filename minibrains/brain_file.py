@@ -16,8 +16,10 @@ from minibrains.errors import BrainError
 from minibrains.sockets import DTYPES
 from minibrains.values import parse_json
 
-HEADER_LIMIT: Final = 100_000_000
-"""Bytes; the same bound the safetensors library has."""
+HEADER_LIMIT: Final = 50_000_000
+"""Bytes. Settings stand in the header, and a language model's tokenizer has a good ten million of them."""
+TENSOR_LIMIT: Final = 100_000
+"""Tensors of one file."""
 
 _NAMES: Final = {name.upper(): name for name in DTYPES}
 """A dtype as safetensors writes it -> as a spec does."""
@@ -83,7 +85,7 @@ def read_open_header(path: Path, file: BinaryIO) -> BrainHeader:
     size = os.fstat(file.fileno()).st_size
     start = file.read(8)
     length = int.from_bytes(start, "little")
-    if len(start) < 8 or not 2 <= length <= min(HEADER_LIMIT, size - 8):
+    if len(start) < 8 or not 2 <= length <= size - 8:
         # only now: the length of a sound header may begin with the same two bytes
         if start[:2] == b"PK" or (len(start) > 1 and start[0] == 0x80 and start[1] in range(2, 6)):
             raise BrainError(
@@ -91,8 +93,12 @@ def read_open_header(path: Path, file: BinaryIO) -> BrainHeader:
                 "run code. Save the tensors with safetensors"
             )
         raise BrainError(f"{path}: this is not a safetensors file: a header of {length} bytes in a file of {size}")
+    if length > HEADER_LIMIT:
+        raise BrainError(f"{path}: the header has {length} bytes; expected at most {HEADER_LIMIT}")
     header = _read_json(file.read(length), f"{path}: the header")
     metadata = header.pop("__metadata__", {})
+    if len(header) > TENSOR_LIMIT:
+        raise BrainError(f"{path}: the header has {len(header)} tensors; expected at most {TENSOR_LIMIT}")
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise BrainError(f"{path}: __metadata__ in the header is not an object of texts")
     config = _read_json(metadata.get("config", "{}").encode(), f"{path}: config in the header")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,8 +19,8 @@ from minibrains.files import find_inside, shipped
 from minibrains.graph.facts import brain_facts, users
 from minibrains.graph.registry import Registry
 from server.http.answers import Refused
-from server.http.digests import Digests
-from server.http.folders import BadName, DataFolders, inside
+from server.http.digests import Digests, FileKey, file_key
+from server.http.folders import BadName, DataFolders, files_below, inside
 
 UPLOAD_LIMIT: Final = 16 << 30
 """Bytes of a brain file that is uploaded."""
@@ -41,6 +42,8 @@ class BrainFiles:
         self._reading = asyncio.Lock()
         """Held while headers are read: however many ask, one thread of all that the server has is at it."""
         self._naming = asyncio.Lock()
+        self._headings: dict[Path, tuple[FileKey, dict[str, Any]]] = {}
+        """What the headers of the listed files say, and the state of the file that said it."""
 
     def routes(self) -> Iterator[web.RouteDef]:
         yield web.get("/models", self.folders)
@@ -51,18 +54,19 @@ class BrainFiles:
         yield web.post("/upload/brain", self.upload)
 
     async def folders(self, request: web.Request) -> web.Response:
-        return web.json_response(sorted({name.partition("/")[0] for name in self._names() if "/" in name}))
+        names = await self._read(self._names)
+        return web.json_response(sorted({name.partition("/")[0] for name in names if "/" in name}))
 
     async def files(self, request: web.Request) -> web.Response:
         folder = f"{request.match_info['folder']}/"
-        found = [name.removeprefix(folder) for name in self._names() if name.startswith(folder)]
+        names = await self._read(self._names)
+        found = [name.removeprefix(folder) for name in names if name.startswith(folder)]
         if not found:
             raise Refused(404, "not_found", f"there is no folder {folder[:-1]!r} of models")
         return web.json_response(found)
 
     async def list(self, request: web.Request) -> web.Response:
-        names = self._names()
-        return web.json_response(await self._read(lambda: [self._entry(name, path) for name, path in names.items()]))
+        return web.json_response(await self._read(self._entries))
 
     async def header(self, request: web.Request) -> web.Response:
         name = request.match_info["file"]
@@ -137,20 +141,39 @@ class BrainFiles:
         async with self._reading:
             return await asyncio.to_thread(work)
 
+    def _entries(self) -> Sequence[dict[str, Any]]:
+        names = self._names()
+        listed = set(names.values())
+        self._headings = {path: heading for path, heading in self._headings.items() if path in listed}
+        return [self._entry(name, path) for name, path in names.items()]
+
     def _entry(self, name: str, path: Path) -> dict[str, Any]:
-        own = {"file": name, "size": path.stat().st_size, "shipped": path.is_relative_to(shipped("models"))}
-        try:
-            header = read_header(path)
-        except BrainError as error:
-            return {**own, "kind": None, "title": None, "sha256": None, "fault": str(error)}
-        digest = self._digests.known(path)
-        return {**own, "kind": header.kind, "title": header.metadata.get("title"), "sha256": digest, "fault": None}
+        key = file_key(path)
+        heading = self._heading(path, key)
+        return {
+            "file": name,
+            "size": None if key is None else key.size,
+            "shipped": path.is_relative_to(shipped("models")),
+            "sha256": None if heading["fault"] else self._digests.known(path),
+            **heading,
+        }
+
+    def _heading(self, path: Path, key: FileKey | None) -> dict[str, Any]:
+        """Return kind, title and fault. A header is read again only when the file has changed: it may be a long one."""
+        if key is None or not os.access(path, os.R_OK):
+            return _read_heading(path)
+        known_key, heading = self._headings.get(path, (None, {}))
+        if key != known_key:
+            heading = _read_heading(path)
+            self._headings[path] = key, heading
+        return heading
 
     def _names(self) -> dict[str, Path]:
         """Every brain by its name as a workflow writes it."""
         found: dict[str, Path] = {}
         for folder in (shipped("models"), self._models):
-            found.update({file.relative_to(folder).as_posix(): file for file in sorted(folder.glob(f"**/[!.]*{_SUFFIX}"))})
+            for file in files_below(folder, _SUFFIX):
+                found[file.relative_to(folder).as_posix()] = file
         return dict(sorted(found.items()))
 
     def _find(self, name: str) -> Path:
@@ -158,6 +181,22 @@ class BrainFiles:
         if path is None:
             raise Refused(404, "not_found", f"there is no brain {name[:200]!r}")
         return path
+
+
+def _read_heading(path: Path) -> dict[str, Any]:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise BrainError(f"{path}: this is no file")
+        header = read_header(path)
+    except OSError as error:
+        return _broken(f"{path}: the brain cannot be read: {error.strerror or error}")
+    except BrainError as error:
+        return _broken(str(error))
+    return {"kind": header.kind, "title": header.metadata.get("title"), "fault": None}
+
+
+def _broken(fault: str) -> dict[str, Any]:
+    return {"kind": None, "title": None, "fault": fault}
 
 
 def _check(temporary: Path, name: str) -> None:

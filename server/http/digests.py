@@ -10,16 +10,25 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, NamedTuple
 
-_Key = tuple[int, int, int, int]
-"""What changes with a file: device, inode, size, time of the last change in ns. Its name need not."""
 _KEPT: Final = 10_000
 """Digests that are kept."""
 _BLOCK: Final = 1 << 20
 """Bytes that are read at once."""
 _BLOCKS: Final = 32
 """Blocks of a file before it is asked whether another one has less left."""
+
+
+class FileKey(NamedTuple):
+    """What changes with a file. Its name need not."""
+
+    device: int
+    inode: int
+    size: int
+    """Bytes."""
+    modified: int
+    """The time of the last change in ns."""
 
 
 class Digests:
@@ -32,25 +41,25 @@ class Digests:
     def __init__(self, found: Callable[[], None]) -> None:
         """`found` is called after each digest that was worked out."""
         self._found = found
-        self._kept: dict[_Key, str] = {}
-        self._waiting: dict[_Key, asyncio.Future[str | None]] = {}
+        self._kept: dict[FileKey, str] = {}
+        self._waiting: dict[FileKey, asyncio.Future[str | None]] = {}
         self._asked: SimpleQueue[_Unfinished] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def known(self, path: Path) -> str | None:
         """Return the digest if it is known. Reads nothing."""
-        key = _key(path)
+        key = file_key(path)
         return None if key is None else self._kept.get(key)
 
     def keep(self, path: Path, digest: str) -> None:
         """Keep what somebody else worked out."""
-        key = _key(path)
+        key = file_key(path)
         if key is not None:
             self._keep(key, digest)
 
     async def of(self, path: Path, patience: float | None = None) -> str | None:
         """Return the digest; None if the file cannot be read, or after `patience` seconds: then the work goes on."""
-        key = _key(path)
+        key = file_key(path)
         if key is None or key in self._kept:
             return None if key is None else self._kept[key]
         if key not in self._waiting:
@@ -64,12 +73,12 @@ class Digests:
         over, _ = await asyncio.wait([waiting], timeout=patience)
         return waiting.result() if over else None
 
-    def _keep(self, key: _Key, digest: str) -> None:
+    def _keep(self, key: FileKey, digest: str) -> None:
         self._kept[key] = digest
         if len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
 
-    def _over(self, key: _Key, digest: str | None) -> None:
+    def _over(self, key: FileKey, digest: str | None) -> None:
         """In the event loop: the thread has done with a file."""
         if digest is not None:
             self._keep(key, digest)
@@ -98,9 +107,9 @@ class Digests:
 class _Unfinished:
     """A file that was hashed up to some point."""
 
-    def __init__(self, path: Path, key: _Key) -> None:
+    def __init__(self, path: Path, key: FileKey) -> None:
         self.path, self.key = path, key
-        self.left = key[2]
+        self.left = key.size
         """Bytes."""
         self._position = 0
         self._hash = hashlib.sha256()
@@ -109,7 +118,7 @@ class _Unfinished:
         """Read the next blocks; return the digest at the end. Raises OSError, also if the file has changed meanwhile."""
         block = memoryview(bytearray(_BLOCK))
         with self.path.open("rb", buffering=0) as file:
-            if _key(file.fileno()) != self.key:
+            if file_key(file.fileno()) != self.key:
                 raise OSError("the file has changed")
             file.seek(self._position)
             for _ in range(_BLOCKS):
@@ -118,18 +127,19 @@ class _Unfinished:
                 self._position += count
                 if not count:
                     return self._finish(file.fileno())
-        self.left = self.key[2] - self._position
+        self.left = self.key.size - self._position
         return None
 
     def _finish(self, file: int) -> str:
-        if _key(file) != self.key:
+        if file_key(file) != self.key:
             raise OSError("the file has changed")
         return self._hash.hexdigest()
 
 
-def _key(file: Path | int) -> _Key | None:
+def file_key(file: Path | int) -> FileKey | None:
+    """Return the state of a file; None if there is none, or one that nobody may look at."""
     try:
         stat = os.stat(file)
     except OSError:
         return None
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return FileKey(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)

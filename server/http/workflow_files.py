@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +17,7 @@ from minibrains.files import shipped, write_whole
 from minibrains.graph.workflow import dump_json, load_workflow, parse_workflow
 from minibrains.values import parse_json
 from server.http.answers import Refused
-from server.http.folders import BadName, DataFolders, inside
+from server.http.folders import BadName, DataFolders, files_below, inside
 
 _ROOT: Final = "workflows/"
 
@@ -47,28 +49,27 @@ class WorkflowFiles:
         if not place.is_relative_to(self._folders.workflows) or not place.is_dir():
             raise Refused(404, "not_found", f"there is no folder {folder!r}; workflows lie in 'workflows'")
         full, recurse = _is_true(request, "full_info"), _is_true(request, "recurse")
-        files = sorted(place.rglob("*.json") if recurse else place.glob("*.json"))
-        visible = [file for file in files if not any(part.startswith(".") for part in file.relative_to(place).parts)]
-        return web.json_response([_about(file, place) if full else _name(file, place) for file in visible])
+        listed = await asyncio.to_thread(_list, place, recurse)
+        return web.json_response(listed if full else [about["path"] for about in listed])
 
     async def read(self, request: web.Request) -> web.Response:
-        data = self._existing(request.match_info["file"]).read_bytes()
+        path = self._existing(request.match_info["file"])
+        data = await asyncio.to_thread(path.read_bytes)
         return web.Response(body=data, content_type="application/json", headers={"ETag": _etag(data)})
 
     async def save(self, request: web.Request) -> web.Response:
         path = self._place(request.match_info["file"])
         text = await _read_workflow(request)
         async with self._writing:
-            now = path.read_bytes() if path.is_file() else None
-            _refuse_stale(request, now)
+            await asyncio.to_thread(_refuse_stale, request, path)
             await asyncio.to_thread(write_whole, path, text)
         self._changed("workflows")
-        return self._saved(request, path)
+        return await self._saved(request, path)
 
     async def delete(self, request: web.Request) -> web.Response:
         async with self._writing:
             path = self._existing(request.match_info["file"])
-            _refuse_stale(request, path.read_bytes())
+            await asyncio.to_thread(_refuse_stale, request, path)
             self._folders.throw_away(path)
         self._changed("workflows")
         return web.Response(status=204)
@@ -83,7 +84,7 @@ class WorkflowFiles:
                 self._folders.throw_away(to)
             path.rename(to)
         self._changed("workflows")
-        return self._saved(request, to)
+        return await self._saved(request, to)
 
     async def template_names(self, request: web.Request) -> web.Response:
         return web.json_response({"minibrains": [file.stem for file in _templates()]})
@@ -109,8 +110,8 @@ class WorkflowFiles:
             raise Refused(404, "not_found", f"there is no workflow {name!r}")
         return path
 
-    def _saved(self, request: web.Request, path: Path) -> web.Response:
-        about = _about(path, self._folders.root)
+    async def _saved(self, request: web.Request, path: Path) -> web.Response:
+        about = await asyncio.to_thread(_about, path, self._folders.root)
         answer = about if _is_true(request, "full_info") else about["path"]
         return web.json_response(answer, headers={"ETag": f'"{about["sha256"]}"'})
 
@@ -124,8 +125,9 @@ async def _read_workflow(request: web.Request) -> str:
     return dump_json(data)
 
 
-def _refuse_stale(request: web.Request, now: bytes | None) -> None:
+def _refuse_stale(request: web.Request, path: Path) -> None:
     """Refuse unless what is on the disk is what the client has seen last. Without If-Match it need not have."""
+    now = path.read_bytes() if path.is_file() else None
     seen = request.headers.get("If-Match")
     if now is not None and (request.query.get("overwrite") == "false" or request.headers.get("If-None-Match") == "*"):
         raise Refused(409, "exists", f"there is a workflow {request.match_info['file']!r} already")
@@ -152,15 +154,38 @@ def _is_true(request: web.Request, key: str) -> bool:
     return request.query.get(key, "").lower() in ("true", "1")
 
 
-def _name(file: Path, folder: Path) -> str:
-    return file.relative_to(folder).as_posix()
+def _list(folder: Path, recurse: bool) -> list[dict[str, Any]]:
+    """Return what there is to say of the workflows in a folder; what is no file, or a link to none, is left out."""
+    listed = []
+    for file in files_below(folder, ".json"):
+        inner = file.relative_to(folder).parts[:-1]
+        if any(part.startswith(".") for part in inner) or (inner and not recurse):
+            continue
+        with suppress(OSError):
+            listed.append(_about(file, folder))
+    return listed
 
 
 def _about(file: Path, folder: Path) -> dict[str, Any]:
-    stat = file.stat()
-    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-    times = {"modified": int(stat.st_mtime * 1000), "created": int(stat.st_ctime * 1000)}
-    return {"path": _name(file, folder), "size": stat.st_size, **times, "sha256": sha256}
+    """Return what there is to say of a file. Raises OSError if there is none."""
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise FileNotFoundError(f"{file} is no file")
+    return {
+        "path": file.relative_to(folder).as_posix(),
+        "size": status.st_size,
+        "modified": int(status.st_mtime * 1000),
+        "created": int(status.st_ctime * 1000),
+        "sha256": _sha256(file),
+    }
+
+
+def _sha256(file: Path) -> str | None:
+    """Return the digest of a file; None if it cannot be read."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 def _templates() -> list[Path]:
