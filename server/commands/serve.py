@@ -20,7 +20,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import home
 from server.cli import DONE
 from server.commands.workflow_arguments import read_registry
-from server.http.app import ServiceSettings, make_app
+from server.http.app import ServiceSettings, make_app, make_runner
 from server.http.guard import is_loopback
 from server.http.threads import DaemonPool
 
@@ -59,7 +59,7 @@ async def _serve(app: web.Application, settings: ServiceSettings, port: int, as_
 
     for each in _SIGNALS:
         signal.signal(each, end)
-    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=2.0)
+    runner = make_runner(app)
     await runner.setup()
     try:
         try:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -12,6 +13,10 @@ from minibrains.errors import MinibrainsError, faults_of
 from minibrains.values import parse_json
 from server.http.folders import BadName
 
+PATIENCE: Final = web.AppKey("patience", float)
+"""Seconds that a client gets to send a request, and in an upload to send anything more."""
+_LARGE: Final = 1 << 16
+"""Bytes of a body that is parsed on a thread. A smaller one takes a millisecond, and does not wait for threads that hang."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -53,16 +58,36 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
         return refusal(500, "internal", f"a fault in Minibrains itself: {type(error).__name__}: {error}")
 
 
-async def read_object(request: web.Request) -> dict[str, Any]:
-    """The body, a JSON object; nothing at all counts as {}. Raises Refused."""
-    data = await request.read()
+async def read_body(request: web.Request) -> bytes:
+    """Return the whole body. Raises Refused if it does not come in time."""
     try:
-        body = parse_json(data) if data.strip() else {}
+        async with asyncio.timeout(request.app[PATIENCE]):
+            return await request.read()
+    except TimeoutError:
+        raise too_slow(request) from None
+
+
+def too_slow(request: web.Request) -> Refused:
+    """Return the refusal of a request that somebody began to send and then went on too slowly."""
+    return Refused(408, "too_slow", f"the body did not come within {request.app[PATIENCE]:g} s; send it again")
+
+
+async def read_object(request: web.Request) -> dict[str, Any]:
+    """Return the body, a JSON object; nothing at all counts as {}. Raises Refused."""
+    data = await read_body(request)
+    try:
+        body = await _parse(data) if data.strip() else {}
     except ValueError as error:
         raise Refused(400, "no_json", f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
         raise Refused(400, "no_json", f"the body is not a JSON object, but {type(body).__name__}")
     return body
+
+
+async def _parse(data: bytes) -> Any:
+    if len(data) < _LARGE:
+        return parse_json(data)
+    return await asyncio.to_thread(parse_json, data)
 
 
 def texts(body: dict[str, Any], key: str) -> list[str]:

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import SIZE_LIMIT
-from server.http.answers import answer_errors
+from server.http.answers import PATIENCE, answer_errors
 from server.http.brain_files import BrainFiles
 from server.http.clients import Clients
 from server.http.digests import Digests
@@ -52,6 +52,8 @@ class ServiceSettings:
     """Packs of one Python file each."""
     editor: Path | None = None
     """The built editor, if it lies elsewhere."""
+    patience: float = 60.0
+    """Seconds that a client gets to send a request."""
 
 
 def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
@@ -75,6 +77,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     # a byte more than a workflow may have, for what stands around it
     app = web.Application(middlewares=middlewares, client_max_size=SIZE_LIMIT + (1 << 20))
     app[RUNS] = runs
+    app[PATIENCE] = settings.patience
     for part in parts:
         app.add_routes(_twice(part.routes()))
     app.add_routes(EditorFiles(settings.editor or built_editor()).routes())
@@ -91,6 +94,17 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     app.on_shutdown.append(say_goodbye)
     app.cleanup_ctx.append(life)
     return app
+
+
+def make_runner(app: web.Application) -> web.AppRunner:
+    """Return what listens for the application. Also a request of which only a part comes is ended."""
+    return web.AppRunner(
+        app,
+        access_log=None,
+        handle_signals=False,
+        shutdown_timeout=2.0,
+        keepalive_timeout=app[PATIENCE],
+    )
 
 
 def _twice(routes: Iterable[web.RouteDef]) -> list[web.RouteDef]:

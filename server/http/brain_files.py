@@ -21,9 +21,12 @@ from minibrains.graph.registry import Registry
 from server.http.answers import Refused
 from server.http.digests import Digests, FileKey, file_key
 from server.http.folders import BadName, DataFolders, files_below, inside
+from server.http.uploads import read_chunks, read_parts
 
 UPLOAD_LIMIT: Final = 16 << 30
 """Bytes of a brain file that is uploaded."""
+UPLOADING: Final = ".upload."
+"""What the name of a file begins with while it is uploaded."""
 _SUFFIX: Final = ".safetensors"
 _PATIENCE: Final = 5.0
 """Seconds that an answer waits for the SHA-256 of a brain."""
@@ -93,23 +96,22 @@ class BrainFiles:
         return web.json_response(dict(header.metadata))
 
     async def upload(self, request: web.Request) -> web.Response:
-        if not request.content_type.startswith("multipart/"):
-            raise Refused(400, "bad_request", 'expected multipart/form-data with a part "file"')
-        async for part in await request.multipart():
-            if isinstance(part, BodyPartReader) and part.name == "file":
-                return web.json_response(await self._take(part))
+        async for part in read_parts(request):
+            if part.name == "file":
+                return web.json_response(await self._take(request, part))
         raise Refused(400, "bad_request", 'there is no part "file" in the upload')
 
-    async def _take(self, part: BodyPartReader) -> dict[str, Any]:
+    async def _take(self, request: web.Request, part: BodyPartReader) -> dict[str, Any]:
         name = part.filename or ""
         if not name.endswith(_SUFFIX) or "/" in name:
             raise BadName(f"the file is called {name[:200]!r}; expected a plain name ending in {_SUFFIX}")
         place = inside(self._models, name)
-        handle, temporary = tempfile.mkstemp(prefix=".upload.", dir=self._models)
+        self._models.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=UPLOADING, dir=self._models)
         try:
             with os.fdopen(handle, "wb") as file:
                 size, whole = 0, hashlib.sha256()
-                while chunk := await part.read_chunk(1 << 20):
+                async for chunk in read_chunks(request, part):
                     size += len(chunk)
                     if size > UPLOAD_LIMIT:
                         raise Refused(413, "too_large", f"{name} is larger than {UPLOAD_LIMIT >> 30} GB")

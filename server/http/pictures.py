@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from aiohttp import BodyPartReader, web
+from aiohttp import web
 
 from minibrains.files import write_whole
 from server.http.answers import Refused
 from server.http.folders import BadName, DataFolders, inside
+from server.http.uploads import read_parts, read_whole
 
 UPLOAD_LIMIT: Final = 100 << 20
 """Bytes of a picture that is uploaded."""
@@ -49,14 +50,15 @@ class Pictures:
         return web.FileResponse(path, headers=headers)
 
     async def upload(self, request: web.Request) -> web.Response:
-        if not request.content_type.startswith("multipart/"):
-            raise Refused(400, "bad_request", 'expected multipart/form-data with a part "image"')
-        data, fields = None, dict[str, str]()
-        async for part in await request.multipart():
-            if isinstance(part, BodyPartReader) and part.name == "image":
-                fields["name"], data = part.filename or "", await _read(part, UPLOAD_LIMIT)
-            elif isinstance(part, BodyPartReader) and part.name in ("subfolder", "overwrite"):
-                fields[part.name] = (await _read(part, 1000)).decode(errors="replace")
+        data: bytes | None = None
+        fields: dict[str, str] = {}
+        async for part in read_parts(request):
+            if part.name == "image":
+                fields["name"] = part.filename or ""
+                data = await read_whole(request, part, UPLOAD_LIMIT)
+            elif part.name in ("subfolder", "overwrite"):
+                text = await read_whole(request, part, 1000)
+                fields[part.name] = text.decode(errors="replace")
         if data is None:
             raise Refused(400, "bad_request", 'there is no part "image" in the upload')
         name, subfolder = fields["name"], fields.get("subfolder", "")
@@ -65,15 +67,6 @@ class Pictures:
         place = inside(self._places["input"], "/".join(filter(None, [subfolder, name])))
         place = await asyncio.to_thread(_write, place, data, fields.get("overwrite", "") in ("true", "1"))
         return web.json_response({"name": place.name, "subfolder": subfolder, "type": "input"})
-
-
-async def _read(part: BodyPartReader, limit: int) -> bytes:
-    data = bytearray()
-    while chunk := await part.read_chunk(1 << 16):
-        data += chunk
-        if len(data) > limit:
-            raise Refused(413, "too_large", f"the part {part.name!r} is larger than {limit} bytes")
-    return bytes(data)
 
 
 def _write(place: Path, data: bytes, overwrite: bool) -> Path:

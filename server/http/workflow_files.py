@@ -16,7 +16,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import shipped, write_whole
 from minibrains.graph.workflow import dump_json, load_workflow, parse_workflow
 from minibrains.values import parse_json
-from server.http.answers import Refused
+from server.http.answers import Refused, read_body
 from server.http.folders import BadName, DataFolders, files_below, inside
 
 _ROOT: Final = "workflows/"
@@ -59,7 +59,7 @@ class WorkflowFiles:
 
     async def save(self, request: web.Request) -> web.Response:
         path = self._place(request.match_info["file"])
-        text = await _read_workflow(request)
+        text = await asyncio.to_thread(_formatted, await read_body(request))
         async with self._writing:
             await asyncio.to_thread(_refuse_stale, request, path)
             await asyncio.to_thread(write_whole, path, text)
@@ -116,9 +116,10 @@ class WorkflowFiles:
         return web.json_response(answer, headers={"ETag": f'"{about["sha256"]}"'})
 
 
-async def _read_workflow(request: web.Request) -> str:
+def _formatted(body: bytes) -> str:
+    """Return a workflow as its file has it. Raises Refused."""
     try:
-        data = parse_json(await request.read())
+        data = parse_json(body)
         parse_workflow(data)  # faults within it may be saved: work goes on
     except ValueError as error:
         raise Refused(400, "no_json", f"the workflow is not JSON: {error}") from None

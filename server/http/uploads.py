@@ -1,0 +1,54 @@
+"""Multipart bodies, part by part: what people upload."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from typing import Final, TypeVar
+
+from aiohttp import BodyPartReader, web
+
+from server.http.answers import PATIENCE, Refused, too_slow
+
+T = TypeVar("T")
+_CHUNK: Final = 1 << 20
+"""Bytes that are read at once."""
+
+
+async def read_parts(request: web.Request) -> AsyncIterator[BodyPartReader]:
+    """Yield the parts of a body; not those that are multipart themselves. Raises Refused."""
+    if not request.content_type.startswith("multipart/"):
+        raise Refused(400, "bad_request", f"expected multipart/form-data, found {request.content_type}")
+    reader = await _next(request, request.multipart())
+    while (part := await _next(request, reader.next())) is not None:
+        if isinstance(part, BodyPartReader):
+            yield part
+
+
+async def read_chunks(request: web.Request, part: BodyPartReader) -> AsyncIterator[bytes]:
+    """Yield what is in a part. Raises Refused."""
+    while chunk := await _next(request, part.read_chunk(_CHUNK)):
+        yield chunk
+
+
+async def read_whole(request: web.Request, part: BodyPartReader, limit: int) -> bytes:
+    """Return all that is in a part. Raises Refused, also if it is larger than `limit` bytes."""
+    data = bytearray()
+    async for chunk in read_chunks(request, part):
+        data += chunk
+        if len(data) > limit:
+            raise Refused(413, "too_large", f"the part {part.name!r} is larger than {limit} bytes")
+    return bytes(data)
+
+
+async def _next(request: web.Request, reading: Awaitable[T]) -> T:
+    """Wait for what aiohttp reads next. Raises Refused if it comes too slowly, or cannot be read."""
+    try:
+        async with asyncio.timeout(request.app[PATIENCE]):
+            return await reading
+    except TimeoutError:
+        raise too_slow(request) from None
+    except (ConnectionError, web.HTTPException):
+        raise
+    except Exception as error:  # aiohttp has no class of its own for a malformed body
+        raise Refused(400, "bad_request", f"the body is not multipart/form-data: {error}") from None
