@@ -173,3 +173,10 @@ def serving(data: Path, *arguments: object) -> Iterator[Server]:
             process.terminate()
         process.wait(PATIENCE)
         process.stdout.close()
+
+
+def workers_of(server: Server) -> list[int]:
+    """Return the process ids of its workers; multiprocessing has a helper among its children that ends by itself."""
+    texts = [file.read_text() for file in Path(f"/proc/{server.process.pid}/task").glob("*/children")]
+    numbers = [int(number) for number in " ".join(texts).split()]
+    return [number for number in numbers if b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +71,46 @@ class Troubled(Node):
             if self.does == "hang":
                 threading.Event().wait()
         return f"{count:g} of them"
+
+
+class Speechless(Exception):
+    """What it says cannot be read."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("I cannot even say it")
+
+
+class Fails(Node):
+    """Fails in a way that is hard to tell: with so many letters, or with none at all."""
+
+    letters: int = widget(default=0)
+
+    def tick(self, count: Number) -> None:
+        raise ValueError("x" * self.letters) if self.letters else Speechless
+
+
+class Leaks(Node):
+    """Opens all the files that a process may have open, and keeps them."""
+
+    def open(self, host: Host) -> None:
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, most))
+        with suppress(OSError):
+            while True:
+                os.dup(2)
+
+    def tick(self, count: Number) -> None:
+        pass
+
+
+class Stuck(Node):
+    """Never finds out whether its widgets are right."""
+
+    def check(self) -> None:
+        threading.Event().wait()
+
+    def tick(self, count: Number) -> None:
+        pass
 
 
 class Bytes(Brain):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import signal
 import socket
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service_fixtures import Json, Server, Talk, film, serving
+from service_fixtures import Json, Server, Talk, film, serving, workers_of
 
 TERABYTE = 1 << 40
 THREADS = 40
@@ -98,13 +97,14 @@ def test_a_brain_that_changes_while_it_is_read_is_read_again(server: Server) -> 
     server.talk(talk)
 
 
-def test_a_request_that_hangs_on_the_disk_does_not_keep_the_server_from_ending(server: Server) -> None:
-    os.mkfifo(server.data / "models" / "nobody_writes.safetensors")
+def test_a_request_that_hangs_does_not_keep_the_server_from_ending(server: Server) -> None:
+    workflow = film()
+    workflow["nodes"]["stuck"] = {"type": "service_nodes.Stuck@1", "in": {"count": "film.count"}}
 
     async def talk(client: Talk) -> None:
-        asking = asyncio.create_task(client.get("/brains"))
+        checking = asyncio.create_task(client.post("/check", {"workflow": workflow}))
         await client.post("/userdata/workflows%2Fmine.json", film())
-        asking.cancel()
+        checking.cancel()
 
     server.talk(talk)
     assert server.end() == 0
@@ -117,19 +117,12 @@ def test_the_second_signal_ends_the_server_at_once_and_the_worker_follows(server
             await page.until("said")
 
     server.talk(talk)
-    (worker,) = _children(server.process.pid)
+    (worker,) = workers_of(server)
     server.process.send_signal(signal.SIGTERM)
     _await(lambda: not _listens(server))
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(20) == -signal.SIGTERM
     _await(lambda: not _lives(worker))
-
-
-def _children(process: int) -> list[int]:
-    """The workers of a server; multiprocessing has a helper among them that ends by itself."""
-    texts = [file.read_text() for file in Path(f"/proc/{process}/task").glob("*/children")]
-    numbers = [int(number) for number in " ".join(texts).split()]
-    return [number for number in numbers if b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()]
 
 
 def _lives(process: int) -> bool:

@@ -84,7 +84,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     app.on_response_prepare.append(add_headers)
 
     async def life(app: web.Application) -> AsyncIterator[None]:
-        runs.start()
+        await runs.start()
         yield
         await runs.close()
 

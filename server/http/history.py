@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from minibrains.files import write_whole
 from server.http.folders import DataFolders
+from server.http.orders import SERVER_GONE
 
 _REQUEST: Final = "request.json"
 """Who asked for the run: prompt_id, number, client_id, extra_data, and when (milliseconds)."""
-_LOST: Final = "the server ended while this run was running"
 
 
 class History:
@@ -63,7 +63,7 @@ class History:
             "values": {},
             "said": [],
             "result": summary or None,
-            "error": summary.get("error") or (None if summary else {"message": _LOST}),
+            "error": summary.get("error") or (None if summary else {"message": SERVER_GONE}),
         }
 
     def item(self, prompt_id: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class History:
         state, nodes = _state(summary), list(workflow.get("nodes", {}))
         messages: list[Any] = [["execution_start", {"prompt_id": prompt_id, "timestamp": request.get("started")}]]
         if state == "failed":
-            error = summary.get("error") or {"message": _LOST}
+            error = summary.get("error") or {"message": SERVER_GONE}
             messages.append(["execution_error", {"prompt_id": prompt_id, "exception_message": error["message"]}])
         elif state == "stopped":
             messages.append(["execution_interrupted", {"prompt_id": prompt_id}])

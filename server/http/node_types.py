@@ -13,14 +13,14 @@ from aiohttp import web
 from minibrains.console import Console
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.make import make_nodes
-from minibrains.errors import MinibrainsError, faults_of
+from minibrains.errors import Fault, MinibrainsError, WorkflowError, faults_of
 from minibrains.graph.catalog import brain_finder
 from minibrains.graph.check import Draft, Graph, examine
 from minibrains.graph.facts import node_heading
 from minibrains.graph.linking import Linking, linking
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema, workflow_schema
-from minibrains.graph.workflow import BrainPin, parse_workflow
+from minibrains.graph.workflow import BrainPin, Workflow, parse_workflow
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input, Output
 from minibrains.sockets import SocketTypes
@@ -32,6 +32,8 @@ from server.http.folders import DataFolders
 
 _PATIENCE: Final = 5.0
 """Seconds that a check waits for the SHA-256 of a brain."""
+_MOST_NODES: Final = 10_000
+"""Nodes of a workflow that is checked or played."""
 _COMFY: Final = {int: "INT", float: "FLOAT", bool: "BOOLEAN"}
 
 
@@ -50,27 +52,31 @@ class NodeTypes:
         yield web.get("/schema", self.schema)
         yield web.post("/check", self.check)
 
-    async def read(self, data: Any, path: Path | None = None) -> Graph:
-        """Check a workflow, as far as that is possible before it runs. Raises MinibrainsError with all faults."""
-        draft = await self._examine(data, path)
-        return await asyncio.to_thread(_prepare, draft)
+    async def parse(self, data: Any, path: Path | None) -> Workflow:
+        """Read a workflow that was sent. Raises WorkflowError if it is none, or too large a one."""
+        return await asyncio.to_thread(_parse, data, path)
 
-    async def _examine(self, data: Any, path: Path | None) -> Draft:
-        """Read a workflow and note what is wrong with it. Raises MinibrainsError if nothing can be made of it.
+    async def check_fully(self, workflow: Workflow) -> None:
+        """Check a workflow as far as that is possible before it runs. Raises MinibrainsError with all faults."""
+        draft = await self._examine(workflow)
+        await asyncio.to_thread(_prepare, draft)
+
+    async def _examine(self, workflow: Workflow) -> Draft:
+        """Note what is wrong with a workflow.
 
         A SHA-256 that the workflow gives is compared. One that is not known yet is waited for in the event loop: a thread
         that waited would be missing for everybody else.
         """
         unknown: set[Path] = set()
-        draft = await asyncio.to_thread(self._examine_at_once, data, path, unknown)
+        draft = await asyncio.to_thread(self._examine_at_once, workflow, unknown)
         if not unknown:
             return draft
         await asyncio.gather(*(self._digests.of(file, _PATIENCE) for file in unknown))
-        return await asyncio.to_thread(self._examine_at_once, data, path, unknown)
+        return await asyncio.to_thread(self._examine_at_once, workflow, unknown)
 
-    def _examine_at_once(self, data: Any, path: Path | None, unknown: set[Path]) -> Draft:
+    def _examine_at_once(self, workflow: Workflow, unknown: set[Path]) -> Draft:
         """The same without waiting. `unknown` is given the files whose SHA-256 would have been needed."""
-        finder = brain_finder(path, models=self._folders.models)
+        finder = brain_finder(workflow.path, models=self._folders.models)
         wanted: set[Path] = set()
 
         def find(pin: BrainPin) -> Path:
@@ -85,7 +91,7 @@ class NodeTypes:
                 unknown.add(file)
             return digest
 
-        return examine(parse_workflow(data, path), self.registry, find, known)
+        return examine(workflow, self.registry, find, known)
 
     async def nodes(self, request: web.Request) -> web.Response:
         return web.json_response(self._described)
@@ -105,7 +111,8 @@ class NodeTypes:
         data, path = body.get("workflow"), self._folders.workflow(text(body, "name"))
 
         try:
-            draft = await self._examine(data, path)
+            workflow = await self.parse(data, path)
+            draft = await self._examine(workflow)
         except MinibrainsError as error:
             return web.json_response({"faults": faults_of(error), "workflow": None, **_NOTHING_TO_LINK})
         answer = await asyncio.to_thread(self._describe_draft, draft)
@@ -153,6 +160,15 @@ def _describe_linking(links: Linking) -> dict[str, Any]:
         "fits": links.fits,
         "before": links.before,
     }
+
+
+def _parse(data: Any, path: Path | None) -> Workflow:
+    nodes = data.get("nodes") if isinstance(data, dict) else None
+    if isinstance(nodes, dict) and len(nodes) > _MOST_NODES:
+        most, found = f"at most {_MOST_NODES}", str(len(nodes))
+        fault = Fault("the workflow has too many nodes", expected=most, found=found, code="invalid_workflow")
+        raise WorkflowError([fault])
+    return parse_workflow(data, path)
 
 
 def _describe(name: str, cls: type[Node]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from minibrains.graph.workflow import RunSettings
 from minibrains.run.folder import RunFolder
@@ -16,7 +16,11 @@ workflow; save_state: number, node and name; input: a register that is outside a
 run, then yourself."""
 ReportWord = Literal["ready", "seen", "frame", "said", "answer", "over"]
 """To the server. seen: parts of a run's scene; frame: node, number, message; said: node or None, text; answer: of an edit or
-a save state, by its number; over: an Outcome."""
+a save state, by its number; spent: this worker can play no other run; over: an Outcome."""
+
+
+SERVER_GONE: Final = "the server ended while this run was running"
+"""Why a run has failed that nobody stopped."""
 
 
 @dataclass(frozen=True, slots=True)

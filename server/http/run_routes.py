@@ -6,13 +6,13 @@ import asyncio
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from contextlib import contextmanager
 from typing import Any, Final
 
 from aiohttp import web
 
 from minibrains.errors import MinibrainsError, WorkflowError, faults_of
-from minibrains.graph.workflow import RunSettings, Workflow, parse_workflow
+from minibrains.graph.workflow import Workflow
 from server.http.answers import Refused, read_object, text, texts
 from server.http.folders import DataFolders
 from server.http.history import History
@@ -29,6 +29,8 @@ class RunRoutes:
 
     def __init__(self, runs: Runs, history: History, types: NodeTypes, folders: DataFolders) -> None:
         self._runs, self._history, self._types, self._folders = runs, history, types, folders
+        self._reserved: set[str] = set()
+        """Ids of runs that somebody is asking for."""
 
     def routes(self) -> Iterator[web.RouteDef]:
         yield web.post("/prompt", self.submit)
@@ -57,30 +59,43 @@ class RunRoutes:
         if not isinstance(extra, dict):
             raise Refused(400, "bad_request", "'extra_data' is not an object")
         prompt_id = text(body, "prompt_id") or str(uuid.uuid4())
-        if prompt_id in self._runs.known or prompt_id in self._history:
-            raise Refused(400, "invalid_prompt_id", f"there is a run {prompt_id!r} already")
-        workflow, settings = await self._read(data, extra)
-        number = body.get("number")
-        if number is None or isinstance(number, bool) or not isinstance(number, (int, float)):
-            number = self._runs.next_number() * (-1 if body.get("front") else 1)
         client_id = text(body, "client_id")
-        self._runs.submit(Run(prompt_id, number, workflow, settings, client_id, extra, workflow.to_json()))
+        with self._reserving(prompt_id):
+            workflow = await self._read(data, extra)
+            sequence = self._runs.next_number()
+            number = body.get("number")
+            if number is None or isinstance(number, bool) or not isinstance(number, (int, float)):
+                number = -sequence if body.get("front") else sequence
+            run = Run(prompt_id, number, workflow, workflow.run, client_id, extra, workflow.to_json(), sequence)
+            await self._runs.submit(run)
         return web.json_response({"prompt_id": prompt_id, "number": number, "node_errors": {}})
 
-    async def _read(self, data: Any, extra: Mapping[str, Any]) -> tuple[Workflow, RunSettings]:
-        """The workflow with the settings of this run. Raises Refused with all faults."""
-        path = self._folders.workflow(text(dict(extra), "name"))
+    @contextmanager
+    def _reserving(self, prompt_id: str) -> Iterator[None]:
+        """Keep an id while its request is read. Raises Refused if there is such a run, or another request for one."""
+        if prompt_id in self._runs.known or prompt_id in self._history or prompt_id in self._reserved:
+            raise Refused(400, "invalid_prompt_id", f"there is a run {prompt_id!r} already")
+        self._reserved.add(prompt_id)
         try:
-            workflow = parse_workflow(data, path)
-            given = extra.get("settings", {})
-            if not isinstance(given, dict):
-                raise Refused(400, "bad_request", "'settings' is not an object")
-            run = {**{key: value for key, value in asdict(workflow.run).items() if value is not None}, **given}
-            changed = parse_workflow({**workflow.to_json(), "run": {key: v for key, v in run.items() if v is not None}}, path)
-            await self._types.read(changed.to_json(), path)
+            yield
+        finally:
+            self._reserved.remove(prompt_id)
+
+    async def _read(self, data: Any, extra: Mapping[str, Any]) -> Workflow:
+        """Return the workflow with the settings of this run. Raises Refused with all faults."""
+        path = self._folders.workflow(text(dict(extra), "name"))
+        given = extra.get("settings", {})
+        if not isinstance(given, dict):
+            raise Refused(400, "bad_request", "'settings' is not an object")
+        if isinstance(data, dict) and isinstance(data.get("run", {}), dict):
+            run = {**data.get("run", {}), **given}
+            data = {**data, "run": {key: value for key, value in run.items() if value is not None}}
+        try:
+            workflow = await self._types.parse(data, path)
+            await self._types.check_fully(workflow)
         except MinibrainsError as error:
             raise _invalid(error, data) from None
-        return changed, changed.run
+        return workflow.with_run(workflow.run)
 
     async def remaining(self, request: web.Request) -> web.Response:
         return web.json_response({"exec_info": {"queue_remaining": self._runs.remaining}})
@@ -92,7 +107,7 @@ class RunRoutes:
     async def change_queue(self, request: web.Request) -> web.Response:
         body = await read_object(request)
         waiting = [run.prompt_id for run in self._runs.queue]
-        self._runs.cancel(waiting if body.get("clear") else texts(body, "delete"))
+        await self._runs.cancel(waiting if body.get("clear") else texts(body, "delete"))
         return web.Response()
 
     async def history(self, request: web.Request) -> web.Response:
@@ -122,7 +137,7 @@ class RunRoutes:
         prompt_id = text(await read_object(request), "prompt_id")
         for run in self._runs.running:
             if prompt_id in (None, run.prompt_id):
-                self._runs.stop(run)
+                await self._runs.stop(run)
         return web.Response()
 
     async def free(self, request: web.Request) -> web.Response:
@@ -151,7 +166,7 @@ class RunRoutes:
     async def control(self, request: web.Request) -> web.Response:
         run, what = self._alive(request), request.match_info["what"]
         if what == "stop":
-            self._runs.stop(run)
+            await self._runs.stop(run)
         elif run.state in ("queued", "starting"):
             raise Refused(409, "not_yet", f"the run is {run.state}; it can be paused and stepped once it ticks")
         elif what == "step":
@@ -168,7 +183,7 @@ class RunRoutes:
         if not isinstance(data, dict):
             raise Refused(400, "bad_request", "'workflow' is not an object")
         try:
-            await self._types.read(data, run.workflow.path)
+            await self._types.check_fully(await self._types.parse(data, run.workflow.path))
         except MinibrainsError as error:
             raise _invalid(error, data) from None
         found = await self._runs.edit(run, data)

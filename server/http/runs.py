@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from minibrains.errors import Fault, MinibrainsError, RunError, as_error
-from minibrains.graph.workflow import RunSettings, Workflow
+from minibrains.graph.workflow import RunSettings, Workflow, parse_workflow
 from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
 from server.http.folders import DataFolders
 from server.http.history import History
 from server.http.orders import Order, OrderWord, Outcome, ReportWord, Watch, WorkerRecipe
+from server.http.pending import PendingRequests
 from server.http.scene import Scene
 from server.http.slot import Slot
 
@@ -40,6 +42,8 @@ class Run:
     extra: Mapping[str, Any]
     data: Mapping[str, Any]
     """The workflow as it was sent, or as it was last edited."""
+    sequence: int
+    """In which place it was asked for, whatever its number says."""
     scene: Scene = field(default_factory=Scene)
     pictures: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """Node -> number and message of its newest picture."""
@@ -70,6 +74,15 @@ class Run:
         if self.slot is not None and not self.over:
             self.slot.tell(word, content)
 
+    def request(self) -> dict[str, Any]:
+        """Return who asked for it, as it stands in files."""
+        return {
+            "prompt_id": self.prompt_id,
+            "number": self.number,
+            "client_id": self.client_id,
+            "extra_data": dict(self.extra),
+        }
+
     def details(self) -> dict[str, Any]:
         """All of its present state: what a client needs that comes back."""
         parts = self.scene.parts
@@ -96,6 +109,7 @@ class Runs:
         self.known: dict[str, Run] = {}
         """Runs that wait or run, and the last that are over."""
         self._folders, self._history, self._recipe, self._parallel, self._tell = folders, history, recipe, parallel, tell
+        self._pending = PendingRequests(folders.queue)
         self._slots: dict[Slot, Run | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._counter = 0
@@ -110,14 +124,17 @@ class Runs:
     def remaining(self) -> int:
         return len(self.queue) + len(self.running)
 
-    def start(self) -> None:
-        """Make one worker warm before anybody asks."""
+    async def start(self) -> None:
+        """Go on with what waited when the last server ended. Make one worker warm before anybody asks."""
+        self._counter = max(self._pending.sequences(), default=0)
+        for run in await asyncio.to_thread(self._read_pending):
+            self._add(run)
         self._add_slot()
+        self._fill()
 
     async def close(self) -> None:
-        """End every run and every worker."""
+        """End every run and every worker. What waits is for the next server."""
         self._closing = True
-        self.queue.clear()
         for task in list(self._tasks):
             await asyncio.wait([task])
         await asyncio.gather(*(slot.close() for slot in list(self._slots)))
@@ -126,26 +143,28 @@ class Runs:
         self._counter += 1
         return self._counter
 
-    def submit(self, run: Run) -> None:
-        """Put a run into the queue; lower numbers run first."""
-        run.state = "queued"
-        self.known[run.prompt_id] = run
-        self.queue.append(run)
-        self.queue.sort(key=lambda run: run.number)
-        self._tell(run, "queued", {})
+    async def submit(self, run: Run) -> None:
+        """Put a run into the queue, once that is on the disk; lower numbers run first. Raises OSError."""
+        request = {**run.request(), "workflow": run.data}
+        await asyncio.to_thread(self._pending.add, run.sequence, request)
+        self._add(run)
         self._fill()
 
-    def cancel(self, prompt_ids: list[str]) -> None:
-        """Take runs out of the queue."""
-        for run in [run for run in self.queue if run.prompt_id in prompt_ids]:
+    async def cancel(self, prompt_ids: Collection[str]) -> None:
+        """Take runs out of the queue. Raises OSError."""
+        cancelled = [run for run in self.queue if run.prompt_id in prompt_ids]
+        for run in cancelled:
             self.queue.remove(run)
             run.state = "stopped"
             self._tell(run, "cancelled", {})
+        self._forget_old()
+        for run in cancelled:
+            await asyncio.to_thread(self._pending.remove, run.sequence)
 
-    def stop(self, run: Run) -> None:
+    async def stop(self, run: Run) -> None:
         """End a run after its current tick. The second time its worker is ended, whatever it is doing."""
         if run in self.queue:
-            self.cancel([run.prompt_id])
+            await self.cancel([run.prompt_id])
         elif not run.over and run.slot is not None:
             if run.state == "stopping":
                 run.slot.kill()
@@ -179,10 +198,50 @@ class Runs:
         """Let go of what idle workers keep, by ending them. The next run starts a new one."""
         await asyncio.gather(*(slot.close() for slot, run in list(self._slots.items()) if run is None))
 
+    # -- the queue ------------------------------------------------------------------------------------
+
+    def _add(self, run: Run) -> None:
+        run.state = "queued"
+        self.known[run.prompt_id] = run
+        self.queue.append(run)
+        self.queue.sort(key=lambda run: (run.number, run.sequence))
+        self._tell(run, "queued", {})
+
+    def _read_pending(self) -> list[Run]:
+        """Return the runs that waited when the last server ended. One that has a folder had begun, and is not tried again."""
+        waiting = []
+        for sequence in self._pending.sequences():
+            try:
+                run = self._read_run(sequence)
+                if run.prompt_id in self._history:
+                    self._pending.remove(sequence)
+                else:
+                    waiting.append(run)
+            except (OSError, ValueError, KeyError, TypeError, MinibrainsError) as error:
+                logging.getLogger(__name__).error("request %d, which waited, cannot be read: %r", sequence, error)
+        return waiting
+
+    def _read_run(self, sequence: int) -> Run:
+        request = self._pending.read(sequence)
+        extra, data = request["extra_data"], request["workflow"]
+        workflow = parse_workflow(data, self._folders.workflow(extra.get("name")))
+        return Run(
+            request["prompt_id"],
+            request["number"],
+            workflow,
+            workflow.run,
+            request["client_id"],
+            extra,
+            data,
+            sequence,
+        )
+
     # -- workers --------------------------------------------------------------------------------------
 
     def _fill(self) -> None:
         """Give waiting runs to free workers; start workers for the others."""
+        if self._closing:
+            return
         free = [slot for slot, run in self._slots.items() if run is None and slot.ready and not slot.closing]
         for slot in free:
             if self.queue:
@@ -206,7 +265,7 @@ class Runs:
             del self._slots[slot]
             for run in list(self.queue):
                 self.queue.remove(run)
-                self._finish(run, self._failed(run, f"no worker can be started: {error.strerror or error}"))
+                self._refuse(run, f"no worker can be started: {error.strerror or error}")
 
     def _begin(self, slot: Slot, run: Run) -> None:
         self._slots[slot], run.slot = run, slot
@@ -218,7 +277,7 @@ class Runs:
             run.folder = await asyncio.to_thread(self._make_folder, run)
         except (MinibrainsError, OSError) as error:
             self._slots[slot] = None
-            self._finish(run, self._failed(run, str(error)))
+            self._refuse(run, str(error))
             self._fill()
             return
         self._tell(run, "started", {})
@@ -238,8 +297,8 @@ class Runs:
 
     def _make_folder(self, run: Run) -> RunFolder:
         folder = RunFolder(self._folders.runs, run.workflow)
-        request = {"prompt_id": run.prompt_id, "number": run.number, "client_id": run.client_id, "extra_data": dict(run.extra)}
-        self._history.add(run.prompt_id, folder.path, {**request, "started": int(time.time() * 1000)})
+        self._history.add(run.prompt_id, folder.path, {**run.request(), "started": int(time.time() * 1000)})
+        self._pending.remove(run.sequence)
         return folder
 
     # -- what workers say -----------------------------------------------------------------------------
@@ -283,10 +342,15 @@ class Runs:
             if run.state == "stopping":
                 words = f"the run did not stop, so its worker was ended: {slot.last_words()}"
             self._finish(run, self._failed(run, words))
-        elif not slot.ready and not slot.closing and self.queue:
+        elif not slot.ready and not slot.closing and not self._closing and self.queue:
             first = self.queue.pop(0)
-            self._finish(first, self._failed(first, f"a worker could not start: {slot.last_words()}"))
+            self._refuse(first, f"a worker could not start: {slot.last_words()}")
         self._fill()
+
+    def _refuse(self, run: Run, words: str) -> None:
+        """End a run that could not begin."""
+        self._finish(run, self._failed(run, words))
+        self._spawn(asyncio.to_thread(self._pending.remove, run.sequence))
 
     def _failed(self, run: Run, words: str) -> Outcome:
         """The outcome of a run that could not write its own; goes into its folder as well."""
@@ -313,6 +377,9 @@ class Runs:
             run.scene.put("nodes", {outcome.node: {**was, "state": "failed", "error": message}})
         run.state = outcome.state
         self._tell(run, "over", {})
+        self._forget_old()
+
+    def _forget_old(self) -> None:
         over = [known for known in self.known.values() if known.over]
         for known in over[:-_KEPT]:
             del self.known[known.prompt_id]
@@ -326,7 +393,14 @@ class Runs:
 def _episodes(folder: Path) -> list[Any]:
     """What a run had played before it died: each episode is on the disk as soon as it is over."""
     try:
-        lines = (folder / "episodes.jsonl").read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines]
-    except (OSError, ValueError):
+        lines = (folder / "episodes.jsonl").read_bytes().splitlines()
+    except OSError:
         return []
+    episodes = []
+    for line in lines:
+        try:
+            episode = json.loads(line)
+        except ValueError:  # the last line was cut
+            break
+        episodes.append(episode)
+    return episodes

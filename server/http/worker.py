@@ -21,7 +21,7 @@ from minibrains.process.messages import decode, encode
 from minibrains.process.parent import ParentProcess
 from minibrains.run.run import Run
 from server.http.attendant import Attendant
-from server.http.orders import Order, OrderWord, Outcome, ReportWord, WorkerRecipe
+from server.http.orders import SERVER_GONE, Order, OrderWord, Outcome, ReportWord, WorkerRecipe
 from server.http.teller import Send, Teller
 
 _SWITCH: Final = 0.0005
@@ -56,18 +56,20 @@ class Worker:
         self._server.send(encode((word, content), "what the run has to say"))
 
     def _listen(self) -> None:
-        try:
-            while True:
+        word: OrderWord | None = None
+        while word != "quit":
+            try:
                 word, content = decode(self._server.receive(), "an order of the server", "in a worker")
+            except EOFError:
+                break
+            if word != "quit":
                 self._obey(word, content)
-        except EOFError:
-            if self._session is not None:
-                self._session.attendant.stop()
-            self._orders.put(None)
+        if self._session is not None:
+            self._session.server_is_gone = word != "quit"
+            self._session.attendant.stop()
+        self._orders.put(None)
 
     def _obey(self, word: OrderWord, content: Any) -> None:
-        if word == "quit":
-            raise EOFError
         if word == "play":
             os.ftruncate(2, 0)
             self._session = RunSession(content, self._registry, self._cache, self._send)
@@ -106,6 +108,8 @@ class RunSession(Hook):
         self._send = send
         self._teller = Teller(order, self.attendant, wake, send)
         self._run: Run | None = None
+        self.server_is_gone = False
+        """The server ended without a word, and so ended the run."""
 
     def play(self) -> Outcome:
         """Play it; whatever happens is in the outcome, and in the run folder."""
@@ -116,6 +120,8 @@ class RunSession(Hook):
             with self._run as run:
                 for _ in run:
                     pass
+                if self.server_is_gone and run.state == "stopped":
+                    raise RunError(SERVER_GONE)
         except Exception as error:
             self._teller.close()
             if self._run is None:

@@ -1,0 +1,37 @@
+"""Requests that wait, a file each: so they are still there when the server was not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from minibrains.files import write_whole
+
+
+class PendingRequests:
+    """A folder with a file for each run that has not begun, in the order in which they were asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def add(self, sequence: int, request: Mapping[str, Any]) -> None:
+        """Write a request. Raises OSError."""
+        write_whole(self._path(sequence), json.dumps(request))
+
+    def remove(self, sequence: int) -> None:
+        """Remove a request that begins, or that nobody wants any more. Raises OSError."""
+        self._path(sequence).unlink(missing_ok=True)
+
+    def sequences(self) -> list[int]:
+        """Return the numbers of all requests."""
+        stems = [path.stem for path in self._folder.glob("*.json")]
+        return sorted(int(stem) for stem in stems if stem.isdecimal())
+
+    def read(self, sequence: int) -> Any:
+        """Return a request. Raises OSError and ValueError."""
+        return json.loads(self._path(sequence).read_bytes())
+
+    def _path(self, sequence: int) -> Path:
+        return self._folder / f"{sequence:012}.json"
