@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from time import monotonic
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from minibrains.process.messages import encode
 from minibrains.process.parent import run_child
@@ -68,8 +68,9 @@ class ChildProcess:
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
         task = encode((function, arguments), f"what {name} needs")
         self._output = _make_file() if keep_output else None
+        output = None if self._output is None else Path(self._output.name)
         self._connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=run_child, args=(theirs, task, shutdown_timeout, self._output), name=name)
+        self._process = _SPAWN.Process(target=run_child, args=(theirs, task, shutdown_timeout, output), name=name)
         try:
             start_shielded(self._process)
         except BaseException:
@@ -199,11 +200,12 @@ class ChildProcess:
         """Read what it wrote last, and let go of the file."""
         if self._output is None:
             return
-        with suppress(OSError), self._output.open("rb") as file:
+        with suppress(OSError), self._output as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - _LAST_WORDS))
             self.last_words = file.read().decode(errors="replace").strip()
-        self._output.unlink(missing_ok=True)
+        Path(self._output.name).unlink(missing_ok=True)
+        self._output = None
 
 
 def _next_wait(deadline: float) -> float:
@@ -212,10 +214,9 @@ def _next_wait(deadline: float) -> float:
     return min(left, _LIVENESS_INTERVAL)
 
 
-def _make_file() -> Path:
-    handle, path = tempfile.mkstemp(prefix="minibrains-worker-", suffix=".txt")
-    os.close(handle)
-    return Path(path)
+def _make_file() -> IO[bytes]:
+    """Return a new temporary file. The child takes its name away, so that none is left behind when both are killed."""
+    return tempfile.NamedTemporaryFile(prefix="minibrains-worker-", suffix=".txt", delete=False)
 
 
 @atexit.register

@@ -54,6 +54,8 @@ def _redirect_output(output: Path) -> None:
     os.dup2(file, 1)
     os.dup2(file, 2)
     os.close(file)
+    with suppress(OSError):  # Windows keeps the name of a file that is open
+        output.unlink()
     faulthandler.enable()
 
 

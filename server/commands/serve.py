@@ -20,7 +20,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import home
 from server.cli import DONE
 from server.commands.workflow_arguments import read_registry
-from server.http.app import ServiceSettings, make_app, make_runner
+from server.http.app import LOCK, ServiceSettings, make_app, make_runner
 from server.http.guard import is_loopback
 from server.http.threads import DaemonPool
 
@@ -69,16 +69,23 @@ async def _serve(app: web.Application, settings: ServiceSettings, port: int, as_
                 f"the server cannot listen on {settings.host}:{port}: {error.strerror or error}. Choose another --port"
             ) from None
         port = runner.addresses[0][1]
-        _announce(settings, port, as_json)
+        address = _address(settings, port)
+        app[LOCK].announce(address)
+        _announce(settings, address, port, as_json)
         await over.wait()
     finally:
         await runner.cleanup()
 
 
-def _announce(settings: ServiceSettings, port: int, as_json: bool) -> None:
-    """Print the address once the server can be reached there."""
+def _address(settings: ServiceSettings, port: int) -> str:
+    """Return where a browser on this machine finds the server."""
     host = "127.0.0.1" if settings.host in ("0.0.0.0", "::", "") else settings.host
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}/"
+
+
+def _announce(settings: ServiceSettings, address: str, port: int, as_json: bool) -> None:
+    """Print the address once the server can be reached there."""
     opened = f"{address}?token={settings.token}" if settings.token else address
     if as_json:
         print(json.dumps({"address": address, "open": opened, "host": settings.host, "port": port, "data": str(settings.data)}))

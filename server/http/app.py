@@ -19,6 +19,8 @@ from server.http.editor_files import EditorFiles, built_editor
 from server.http.folders import DataFolders
 from server.http.guard import add_headers, guard, is_loopback
 from server.http.history import History
+from server.http.leftovers import sweep
+from server.http.lock import FolderLock
 from server.http.node_types import NodeTypes
 from server.http.orders import WorkerRecipe
 from server.http.pictures import Pictures
@@ -28,6 +30,7 @@ from server.http.system import System
 from server.http.workflow_files import WorkflowFiles
 
 RUNS: Final = web.AppKey("runs", Runs)
+LOCK: Final = web.AppKey("lock", FolderLock)
 
 
 class Part(Protocol):
@@ -57,8 +60,13 @@ class ServiceSettings:
 
 
 def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
-    """The application. Its workers start with it and end with it. Raises MinibrainsError if the folders cannot be made."""
+    """The application. Its workers start with it and end with it.
+
+    Raises MinibrainsError if the folders cannot be made, or if another server uses them.
+    """
     folders = DataFolders(settings.data)
+    lock = FolderLock(folders.root)
+    sweep(folders)
     history, clients = History(folders), Clients()
     digests = Digests(lambda: clients.files_changed("brains"))
     types = NodeTypes(registry, folders, digests)
@@ -77,6 +85,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     # a byte more than a workflow may have, for what stands around it
     app = web.Application(middlewares=middlewares, client_max_size=SIZE_LIMIT + (1 << 20))
     app[RUNS] = runs
+    app[LOCK] = lock
     app[PATIENCE] = settings.patience
     for part in parts:
         app.add_routes(_twice(part.routes()))
@@ -87,6 +96,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
         await runs.start()
         yield
         await runs.close()
+        lock.release()
 
     async def say_goodbye(app: web.Application) -> None:
         await clients.close()

@@ -1,0 +1,78 @@
+"""One server a data folder: two would not see each other's saves, runs and queue."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from minibrains.errors import MinibrainsError
+
+_NAME: Final = "server.lock"
+_LOCKED_BYTE: Final = 1 << 20
+"""Where Windows locks; what is locked cannot be read there, and the words stand at the beginning."""
+
+
+class FolderLock:
+    """A lock on a folder. The system lets go of it when the process ends, however that happens."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the lock. Raises MinibrainsError if another server has it."""
+        path = folder / _NAME
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise MinibrainsError(f"{path} cannot be opened: {error.strerror or error}") from None
+        try:
+            _lock(self._file)
+        except (BlockingIOError, PermissionError):
+            holder = _describe_holder(self._file)
+            os.close(self._file)
+            raise MinibrainsError(
+                f"another server uses the data folder {folder}: {holder}. End that one, or choose another --data"
+            ) from None
+        except OSError as error:
+            os.close(self._file)
+            raise MinibrainsError(f"{path} cannot be locked: {error.strerror or error}. Choose another --data") from None
+        self._write({"pid": os.getpid()})
+
+    def announce(self, address: str) -> None:
+        """Say where this server can be reached."""
+        self._write({"pid": os.getpid(), "address": address})
+
+    def release(self) -> None:
+        """Let go of the folder."""
+        self._write({})
+        os.close(self._file)
+
+    def _write(self, words: dict[str, Any]) -> None:
+        with suppress(OSError):  # a full disk: the lock itself needs no room
+            os.ftruncate(self._file, 0)
+            os.lseek(self._file, 0, os.SEEK_SET)
+            os.write(self._file, json.dumps(words).encode())
+
+
+def _lock(file: int) -> None:
+    """Lock an open file. Raises OSError if another process has locked it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _describe_holder(file: int) -> str:
+    try:
+        os.lseek(file, 0, os.SEEK_SET)
+        words = json.loads(os.read(file, 1000))
+        process = f"process {words['pid']}"
+    except (OSError, ValueError, KeyError):
+        return "it has not said which one yet"
+    return f"{process}, at {words['address']}" if "address" in words else process
