@@ -14,7 +14,7 @@ OrderWord = Literal["play", "stop", "pause", "resume", "step", "watch", "want", 
 """To a worker. play: an Order; watch: a Watch; want: a node whose next frame may be sent; edit: number and
 workflow; save_state: number, node and name; input: a register that is outside and what a page sent to it; quit: end the
 run, then yourself."""
-ReportWord = Literal["ready", "seen", "frame", "said", "answer", "over"]
+ReportWord = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
 """To the server. seen: parts of a run's scene; frame: node, number, message; said: node or None, text; answer: of an edit or
 a save state, by its number; spent: this worker can play no other run; over: an Outcome."""
 

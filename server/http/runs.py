@@ -326,6 +326,8 @@ class Runs:
             line = {"prompt_id": run.prompt_id, "node": content[0], "text": content[1]}
             run.said = [*run.said, line][-_SAID:]
             self._tell(run, "said", line)
+        elif word == "spent":
+            slot.closing = True
         elif word == "answer":
             number, answer = content
             if (waiting := run.asked.pop(number, None)) is not None and not waiting.done():
@@ -333,6 +335,8 @@ class Runs:
         else:
             self._slots[slot] = None
             self._finish(run, content)
+            if slot.closing:
+                self._spawn(slot.close())
             self._fill()
 
     def _ended(self, slot: Slot) -> None:

@@ -26,6 +26,8 @@ from server.http.teller import Send, Teller
 
 _SWITCH: Final = 0.0005
 """Seconds after which the tick gets the interpreter back from a thread that tells."""
+_FILES: Final = 256
+"""Files that a worker should be able to open, or as many as it could before its first run, if that is fewer."""
 
 
 def live(server: ParentProcess, recipe: WorkerRecipe) -> None:
@@ -48,9 +50,13 @@ class Worker:
         self._registry = registry
         self._cache = KeptOutputs(folder=self._recipe.data / "kept")
         threading.Thread(target=self._listen, name="listens to the server", daemon=True).start()
+        files = _count_openable()
         self._send("ready", None)
         while (session := self._orders.get()) is not None:
-            self._send("over", session.play())
+            outcome = session.play()
+            if _count_openable() < files // 2:
+                self._send("spent", None)
+            self._send("over", outcome)
 
     def _send(self, word: ReportWord, content: Any) -> None:
         self._server.send(encode((word, content), "what the run has to say"))
@@ -94,6 +100,19 @@ class Worker:
             self._session.receive(*content)
         else:
             threading.Thread(target=self._session.answer, args=(word, *content), name="answers", daemon=True).start()
+
+
+def _count_openable() -> int:
+    """Return how many files this process could open now, at most `_FILES`. What a node leaves open stays open."""
+    opened: list[int] = []
+    try:
+        while len(opened) < _FILES:
+            opened.append(os.dup(2))
+    except OSError:
+        pass
+    for file in opened:
+        os.close(file)
+    return len(opened)
 
 
 class RunSession(Hook):
