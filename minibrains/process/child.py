@@ -136,6 +136,11 @@ class ChildProcess:
         """Send a message in turn, without waiting. To a process that has ended, do nothing."""
         self._outbox.put(data)
 
+    @property
+    def backlog(self) -> int:
+        """How many messages were posted and not sent yet, because the process does not read."""
+        return self._outbox.qsize()
+
     def _read(self, on_message: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
         try:
             while True:

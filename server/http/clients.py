@@ -25,6 +25,8 @@ _MOST_EVENTS: Final = 2000
 _MOST_CHARACTERS: Final = 64 << 20
 """The same, for events that are few and long."""
 _MESSAGE_LIMIT: Final = 1 << 20
+_PAUSE: Final = 0.02
+"""Seconds from one look at a worker that does not read to the next."""
 _WATCHED: Final = 1000
 """Nodes that a page may watch."""
 _UNDERWAY: Final = 2
@@ -86,6 +88,11 @@ class Client:
         self._characters = 0
         if self._request.transport is not None:
             self._request.transport.abort()
+
+    @property
+    def is_connected(self) -> bool:
+        transport = self._request.transport
+        return transport is not None and not transport.is_closing()
 
     def is_idle(self, node: str, run: Run) -> bool:
         """Whether it has been sent the newest picture of a node and can take another one."""
@@ -197,6 +204,7 @@ class Clients:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
                     self._obey(client, message.data)
+                    await self._pause(client)
         finally:
             if self._clients.get(sid) is client:
                 del self._clients[sid]
@@ -206,6 +214,20 @@ class Clients:
                 await sending
             self._watch_changed(client.prompt_id)
         return socket
+
+    async def _pause(self, client: Client) -> None:
+        """Let others have their turn; wait while a worker does not read what this page sends to its run."""
+        await asyncio.sleep(0)
+        while client.is_connected and self._is_ahead(client):
+            await asyncio.sleep(_PAUSE)
+
+    def _is_ahead(self, client: Client) -> bool:
+        """Return whether a worker has much to read of what this page, and others, told it."""
+        runs = self._hands.runs_of(client)
+        watched = self._run(client.prompt_id)
+        if watched is not None:
+            runs.append(watched)
+        return any(run.slot is not None and run.slot.is_behind for run in runs)
 
     async def close(self) -> None:
         """The server ends."""
@@ -325,9 +347,10 @@ class Clients:
         return any(run.scene.version > client.seen.get(run.prompt_id, 0) for run in self._known())
 
     def _changes(self, client: Client) -> Iterator[dict[str, Any]]:
+        before, client.seen = client.seen, {}  # without the runs that are forgotten
         for run in self._known():
             version, ours = run.scene.version, {"prompt_id": run.prompt_id}
-            if news := run.scene.since("run", client.seen.get(run.prompt_id, 0)):
+            if news := run.scene.since("run", before.get(run.prompt_id, 0)):
                 yield {"type": "run", "data": {**ours, **news}}
             client.seen[run.prompt_id] = version
             if run.prompt_id == client.prompt_id:

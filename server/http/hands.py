@@ -35,6 +35,10 @@ class Hands:
         if self._held.get((run, node)) is player:
             run.tell("input", (node, value))
 
+    def runs_of(self, player: Player) -> list[Run]:
+        """Return the runs in which a page plays."""
+        return [run for (run, _), holder in self._held.items() if holder is player]
+
     def release(self, player: Player, run: Run, node: str) -> None:
         """Let go of it, if it is this page's."""
         if self._held.get((run, node)) is player:

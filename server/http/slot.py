@@ -15,6 +15,8 @@ from server.http.worker import live
 Hear = Callable[["Slot", ReportWord, Any], None]
 _SHUTDOWN_TIMEOUT: Final = 10.0
 """Seconds that a worker gets to end its run and itself."""
+_BACKLOG: Final = 100
+"""Orders that may wait until a worker reads them."""
 
 
 class Slot:
@@ -44,6 +46,11 @@ class Slot:
         """Give an order, in turn and without waiting. One that has died hears nothing, and `ended` says so."""
         if self._child is not None:
             self._child.post(encode((word, content), "an order"))
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so many orders wait that nobody should give another one."""
+        return self._child is not None and self._child.backlog > _BACKLOG
 
     def kill(self) -> None:
         """End it at once, whatever it is doing."""
