@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
-    """Write `data` to a temporary file beside `path`, flush it to the disk, then rename it."""
+    """Write `data` to a temporary file beside `path`, flush it to the disk, then rename it, which is flushed as well."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
+            file.write(to_bytes(data) if isinstance(data, str) else data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
@@ -22,6 +22,54 @@ def write_whole(path: Path, data: bytes | str) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+    sync_folder(path.parent)
+
+
+def to_bytes(text: str) -> bytes:
+    """Return a text as UTF-8. Half a surrogate pair, which UTF-8 does not have, becomes `\\ud800`: in JSON that is the same."""
+    return text.encode(errors="backslashreplace")
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk: after a power cut a file that was renamed may have its old name again."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class LineFile:
+    """A text file that lines are appended to, each at once and as a whole: killing the process loses none of them."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file; make it if it is not there."""
+        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def append(self, line: str) -> None:
+        """Append a line, given without its end.
+
+        Raises:
+            OSError: There is no room for all of it; then nothing of it is in the file.
+        """
+        data = to_bytes(line + "\n")
+        written = os.write(self._handle, data)
+        if written < len(data):
+            self._append_rest(data, written)
+
+    def close(self) -> None:
+        """Close the file. Nothing has to be written any more."""
+        os.close(self._handle)
+
+    def _append_rest(self, data: bytes, written: int) -> None:
+        """Write what did not go into one write, or take back what did."""
+        start = os.fstat(self._handle).st_size - written
+        try:
+            while written < len(data):
+                written += os.write(self._handle, data[written:])
+        except OSError:
+            os.ftruncate(self._handle, start)
+            raise
 
 
 def find_inside(name: str, folders: Iterable[Path]) -> Path | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Mapping
 from queue import SimpleQueue
@@ -14,6 +13,7 @@ import numpy as np
 
 from minibrains import Action, Episode, Frame, Host, Node, Number, On, Text, widget
 from minibrains.errors import MinibrainsError, RunError, in_words
+from minibrains.files import LineFile
 from nodes.actions.sink import ActionTable
 
 _AHEAD: Final = 64
@@ -53,7 +53,7 @@ class DecisionLog(Node, category="recording"):
         self._waiting: SimpleQueue[_Decision | None] = SimpleQueue()
         self._room = threading.Semaphore(_AHEAD)
         self._failure = ""
-        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._file = LineFile(self._path)
         self._thread = threading.Thread(target=self._write, name=f"{host.node} writes", daemon=True)
         self._thread.start()
 
@@ -93,7 +93,7 @@ class DecisionLog(Node, category="recording"):
             return
         self._waiting.put(None)
         self._thread.join()
-        os.close(self._file)
+        self._file.close()
         self._check_written()
 
     def _check_written(self) -> None:
@@ -108,8 +108,7 @@ class DecisionLog(Node, category="recording"):
                     line = decision.line
                     if decision.image is not None and (file := self._picture(decision.image)):
                         line = {**line, "image": file}
-                    # half a surrogate pair is no UTF-8; written as \ud800 it is JSON
-                    os.write(self._file, (json.dumps(line, ensure_ascii=False) + "\n").encode(errors="backslashreplace"))
+                    self._file.append(json.dumps(line, ensure_ascii=False))
             except Exception as error:  # whatever it was: who waits for room would wait for ever
                 self._failure = getattr(error, "strerror", None) or in_words(error)
             finally:

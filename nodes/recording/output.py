@@ -14,7 +14,7 @@ import numpy as np
 
 from minibrains import Episode, Frame, Host, MinibrainsError, Node, Number, On, widget
 from minibrains.errors import RunError
-from minibrains.files import write_whole
+from minibrains.files import LineFile, write_whole
 
 
 class Score(Node, category="recording", clocked=True):
@@ -126,18 +126,19 @@ class Log(Node, category="recording"):
     """Append every delivered value to a file of JSON lines in the run folder: episode, tick, value.
 
     value:  anything; an array is written as its shape, dtype and mean
+    Each line is written at once: nothing is lost when the run is killed.
     """
 
     def open(self, host: Host) -> None:
         self._host = host
-        self._file: IO[str] = (host.dir / f"{host.node}.jsonl").open("a", encoding="utf-8")
+        self._file = LineFile(host.dir / f"{host.node}.jsonl")
 
     def reset(self, episode: Episode) -> None:
         self.episode = episode.index
 
     def tick(self, value: Any) -> None:
         line = {"episode": self.episode, "tick": self._host.tick, "value": _plain(value)}
-        self._file.write(json.dumps(line) + "\n")
+        self._file.append(json.dumps(line))
 
     def close(self) -> None:
         if hasattr(self, "_file"):
