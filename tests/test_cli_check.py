@@ -120,6 +120,31 @@ def test_what_is_not_due_by_a_clock(capsys, tmp_path):
     assert words["tick", "unasked"] == "while silent.now (muted) is true, when delivered"
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [({"every": 8}, "every 8"), ({"when": "clock.now"}, "while clock.now is true"), ({}, "every tick")],
+)
+def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(capsys, tmp_path, entry, words):
+    pack = tmp_path / "thinks.py"
+    pack.write_text(
+        "from minibrains import Node, Number, Variables\n\n\n"
+        "class Thinks(Node):\n"
+        "    background = 'thread'\n\n"
+        "    def tick(self, variables: Variables) -> Number:\n"
+        "        return 1\n"
+    )
+    thinks = {"type": "thinks.Thinks@1", "in": {"variables": "console.variables"}, "busy": "continue", **entry}
+    path = write(tmp_path, console=CONSOLE, clock=CLOCK, thinks=thinks)
+    facts = checked(capsys, path, "--pack", str(pack))
+    assert runs(facts)["launch", "thinks"] == words
+    of = {(step["role"], step["node"]): step for step in facts["steps"]}
+    assert of["launch", "thinks"]["reads"] == {"variables": ["console.variables"]}
+    assert of["launch", "thinks"]["inherited"] is False
+    assert of["arrive", "thinks"]["reads"] == {}
+    if entry:
+        assert of["gate", "thinks"]["opens"] == ["thinks"]
+
+
 def test_a_missing_rom_is_a_wrong_request(capsys, tmp_path):
     path = write(tmp_path, console={**CONSOLE, "set": {"game": "SonicTheHedgehog-Genesis-v0"}})
     assert main(["check", path, "--json"]) == 2

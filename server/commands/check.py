@@ -22,6 +22,10 @@ def main(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+_TAKING = ("tick", "launch", "latch")
+"""What takes a node's inputs: its tick, the launch of one that thinks beside the clock, a register's latch."""
+
+
 def plan_facts(plan: Plan) -> dict[str, Any]:
     """The plan as `--json` prints it: steps and latches in the order of a tick, and what each reads."""
     latches = [_about(plan, latch.node, "latch", "after the steps") for latch in plan.latches]
@@ -57,7 +61,7 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
 def _about(plan: Plan, name: str, role: str, runs: str) -> dict[str, Any]:
     reads: dict[str, list[str]] = {}
     for wire in plan.graph.wires:
-        if wire.target == name and role in ("tick", "latch"):
+        if wire.target == name and role in _TAKING:
             reads.setdefault(wire.input.name, []).append(f"{wire.source}.{wire.output.name}")
     entry = plan.graph.nodes[name].entry
     return {"role": role, "node": name, "type": f"{entry.type}@{entry.version}", "runs": runs, "reads": reads}
@@ -66,23 +70,27 @@ def _about(plan: Plan, name: str, role: str, runs: str) -> dict[str, Any]:
 def _step(plan: Plan, step: Step) -> dict[str, Any]:
     facts = _about(plan, step.node, step.role, _runs(plan, step))
     if step.clock is not None:
-        members = [plan.steps[member] for member in step.members]
-        facts["opens"] = [m.node if m.role == "tick" else f"{m.node}.{m.outputs[0].name}" for m in members]
+        facts["opens"] = [_name(plan.steps[member]) for member in step.members]
         facts["reads"] = {"when": [str(step.clock.when)]} if step.inputs else {}
         return facts
     entry = plan.graph.nodes[step.node].entry
-    own = step.role == "tick" and (entry.every, entry.hertz, entry.when) != (1, None, None)
+    own = step.role in _TAKING and (entry.every, entry.hertz, entry.when) != (1, None, None)
     facts["inherited"] = bool(step.clocks) and not own
     if step.role == "read":
         facts["output"] = step.outputs[0].name
     return facts
 
 
+def _name(step: Step) -> str:
+    """What a step is called: a node, or the lazy output that it reads."""
+    return f"{step.node}.{step.outputs[0].name}" if step.role == "read" else step.node
+
+
 def _runs(plan: Plan, step: Step) -> str:
     """When a step runs, in words."""
     if step.clock is not None:
         return _clock(plan, step.clock)
-    if step.role == "tick" and (socket := _starved(plan, step)):
+    if step.role in _TAKING and (socket := _starved(plan, step)):
         return f"never: nothing that runs is linked to {socket}"
     clocks = " or ".join(sorted(_clock(plan, clock) for clock in step.clocks))
     if step.visited:
