@@ -72,6 +72,15 @@ class LineFile:
             raise
 
 
+def is_plain_name(name: str) -> bool:
+    """Return whether a file can have this name in a folder, with room for what a temporary file has before and behind it.
+
+    Not with separators, control characters or half surrogate pairs, and not of more than 200 bytes. Names that begin
+    with a dot are kept for temporary files.
+    """
+    return not name.startswith(".") and not set(name) & {"/", "\\"} and name.isprintable() and 0 < len(name.encode()) <= 200
+
+
 def find_inside(name: str, folders: Iterable[Path]) -> Path | None:
     """The file `name` in the first folder that has it; never one outside of that folder. None if there is none."""
     for folder in folders:

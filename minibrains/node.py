@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Unpack, dataclass_transform
 
@@ -63,6 +63,19 @@ class Node:
             bases = [base for base in reversed(cls.__mro__) if issubclass(base, Node) and base not in (Node, Register)]
             cls.schema = read_schema(bases, register=issubclass(cls, Register), reserved=_RESERVED)
             check_options(cls, cls.schema.outputs, register=issubclass(cls, Register))
+
+    @classmethod
+    def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:
+        """Return what a node will write in the run folder, so that no two nodes write the same file.
+
+        Args:
+            node: Its id in the workflow.
+            widgets: The values of its widgets, by name.
+
+        Returns:
+            Names of files and folders directly within `host.dir`.
+        """
+        return ()
 
     def check(self) -> None:
         """Look at the widgets and the brain together, before anything is opened. Raises a MinibrainsError."""

@@ -195,3 +195,53 @@ def test_shipped_workflows_are_sound_and_need_neither_torch_nor_stable_retro():
     done = subprocess.run([sys.executable, "-c", program, *names], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert all(f"{name}: nodes" in done.stdout for name in names)
+
+
+VALUE = {"in": {"value": "clock.now"}}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "sentence"),
+    [
+        (
+            {"one": {"type": "VideoWriter@1"}, "two": {"type": "VideoWriter@1"}},
+            "two: it would write clip.mp4 in the run folder, which is written by one. Set file to another name",
+        ),
+        (
+            {
+                "one": {"type": "VideoWriter@1", "set": {"file": "A.mp4"}},
+                "two": {"type": "VideoWriter@1", "set": {"file": "a.mp4"}},
+            },
+            "two: it would write a.mp4 in the run folder, which is written by one",
+        ),
+        (
+            {"episodes": {"type": "Log@1", **VALUE}},
+            "episodes: it would write episodes.jsonl in the run folder, which is written by the run itself. "
+            "Give the node another name",
+        ),
+        (
+            {"workers": {"type": "DecisionLog@1", "in": {"prompt": "text.text"}}},
+            "workers: it would write workers in the run folder, which is written by the run itself",
+        ),
+        (
+            {"one": {"type": "VideoWriter@1", "set": {"file": "a\0.mp4"}}},
+            r"one: no file in the run folder can have this name; found 'a\x00.mp4'",
+        ),
+        ({"a" * 300: {"type": "Log@1", **VALUE}}, "no file in the run folder can have this name; found 'aaa"),
+    ],
+)  # fmt: skip
+def test_who_writes_what_in_the_run_folder_is_settled_before_the_run(capsys, tmp_path, nodes, sentence):
+    for node in nodes.values():
+        if node["type"] == "VideoWriter@1":
+            node["in"] = {"frame": "console.frame"}
+    text = {"type": "checktext.Says@1"}
+    (tmp_path / "checktext.py").write_text(
+        "from minibrains import Node, Text\n\n\nclass Says(Node):\n    def tick(self) -> Text:\n        return ''\n"
+    )
+    path = write(tmp_path, console=CONSOLE, clock=CLOCK, text=text, **nodes)
+    assert main(["check", path, "--pack", str(tmp_path / "checktext.py")]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_muted_node_writes_nothing(capsys, tmp_path):
+    checked(capsys, write(tmp_path, clock=CLOCK, episodes={"type": "Log@1", **VALUE, "mode": "mute"}))

@@ -62,6 +62,8 @@ WRONG: dict[str, tuple[dict[str, Any], FaultCode]] = {
     "key": ({"clock": {**CLOCK, "evry": 3}}, "unknown_key"),
     "two links": ({"clock": CLOCK, "log": {"type": "Log@1", "in": {"value": ["clock.now", "clock.now"]}}}, "too_many_links"),
     "types": ({"clock": CLOCK, "sum": {"type": "Score@1", "in": {"rewards": "clock.now"}}}, "return_type_mismatch"),
+    "file of the run": ({"clock": CLOCK, "episodes": {"type": "Log@1", "in": {"value": "clock.now"}}}, "file_taken"),
+    "file name": ({"clock": CLOCK, "n" * 300: {"type": "Log@1", "in": {"value": "clock.now"}}}, "invalid_file_name"),
     "busy": ({"clock": {**CLOCK, "busy": "continue"}}, "not_applicable"),
 }
 

@@ -6,16 +6,20 @@ import errno
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import imageio_ffmpeg
+import numpy as np
 import pytest
 
 from minibrains.errors import RunError
 from minibrains.files import write_whole
+from minibrains.graph.run_files import OF_THE_RUN
 from minibrains.testing import ScratchHost, opened, play
 from nodes.recording.decision_log import DecisionLog
-from nodes.recording.output import Log
+from nodes.recording.output import Log, VideoWriter
 
 WRITE = os.write
 
@@ -58,10 +62,30 @@ def test_a_line_that_the_disk_has_no_room_for_leaves_no_half_of_it(
         room[0] -= written
         return written
 
+    monkeypatch.setattr(os, "write", write)
     with pytest.raises((OSError, RunError), match="No space left"), opened(node, ScratchHost(tmp_path)):
-        monkeypatch.setattr(os, "write", write)
         play(node, *_ticks(node, "short", "x" * 300))
     assert len(_lines(tmp_path)) == 1
+
+
+def test_two_writers_of_one_clip_do_not_write_into_each_other(tmp_path: Path) -> None:
+    """As after a live edit that makes a VideoWriter anew: the one before is closed while the new one writes."""
+    frame = np.zeros((32, 32, 3), np.uint8)
+    before, after = VideoWriter(), VideoWriter()
+    with opened(after, ScratchHost(tmp_path)):
+        with opened(before, ScratchHost(tmp_path)):
+            play(before, *[{"frame": frame}] * 4)
+            play(after, *[{"frame": frame}] * 3)
+        play(after, *[{"frame": frame}] * 3)
+    assert [file.name for file in tmp_path.iterdir()] == ["clip.mp4"]
+    frames, _ = imageio_ffmpeg.count_frames_and_secs(tmp_path / "clip.mp4")
+    assert frames == 6
+
+
+def test_what_a_run_puts_into_its_folder_is_taken(summary: Callable[..., dict[str, Any]]) -> None:
+    for arguments in (["--record"], ["--workers", 2]):
+        folder = Path(summary("airstriker", "--ticks", 5, "--episodes", 2, *arguments)["run_dir"])
+        assert {file.name for file in folder.iterdir()} <= OF_THE_RUN
 
 
 def _ticks(node: Log | DecisionLog, *texts: str) -> list[dict[str, Any]]:

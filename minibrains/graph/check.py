@@ -12,6 +12,7 @@ from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, near
 from minibrains.graph.error_policy import gives_fallback
 from minibrains.graph.registry import Registry
+from minibrains.graph.run_files import file_faults
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input, Output
@@ -159,6 +160,7 @@ class _Checker:
         self.faults.extend(_type_faults(nodes, [*wires, *gates], {}))
         self.faults.extend(_loops(nodes, [*wires, *gates]))
         self.faults.extend(_standstills(_running(nodes), [*wires, *gates]))
+        self.faults.extend(file_faults(_running(nodes)))
         return Draft(self.workflow, nodes, tuple(wires), tuple(gates), tuple(self.faults))
 
     def _fault(self, code: FaultCode, message: str, node: str, socket: str | None = None, **details: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, Final, NamedTuple
 
@@ -44,6 +44,10 @@ class DecisionLog(Node, category="recording"):
 
     brain: ActionTable | None
     pictures: int = widget(default=2000, min=0, max=1_000_000, doc="at most so many different pictures; later lines name none")
+
+    @classmethod
+    def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:
+        return node, f"{node}.jsonl"
 
     def open(self, host: Host) -> None:
         self._host = host

@@ -6,15 +6,15 @@ import io
 import json
 import os
 import subprocess
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from secrets import token_hex
 from typing import IO, Any
 
 import numpy as np
 
 from minibrains import Episode, Frame, Host, MinibrainsError, Node, Number, On, widget
 from minibrains.errors import RunError
-from minibrains.files import LineFile, write_whole
+from minibrains.files import LineFile, is_plain_name, write_whole
 
 
 class Score(Node, category="recording", clocked=True):
@@ -47,14 +47,19 @@ class VideoWriter(Node, category="recording"):
     episodes: int = widget(default=1, min=0, doc="how many episodes from the first on; 0: all")
     scale: int = widget(default=2, min=1, max=8, rebuild=True, doc="how many times larger than the frame")
 
+    @classmethod
+    def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:
+        return (widgets["file"],)
+
     def check(self) -> None:
-        if Path(self.file).name != self.file or not self.file.endswith(".mp4"):
+        if not (is_plain_name(self.file) and self.file.endswith(".mp4")):
             raise MinibrainsError(f"the file is {self.file!r}; expected a plain name ending in .mp4, within the run folder")
 
     def open(self, host: Host) -> None:
         self._host = host
         self._path = host.dir / self.file
-        self._partial = self._path.with_suffix(".partial.mp4")
+        # a name of its own: after a live edit the node before may still be closing its clip
+        self._partial = self._path.with_suffix(f".{token_hex(4)}.partial.mp4")
         self._encoder: subprocess.Popen[bytes] | None = None
         self._shape: tuple[int, ...] = ()
 
@@ -103,6 +108,10 @@ class Preview(Node, category="recording"):
     frame:  uint8 [h, w, c]
     """
 
+    @classmethod
+    def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:
+        return (f"{node}.png",)
+
     def open(self, host: Host) -> None:
         self._path = host.dir / f"{host.node}.png"
 
@@ -128,6 +137,10 @@ class Log(Node, category="recording"):
     value:  anything; an array is written as its shape, dtype and mean
     Each line is written at once: nothing is lost when the run is killed.
     """
+
+    @classmethod
+    def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:
+        return (f"{node}.jsonl",)
 
     def open(self, host: Host) -> None:
         self._host = host
