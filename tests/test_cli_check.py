@@ -128,8 +128,7 @@ def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(capsys, tmp
     pack = tmp_path / "thinks.py"
     pack.write_text(
         "from minibrains import Node, Number, Variables\n\n\n"
-        "class Thinks(Node):\n"
-        "    background = 'thread'\n\n"
+        "class Thinks(Node, background='thread'):\n"
         "    def tick(self, variables: Variables) -> Number:\n"
         "        return 1\n"
     )
