@@ -32,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(json.dumps({"error": {"message": "stopped by Ctrl-C"}}))
         print("stopped by Ctrl-C", file=sys.stderr)
         return STOPPED
-    except Exception as error:
+    except SystemExit:  # --help
+        raise
+    except BaseException as error:  # what comes out of Rust and C is not always an Exception
         if "--json" in words:
             from minibrains.errors import as_error
 
@@ -43,12 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def explain(error: BaseException) -> int:
     """Say on standard error what went wrong; returns the exit status that goes with it."""
     from minibrains.errors import MinibrainsError, RunError, sentence
+    from server.terminal import tell
 
-    print(sentence(error), file=sys.stderr)
+    tell(sentence(error))
     if isinstance(error, KeyboardInterrupt):
         return STOPPED
     if not isinstance(error, (MinibrainsError, OSError)):
-        traceback.print_exception(error)
+        tell("".join(traceback.format_exception(error)))
     return WRONG if isinstance(error, MinibrainsError) and not isinstance(error, RunError) else FAILED
 
 

@@ -121,7 +121,9 @@ class _Binder:
         def guarded(*arguments: Any) -> Any:
             try:
                 return call(*arguments)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 if after_failed_step(on_error, error) != "fallback":
                     raise
                 motion.record_error(index, error)

@@ -187,7 +187,7 @@ class Engine:
                         spent[index] += clock - last
                         visits[index] += 1
                         last = clock
-                    if not isinstance(error, Exception):
+                    if isinstance(error, KeyboardInterrupt):
                         raise
                     self._failed(index, error)
             if fired:
@@ -206,7 +206,7 @@ class Engine:
             self._apply(edits.popleft())
         return ended
 
-    def _failed(self, index: int, error: Exception) -> None:
+    def _failed(self, index: int, error: BaseException) -> None:
         """A step raised, or (-1) a terminal output did when it was asked whether it is true."""
         motion, steps = self.motion, self.plan.steps
         if index < 0:

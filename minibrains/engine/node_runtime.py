@@ -100,7 +100,9 @@ class NodeRuntime:
         try:
             self.node.open(host)
             check_names(self.node)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if isinstance(error, MinibrainsError) and not isinstance(error, RunError):
                 fault = Fault(in_words(error), self.name, code="custom_validation_failed")
                 raise WorkflowError([fault], where) from error
@@ -147,7 +149,9 @@ class NodeRuntime:
             if self.background is not None:
                 self.background.close(patience)
             self.node.close()
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             hangs = self.background is not None and self.background.stuck
             if not hangs or reports_hanging(self.checked.entry.on_error):
                 return [f"{self.name} could not be closed: {in_words(error)}"]

@@ -49,7 +49,7 @@ def may_skip_runs(on_error: OnError) -> bool:
     return on_error == "stop"
 
 
-def after_failed_step(on_error: OnError, error: Exception) -> OnError:
+def after_failed_step(on_error: OnError, error: BaseException) -> OnError:
     """Return what to do when `emit`, `tick` or `latch` raised.
 
     A brain that does not fit ends the run in any case: the workflow is put together wrongly, and its games would

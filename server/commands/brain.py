@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,13 +13,14 @@ from minibrains.errors import BrainError, as_error
 from minibrains.graph.catalog import find_brain_file, node_types
 from minibrains.graph.facts import FOR_PEOPLE, brain_facts, users
 from server.cli import DONE, WRONG
+from server.terminal import tell
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the header. A file that says it is of a known kind and does not fit is printed too, and exits with 2."""
     registry, broken = node_types()
     for sentence in broken:
-        print(sentence, file=sys.stderr)
+        tell(sentence)
     header = read_header(find_brain_file(arguments.file, None))
     facts, status = brain_facts(header, hash_file(header.path)), DONE
     try:
@@ -28,7 +28,7 @@ def main(arguments: argparse.Namespace) -> int:
     except BrainError as error:
         facts.update(as_error(error))
         status = WRONG
-        print(error, file=sys.stderr)
+        tell(str(error))
     print(json.dumps(facts) if arguments.json else "\n".join(describe(facts)))
     return status
 

@@ -10,6 +10,7 @@ from minibrains.engine.plan import Clock, Plan, Step
 from minibrains.run.run import Run
 from server.cli import DONE
 from server.commands.workflow_arguments import read_registry, read_spec
+from server.terminal import printable
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -18,7 +19,7 @@ def main(arguments: argparse.Namespace) -> int:
     # making the run makes the nodes, which look for their brain, game and states; nothing is opened
     plan = Run(read_spec(arguments), registry=registry).engine.plan
     facts = plan_facts(plan)
-    print(json.dumps(facts) if arguments.json else describe(facts))
+    print(json.dumps(facts) if arguments.json else printable(describe(facts)))
     return DONE
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from minibrains.run.spec import RunSpec
 from server.cli import DONE, FAILED, STOPPED
 from server.commands.interrupt import stop_on_interrupt
 from server.commands.workflow_arguments import read_registry, read_spec
+from server.terminal import printable, tell
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ def main(arguments: argparse.Namespace) -> int:
     result["files"] = {**{kind: str(file) for kind, file in files.items()}, "episodes": [str(each.path) for each in kept]}
     write_whole(files["json"], json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     chart.draw(result, files["png"])
-    print(json.dumps(result) if arguments.json else "\n".join([describe(result), *map(str, files.values())]))
+    print(json.dumps(result) if arguments.json else printable("\n".join([describe(result), *map(str, files.values())])))
     failed = sum(player["failed"] for player in result["players"])
     if failed:
         why = next(row["error"] for each in rows for row in each.values() if outcome(row) == "failed")
@@ -111,4 +111,4 @@ def _tag(players: list[Player]) -> str:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    tell(text)

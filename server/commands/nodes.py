@@ -17,6 +17,7 @@ from minibrains.graph.workflow import dump_json
 from minibrains.node import Node
 from server.cli import DONE
 from server.commands.workflow_arguments import read_registry
+from server.terminal import printable
 
 _READING = {"last": "the last value", "on": "on delivery", "sample": "the last value with its age"}
 
@@ -28,10 +29,10 @@ def main(arguments: argparse.Namespace) -> int:
         print(dump_json(workflow_schema(registry)), end="")
     elif arguments.type is None:
         nodes = [node_heading(name, cls) for name, cls in registry.items()]
-        print(json.dumps({"nodes": nodes}) if arguments.json else describe_all(nodes))
+        print(json.dumps({"nodes": nodes}) if arguments.json else printable(describe_all(nodes)))
     else:
         facts = node_facts(*_find(registry, arguments.type))
-        print(json.dumps(facts) if arguments.json else "\n".join(describe(facts)))
+        print(json.dumps(facts) if arguments.json else printable("\n".join(describe(facts))))
     return DONE
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-
 from minibrains.hooks import Hook, Progress
 from minibrains.run.run import Run
+from server.terminal import tell
 
 
 class PrintMessages(Hook):
     """Prints what the run and its nodes have to say."""
 
     def on_message(self, run: Run, text: str) -> None:
-        print(text, file=sys.stderr)
+        tell(text)
 
 
 class ProgressBar(Hook):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from minibrains.run.replay import Replayed, find_tape, replay
 from minibrains.tape.recording import FILE, read_events
 from server.cli import DONE, FAILED
 from server.commands.workflow_arguments import read_registry
+from server.terminal import printable, tell
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -32,13 +32,13 @@ def main(arguments: argparse.Namespace) -> int:
             bar.n = done.first + done.ticks
             bar.refresh()
     if cut:
-        print(cut, file=sys.stderr)
+        tell(cut)
     if done.facts.get("rom_sha1") != header["facts"].get("rom_sha1"):
-        print(f"the ROM is another one: {done.facts.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}", file=sys.stderr)
+        tell(f"the ROM is another one: {done.facts.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}")
     if arguments.json:
         print(json.dumps(_as_json(done, cut)))
     else:
-        print(_describe(done))
+        print(printable(_describe(done)))
     return FAILED if done.difference else DONE
 
 
@@ -52,7 +52,7 @@ def ask_for_packs(recorded: list[dict[str, str]], given: list[str]) -> None:
         file = Path(pack["file"])
         if file.name not in names:
             raise MinibrainsError(f"the run took nodes from {file}; if you trust that file, say so: --pack {file}")
-        print(f"{file.name} is not the file that the run took nodes from; its SHA-256 was {pack['sha256']}", file=sys.stderr)
+        tell(f"{file.name} is not the file that the run took nodes from; its SHA-256 was {pack['sha256']}")
 
 
 def _as_json(done: Replayed, cut: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import json
 import lzma
 import os
 import re
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import write_whole
 from minibrains.games.catalog import known_hashes, rom_folder
 from server.cli import DONE
+from server.terminal import printable, tell
 
 SIZE_LIMIT: Final = 512 * 2**20
 """Bytes. Larger files are left out; so is an archive's member that unpacks to more."""
@@ -37,13 +37,13 @@ def main(arguments: argparse.Namespace) -> int:
     for path in arguments.paths:
         search.look_in(Path(path))
     for sentence in search.left_out:
-        print(sentence, file=sys.stderr)
+        tell(sentence)
     if not search.imported and not search.already_there:
         raise MinibrainsError(
             f"no ROM of a known game is in {', '.join(arguments.paths)} (files looked at: {search.looked_at}); "
             "expected unchanged dumps of games that stable-retro has data for"
         )
-    print(json.dumps(search.facts()) if arguments.json else "\n".join(search.describe()))
+    print(json.dumps(search.facts()) if arguments.json else printable("\n".join(search.describe())))
     return DONE
 
 

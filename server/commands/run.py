@@ -17,6 +17,7 @@ from server.commands.interrupt import stop_on_interrupt
 from server.commands.progress import PrintMessages, ProgressBar
 from server.commands.run_table import describe
 from server.commands.workflow_arguments import read_registry, read_spec
+from server.terminal import printable
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -35,13 +36,13 @@ def main(arguments: argparse.Namespace) -> int:
         with stop_on_interrupt(run), run:
             for _ in run:
                 pass
-    except (Exception, KeyboardInterrupt):
+    except BaseException:
         if run.error is None:
             raise
     if arguments.json:
         print(json.dumps(run.summary, default=repr))
     elif run.results.episodes:
-        print(describe(run.summary))
+        print(printable(describe(run.summary)))
     if run.error is not None:
         return explain(run.error)
     return STOPPED if run.stopping else DONE

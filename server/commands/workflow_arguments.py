@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
 from minibrains.run.spec import RunSpec
 from minibrains.values import parse_json
+from server.terminal import tell
 
 _OPTIONS = ("episodes", "ticks", "seed", "clock", "record", "runs", "workers")
 """Arguments of some commands that are called like the spec's own."""
@@ -21,7 +21,7 @@ def read_registry(arguments: argparse.Namespace) -> Registry:
     """The node types there are; says on standard error which packs could not be loaded."""
     registry, broken = node_types(not arguments.no_packs, map(Path, arguments.pack))
     for sentence in broken:
-        print(sentence, file=sys.stderr)
+        tell(sentence)
     return registry
 
 
