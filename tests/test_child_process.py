@@ -169,11 +169,11 @@ def test_nobody_waits_for_one_that_does_not_read() -> None:
     assert child.exit_reason() == "signal SIGKILL"
 
 
-def test_ctrl_c_and_sigterm_are_not_for_a_child() -> None:
+def test_signals_of_a_terminal_are_not_for_a_child() -> None:
     with started(echo) as child:
         child.send(b"there?")
         child.receive()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             assert child.pid is not None
             os.kill(child.pid, number)
         child.send(b"still there?")

@@ -36,7 +36,7 @@ class ChildProcess:
     `close`. Or, where neither side may wait for the other, `listen` starts a thread that reads and one that writes
     what was given to `post`. `kill` may be called from any thread at any time.
 
-    Ctrl-C and SIGTERM do not reach it. It ends when this process does, at the latest `shutdown_timeout` later.
+    Ctrl-C, SIGTERM and SIGHUP do not reach it. It ends when this process does, at the latest `shutdown_timeout` later.
     """
 
     def __init__(

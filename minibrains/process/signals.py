@@ -1,4 +1,4 @@
-"""Keep Ctrl-C away from child processes: a terminal sends it to all of them, and only the command may act on it."""
+"""Keep signals away from child processes: a terminal sends Ctrl-C and its own end to all of them, and only the command may act."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from typing import Final
 
-SHIELDED: Final = (signal.SIGINT, signal.SIGTERM)
+SHIELDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def start_shielded(process: BaseProcess) -> None:
-    """Start a process with SIGINT and SIGTERM blocked, until it calls `ignore_signals`."""
+    """Start a process with these signals blocked, until it calls `ignore_signals`."""
     # The first spawn starts the resource tracker, which would unblock the signals again.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SHIELDED)
@@ -22,7 +22,7 @@ def start_shielded(process: BaseProcess) -> None:
 
 
 def ignore_signals() -> None:
-    """In the child itself: ignore SIGINT and SIGTERM. Its parent ends it, over their pipe."""
+    """In the child itself: ignore these signals. Its parent ends it, over their pipe."""
     for number in SHIELDED:
         # Not SIG_IGN, which programs that a node starts would inherit.
         signal.signal(number, lambda *_: None)

@@ -1,18 +1,21 @@
-"""Ctrl-C: once to end the run after the current tick, twice to end it now, once more if even that hangs."""
+"""Ctrl-C: once to end the run after the current tick, twice to end it now, once more if even that hangs.
+
+SIGTERM is the same, and SIGHUP, which says that the terminal was closed.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 from time import monotonic
 from types import FrameType
 from typing import Final, Protocol
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE: Final = 2.0
 """Seconds after which a person is told why nothing happens."""
 _GRACE: Final = 2.0
@@ -34,15 +37,18 @@ def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
     """End the run after the current tick at the first signal, raise KeyboardInterrupt at the second.
 
     More signals do nothing for two seconds: somebody may lean on the key, and the summary is being written.
-    From then on a signal ends the process, without a summary.
+    From then on a signal ends the process, without a summary. That holds for what the command does after the run, too.
     """
     sentence = "the run has not ended yet; Ctrl-C again ends it at once"
     hint = Timer(_PATIENCE, print, [sentence], {"file": sys.stderr, "flush": True})
     hint.daemon = True
     interrupted: float | None = None
+    terminals = [number for number in (1, 2) if os.isatty(number)]
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal interrupted
+        if number == signal.SIGHUP:
+            _write_to_nowhere(terminals)
         if not player.stopping:
             player.stopping = True
             hint.start()
@@ -52,10 +58,25 @@ def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
         elif monotonic() - interrupted > _GRACE:
             os._exit(128 + signal.SIGINT)  # nothing may be waited for: something here never ends
 
-    before = {number: signal.signal(number, stop) for number in _SIGNALS}
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    if before[signal.SIGHUP] is signal.SIG_IGN:
+        del before[signal.SIGHUP]  # nohup: a closed terminal does not end it
+    for each in before:
+        signal.signal(each, stop)
     try:
         yield
     finally:
         hint.cancel()
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        if player.stopping:
+            interrupted = interrupted or monotonic()
+        else:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+def _write_to_nowhere(files: Iterable[int]) -> None:
+    """Let what is written to a terminal go nowhere: it is closed, and writing to it fails."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in files:
+        os.dup2(nowhere, number)
+    os.close(nowhere)

@@ -24,7 +24,7 @@ from server.http.app import LOCK, ServiceSettings, make_app, make_runner
 from server.http.guard import is_loopback
 from server.http.threads import DaemonPool
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main(arguments: argparse.Namespace) -> int:
