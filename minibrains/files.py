@@ -25,6 +25,17 @@ def write_whole(path: Path, data: bytes | str) -> None:
     sync_folder(path.parent)
 
 
+def write_into(room: Path, path: Path, data: str) -> None:
+    """Write `data` over what is in the file `room`, which may be longer, and rename it: this also works on a full disk."""
+    with room.open("r+b") as file:
+        file.write(to_bytes(data))
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(room, path)
+    sync_folder(path.parent)
+
+
 def to_bytes(text: str) -> bytes:
     """Return a text as UTF-8. Half a surrogate pair, which UTF-8 does not have, becomes `\\ud800`: in JSON that is the same."""
     return text.encode(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Texts that no file and no terminal can take as they are, and errors that are no Exceptions: the run is summed up all the same."""
+"""Texts that no file and no terminal can take as they are, and errors that are no Exceptions: the run is summed up."""
 
 from __future__ import annotations
 

@@ -6,7 +6,9 @@ import errno
 import json
 import os
 import stat
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ import pytest
 from minibrains.errors import RunError
 from minibrains.files import write_whole
 from minibrains.graph.run_files import OF_THE_RUN
+from minibrains.run.run import Run
+from minibrains.run.spec import RunSpec
 from minibrains.testing import ScratchHost, opened, play
 from nodes.recording.decision_log import DecisionLog
 from nodes.recording.output import Log, VideoWriter
@@ -86,6 +90,26 @@ def test_what_a_run_puts_into_its_folder_is_taken(summary: Callable[..., dict[st
     for arguments in (["--record"], ["--workers", 2]):
         folder = Path(summary("airstriker", "--ticks", 5, "--episodes", 2, *arguments)["run_dir"])
         assert {file.name for file in folder.iterdir()} <= OF_THE_RUN
+
+
+@pytest.mark.parametrize("goes_wrong", [False, True])
+def test_a_disk_that_is_full_at_the_end_leaves_a_summary(
+    goes_wrong: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any, **named: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    run = Run(RunSpec("airstriker_random", episodes=40, ticks=3, runs=tmp_path))
+    with suppress(OSError), run:
+        for episode in run:
+            if episode.index == 38:
+                monkeypatch.setattr(tempfile, "mkstemp", refuse)
+            if goes_wrong and episode.index == 38:
+                raise OSError(errno.ENOSPC, "No space left on device")
+    (folder,) = tmp_path.iterdir()
+    assert json.loads((folder / "summary.json").read_text()) == run.summary
+    assert run.summary["state"] == ("failed" if goes_wrong else "done")
+    assert len(run.summary["episodes"]) == (39 if goes_wrong else 40)
 
 
 def _ticks(node: Log | DecisionLog, *texts: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Keep signals away from child processes: a terminal sends Ctrl-C and its own end to all of them, and only the command may act."""
+"""Keep signals away from child processes: a terminal sends Ctrl-C and its end to all of them, and only the command may act."""
 
 from __future__ import annotations
 

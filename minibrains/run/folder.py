@@ -6,12 +6,12 @@ import json
 import time
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from minibrains.errors import MinibrainsError, RunError
-from minibrains.files import write_whole
+from minibrains.files import LineFile, write_into, write_whole
 from minibrains.graph.workflow import Workflow
 from minibrains.hooks import Hook
 
@@ -20,23 +20,34 @@ if TYPE_CHECKING:
     from minibrains.run.run import Run
 
 
+_ROOM_FILE: Final = ".summary.json"
+"""Becomes summary.json."""
+_ROOM: Final = 1 << 16
+_ROOM_OF_A_NODE: Final = 1 << 10
+"""Bytes that are taken for a summary, for now without episodes, and for each node in it."""
+
+
 class RunFolder(Hook):
     """One run's files. What was appended or written is on the disk, whatever happens next. Can be sent to another process."""
 
     def __init__(self, runs: Path, workflow: Workflow) -> None:
-        """Make a new folder below `runs` and put the workflow into it. Raises MinibrainsError."""
+        """Make a new folder below `runs`, put the workflow into it, and take room for the summary. Raises MinibrainsError."""
         stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{workflow.name}"
         try:
             self.path = _new_folder(runs.absolute(), stem)
             workflow.save(self.path / "workflow.json")
             (self.path / "episodes.jsonl").touch()
+            self._take_room(_ROOM + _ROOM_OF_A_NODE * len(workflow.nodes))
         except OSError as error:
             raise MinibrainsError(f"the run folder {runs / stem} cannot be made: {error.strerror or error}") from None
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
         """Add an episode to episodes.jsonl. Raises RunError if it cannot be written."""
-        with self._writing("episodes.jsonl"), (self.path / "episodes.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(episode.row) + "\n")
+        with self._writing("episodes.jsonl"):
+            line = json.dumps(episode.row)
+            with closing(LineFile(self.path / "episodes.jsonl")) as file:
+                file.append(line)
+            self._take_room(2 * len(line))  # in the summary it is indented
 
     def on_summary(self, run: Run) -> None:
         """Write summary.json, and error.txt if the run failed. Raises RunError."""
@@ -45,14 +56,23 @@ class RunFolder(Hook):
         self.finish(run.summary)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Write summary.json as a whole. Raises RunError."""
+        """Write summary.json as a whole, into the room that was taken for it. Raises RunError."""
         with self._writing("summary.json"):
-            write_whole(self.path / "summary.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+            text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
+            try:
+                write_into(self.path / _ROOM_FILE, self.path / "summary.json", text)
+            except FileNotFoundError:  # a summary was written before
+                write_whole(self.path / "summary.json", text)
 
     def keep_traceback(self, error: BaseException) -> None:
         """Write error.txt: for people the sentence is enough, who wrote the node wants file and line."""
         with suppress(OSError):
             write_whole(self.path / "error.txt", "".join(traceback.format_exception(error)))
+
+    def _take_room(self, size: int) -> None:
+        """Take so many bytes more on the disk: when the run ends it may be full."""
+        with (self.path / _ROOM_FILE).open("ab") as file:
+            file.write(bytes(size))
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[None]:
