@@ -22,7 +22,7 @@ FLOORS = [
 ]
 """From the lowest to the highest, each named by the longest prefix of its modules; `minibrains` is what a node author imports."""
 MAY_IMPORT = {name: set[str]().union(*FLOORS[: height + 1]) for height, floor in enumerate(FLOORS) for name in floor}
-MAY_IMPORT["nodes"] = FLOORS[0] | {"nodes"}
+MAY_IMPORT["nodes"] = FLOORS[0] | {"nodes", "minibrains.process"}  # a stranger's model is tried out in a process
 MAY_IMPORT["server"] |= {"nodes"}
 """A floor, and the floors its modules may import."""
 NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}

@@ -16,7 +16,8 @@ from minibrains import MinibrainsError
 from minibrains.files import shipped
 from minibrains.testing import check_node, opened
 from nodes.language.asking import Pretrained
-from nodes.language.pretrained import FAMILIES, VisionLanguageModel, load_pretrained
+from nodes.language.model_files import FAMILIES
+from nodes.language.pretrained import VisionLanguageModel, load_pretrained
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
 from nodes.language.vlm import GREEDY, VLMStrategist

@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
-from minibrains import Brain, BrainError, setting
+from minibrains import Brain, BrainError, MinibrainsError, setting
 from minibrains.brain_file import TensorInfo, read_header, short
 from minibrains.loading import BrainRef
+from minibrains.process.trial import try_out
 from minibrains.tensors import as_array
 from nodes.language.asking import Pretrained
-from nodes.language.qwen3_vl_fast import FastQwen3VL
+from nodes.language.chat_template import Frame, find_frame
+from nodes.language.model_files import FILES, Family, check_files
 
 WEIGHTS: Final = "model.safetensors"
-CONFIG: Final = "config.json"
-FILES: Final = (
-    CONFIG, "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-    "vocab.json", "merges.txt", "processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json",
-    "chat_template.jinja", "chat_template.json",
-)  # fmt: skip
-"""The files of a Hugging Face model folder that are taken over: all of them text, none of them code."""
-NEEDED: Final = (CONFIG, "tokenizer.json", "tokenizer_config.json")
+GENERATION: Final = "generation_config.json"
+TOKENS: Final = ("bos_token_id", "eos_token_id", "pad_token_id")
+"""What is asked of generation_config.json: how an answer is written is for the node to say."""
 OFFLINE: Final = {"local_files_only": True, "trust_remote_code": False}
 """To every `from_pretrained`: nothing is fetched, and no code is run that came with a model."""
 FLOATS: Final = ("f32", "f16", "bf16")
 """The types weights may be stored in; computed is in f32."""
+OURS: Final = frozenset({"b7b4a85a635630ac5fd447a1b2a7a2736c1794e8939f1da9f59c60940ccdd40b"})
+"""The models that come with Minibrains: their text files are not tried out first."""
 
-
-class Family(NamedTuple):
-    """A kind of model: the classes of transformers that make it up, and who asks it."""
-
-    model: str
-    processor: str
-    asked_by: type[Pretrained] = Pretrained
-    """By transformers' own calls, or by a subclass that comes to the same in less time."""
-
-
-FAMILIES: Final = {
-    "qwen3_vl": Family("Qwen3VLForConditionalGeneration", "Qwen3VLProcessor", FastQwen3VL),
-    "idefics3": Family("Idefics3ForConditionalGeneration", "Idefics3Processor"),
-}
-"""`model_type` of a configuration -> how such a model is loaded and asked."""
+_LIBRARIES: Final = ("transformers", "tokenizers", "torch")
+_ROOM: Final = 1 << 22
+"""Numbers that a model may have besides those of its file: tables that are worked out."""
+_LARGEST_INPUT: Final = 256 << 20
+"""Bytes that one picture with a question may become."""
+_LARGEST_GROWTH: Final = 64
+"""Characters that a tokenizer may make of one before it looks for tokens."""
+_ODD_TEXTS: Final = ("", "a" * 2000, " " * 2000, "1" * 2000, "-" * 2000, "\n" * 2000, "aA1 _-" * 400, "字é\u0301🙂" * 400)
+_SIZES: Final = ((64, 64), (224, 320), (32, 640))
 
 
 class VisionLanguageModel(Brain):
@@ -59,10 +55,10 @@ class VisionLanguageModel(Brain):
     @classmethod
     def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
         """Whether names and shapes are those of the model is for transformers to say, when it is loaded."""
-        check_files(where, config["files"])
         for name, info in tensors.items():
             if info.dtype not in FLOATS:
                 raise BrainError(f"{where}: tensor {short(name)} is {info}; expected one of {', '.join(FLOATS)}")
+        check_files(where, config["files"], tensors)
         return {}
 
     @classmethod
@@ -71,7 +67,6 @@ class VisionLanguageModel(Brain):
         from safetensors import safe_open
 
         files = {name: (folder / name).read_text("utf-8") for name in FILES if (folder / name).is_file()}
-        check_files(str(folder), files)
         tensors: dict[str, np.ndarray] = {}
         for path in sorted(folder.glob("*.safetensors")):
             with safe_open(path, "pt") as weights:
@@ -79,59 +74,149 @@ class VisionLanguageModel(Brain):
         return cls(tensors, files=files, answers=answers)
 
 
-def check_files(where: str, files: Mapping[str, str]) -> Family:
-    """How this model is loaded. Raises BrainError if files are missing, want code of their own, or are of another family."""
-    for name in files:
-        if name not in FILES:
-            raise BrainError(f"{where}: {short(name)} is no file of a model that is taken over; expected {', '.join(FILES)}")
-    for name in NEEDED:
-        if name not in files:
-            raise BrainError(f"{where}: {name} is missing")
-    configs = {name: _object(f"{where}: {name}", text) for name, text in files.items() if name.endswith("config.json")}
-    for name, config in configs.items():
-        if "auto_map" in config:
-            raise BrainError(f"{where}: {name} wants Python code to be loaded with the model (auto_map); that is never done")
-        if "audio_tokenizer" in config:
-            raise BrainError(f"{where}: {name} wants another model to be loaded (audio_tokenizer); that is never done")
-    family = configs[CONFIG].get("model_type")
-    if family not in FAMILIES:
-        raise BrainError(f"{where}: a model of type {short(family)} cannot be loaded yet; expected {' or '.join(FAMILIES)}")
-    return FAMILIES[family]
-
-
-def _object(what: str, text: str) -> Mapping[str, Any]:
-    try:
-        value = json.loads(text)  # not by our rules: transformers writes numbers of more than 64 bits
-    except (ValueError, RecursionError) as error:
-        raise BrainError(f"{what} is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise BrainError(f"{what} is not a JSON object")
-    return value
-
-
 def load_pretrained(ref: BrainRef) -> Pretrained:
-    """Load a model with transformers, as f32, from this one file. Raises BrainError if it does not fit its configuration."""
-    import transformers
+    """Load a model with transformers, as f32, from this one file.
 
-    transformers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.set_verbosity_error()  # what is wrong is said below, in a sentence
+    A file that is not ours is tried out first, once, in a process with limits: what is in its text files may take for
+    ever, or all memory.
+
+    Raises:
+        BrainError: It does not fit its configuration, or was refused when it was tried out.
+    """
     path = Path(ref.file)
-    files = VisionLanguageModel.load(path).files
-    family = check_files(ref.file, files)
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        for file, text in files.items():
-            (folder / file).write_text(text, "utf-8")
+    brain = VisionLanguageModel.load(path)
+    header = read_header(path)
+    family = check_files(ref.file, brain.files, header.tensors)
+    is_ours = brain.ref is not None and brain.ref.sha256 in OURS
+    frame = None if is_ours else _tried(path, brain.files, header.tensors)
+    _be_quiet()
+    with _in_a_sentence(path), _folder(brain.files) as folder:
         _link(path, folder / WEIGHTS)
-        try:
-            model, faults = _load_model(folder, family)
-            processor = _load_processor(folder, family)
-        except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
-            raise BrainError(f"{path}: transformers cannot load it: {' '.join(str(error).split())}") from None
+        model, faults = _load_model(folder, family)
+        processor = _load_processor(folder, family)
+        # the model's own template is a program, and is not run here
+        processor.chat_template = (frame or find_frame(processor)).template()
     for fault in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         if found := sorted(map(str, faults.get(fault) or ())):
             raise BrainError(f"{path}: {short(found[0])} is one of {len(found)} {fault.replace('_', ' ')} of the model's tensors")
     return family.asked_by(model.requires_grad_(False).eval(), processor)
+
+
+# -- trying it out --------------------------------------------------------------------------------------
+
+
+def _tried(path: Path, files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Frame:
+    """Return what the model puts around a question. Raises BrainError if its text files are not sound."""
+    shapes = {name: [info.dtype, *info.shape] for name, info in tensors.items()}
+    libraries = {name: version(name) for name in _LIBRARIES}
+    everything = json.dumps([dict(files), shapes, libraries], sort_keys=True)
+    try:
+        frame = try_out(hashlib.sha256(everything.encode()).hexdigest(), try_files, dict(files), tensors)
+    except MinibrainsError as error:
+        raise BrainError(f"{path}: it was tried out and refused: {error}") from None
+    return Frame(*frame)
+
+
+def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Frame:
+    """Make everything of a model but its weights, and read some pictures and texts.
+
+    Args:
+        files: Its text files.
+        tensors: What its file says of its weights.
+
+    Returns:
+        What its chat template puts around a question.
+
+    Raises:
+        BrainError: Something cannot be made, or is larger than it may be.
+    """
+    from PIL import Image
+
+    family = check_files("the model", files, tensors)
+    _be_quiet()
+    with _in_a_sentence(), _folder(files) as folder:
+        _check_numbers(folder, family, sum(info.end - info.start for info in tensors.values()))
+        _check_growth(files["tokenizer.json"])
+        processor = _load_processor(folder, family)
+        frame = find_frame(processor)
+        processor.chat_template = frame.template()
+        asked = Pretrained(None, processor)
+        for height, width in _SIZES:
+            inputs = asked.read(np.asarray(Image.new("RGB", (width, height))), "what now?")
+            size = sum(tensor.nbytes for tensor in inputs.values())
+            if size > _LARGEST_INPUT:
+                raise BrainError(f"a picture of {width} x {height} becomes {size} bytes; expected at most {_LARGEST_INPUT}")
+        for text in _ODD_TEXTS:
+            processor.tokenizer(text)
+    return frame
+
+
+def _check_numbers(folder: Path, family: Family, held: int) -> None:
+    """Make the model without its numbers, and count them. Raises BrainError if they are more than `held` bytes can be."""
+    import torch
+    import transformers
+
+    kind = getattr(transformers, family.model)
+    config = kind.config_class.from_pretrained(folder, **OFFLINE)
+    with torch.device("meta"):
+        model = kind._from_config(config, attn_implementation=family.attention)
+    tensors = [*model.parameters(), *model.buffers()]
+    numbers = sum(tensor.numel() for tensor in tensors)
+    if numbers > held + _ROOM:  # in a file each takes two bytes, but one may be used in two places
+        raise BrainError(f"its configuration is of a model of {numbers} numbers, and its file has {held} bytes of them")
+
+
+def _check_growth(tokenizer: str) -> None:
+    """Look how much longer a text may become. Raises BrainError."""
+    growth = 1
+    waiting: list[Any] = [json.loads(tokenizer).get("normalizer")]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting.extend(part.get("normalizers") or ())
+            if part.get("type") == "Replace":
+                growth *= max(1, len(part["content"]))
+    if growth > _LARGEST_GROWTH:
+        raise BrainError(f"its tokenizer makes up to {growth} characters of one; expected at most {_LARGEST_GROWTH}")
+
+
+@contextmanager
+def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
+    """Raise what transformers and its libraries raise as a BrainError; some of it is no Exception."""
+    where = "" if path is None else f"{path}: "
+    try:
+        yield
+    except (KeyboardInterrupt, MemoryError, BrainError):
+        raise
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # of the disk, not of the model
+        words = " ".join(str(error).split())
+        raise BrainError(f"{where}transformers cannot load it: {words or type(error).__name__}"[:1000]) from None
+
+
+# -- with transformers ----------------------------------------------------------------------------------
+
+
+def _be_quiet() -> None:
+    """Let transformers say nothing: what is wrong is said in a sentence, by whoever loads."""
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+
+
+@contextmanager
+def _folder(files: Mapping[str, str]) -> Iterator[Path]:
+    """A folder with a model's text files, as transformers reads them."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, text in files.items():
+            (folder / file).write_text(text, "utf-8")
+        wanted = json.loads(files.get(GENERATION, "{}"))
+        tokens = {key: value for key, value in wanted.items() if key in TOKENS}
+        (folder / GENERATION).write_text(json.dumps(tokens))
+        yield folder
 
 
 def _load_model(folder: Path, family: Family) -> Any:
@@ -141,8 +226,13 @@ def _load_model(folder: Path, family: Family) -> Any:
 
     kind = getattr(transformers, family.model)
     return kind.from_pretrained(
-        folder, dtype=torch.float32, ignore_mismatched_sizes=True, output_loading_info=True, **OFFLINE
-    )  # fmt: skip
+        folder,
+        dtype=torch.float32,
+        attn_implementation=family.attention,
+        ignore_mismatched_sizes=True,
+        output_loading_info=True,
+        **OFFLINE,
+    )
 
 
 def _load_processor(folder: Path, family: Family) -> Any:

@@ -1,0 +1,95 @@
+"""Try something out in a process that gets only so much memory and processor time, once; what came of it is kept on the disk."""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Callable
+from contextlib import closing, suppress
+from typing import Any, Final
+
+from minibrains.errors import MinibrainsError
+from minibrains.files import home, write_whole
+from minibrains.process.child import ChildProcess
+from minibrains.process.messages import Failure, decode, encode
+from minibrains.process.parent import ParentProcess
+
+MEMORY: Final = 4 << 30
+"""Bytes."""
+SECONDS: Final = 60
+"""Of processor time, which a busy machine does not make longer."""
+_WALL_SECONDS: Final = 1800
+"""For what waits and does not compute."""
+_SHUTDOWN_TIMEOUT: Final = 5.0
+_ANSWER: Final = "what the trial came to"
+
+
+def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what `function(*arguments)` returns in a process with limits, or returned when it was tried before.
+
+    Args:
+        key: A SHA-256 in hexadecimal digits of everything that the result follows from.
+        function: A function at the top of a module. What it returns is JSON.
+        arguments: Anything that can be pickled.
+
+    Raises:
+        MinibrainsError: The function raised one, or needs more memory or time than it gets. That is kept as well.
+    """
+    file = home() / "trials" / f"{key}.json"
+    try:
+        verdict = json.loads(file.read_bytes())
+    except (OSError, ValueError):  # not tried yet
+        verdict = _verdict(function, arguments)
+        with suppress(OSError):  # then it is tried again the next time
+            write_whole(file, json.dumps(verdict))
+    if verdict["refused"] is not None:
+        raise MinibrainsError(verdict["refused"])
+    return verdict["result"]
+
+
+def _verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """Try it. What says nothing of the function itself, a full disk say, is raised."""
+    child = ChildProcess(_try, function, arguments, name="trial", shutdown_timeout=_SHUTDOWN_TIMEOUT, keep_output=True)
+    with closing(child):
+        try:
+            result, failure = decode(child.receive(_WALL_SECONDS), _ANSWER, "outside of its process")
+        except EOFError:
+            return {"refused": _why_it_ended(child), "result": None}
+        except BaseException:
+            child.kill()
+            raise
+    if failure is None:
+        return {"refused": None, "result": result}
+    error = failure.unpack()
+    if isinstance(error, MemoryError):
+        return {"refused": _TOO_MUCH_MEMORY, "result": None}
+    if isinstance(error, MinibrainsError):
+        return {"refused": str(error), "result": None}
+    raise error
+
+
+_TOO_MUCH_MEMORY: Final = f"it needs more than {MEMORY >> 30} GiB of memory"
+
+
+def _why_it_ended(child: ChildProcess) -> str:
+    """Return what ended the process, in words; raise what was not its own doing."""
+    child.close()
+    if child.exit_signal == "SIGXCPU":
+        return f"it takes more than {SECONDS} s of processor time"
+    if "memory" in child.last_words:
+        return _TOO_MUCH_MEMORY
+    last_words = child.last_words[-300:]
+    raise MinibrainsError(f"the process it was tried in ended with {child.exit_reason()}: {last_words}")
+
+
+def _try(parent: ParentProcess, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    """In the process: keep to the limits, and send what the function returns or raises."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    answer: tuple[Any, Failure | None]
+    try:
+        answer = function(*arguments), None
+    except BaseException as error:
+        answer = None, Failure.of(error)
+    parent.send(encode(answer, _ANSWER))

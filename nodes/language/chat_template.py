@@ -1,0 +1,64 @@
+"""What a model's chat template comes to: a text before the question and one after it.
+
+A chat template is a program of the model's author. It is run when the model is tried out, in a process with limits, and
+never again: what it puts around a question is what it does to every question, or the model is refused.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, Final, NamedTuple
+
+from minibrains import BrainError
+
+_LONGEST: Final = 65536
+"""Characters that it may put around a question."""
+_ODD_QUESTIONS: Final = ("", "?", "{{ 1 }} {% raw %}", "<b>&amp; 'so' \"it\" \\n is</b>", "Fight!\n\nFlee?\n", "字 " * 500)
+
+
+class Frame(NamedTuple):
+    """What stands around a question."""
+
+    before: str
+    after: str
+    is_stripped: bool
+    """Whether white space at the ends of a question is left out."""
+
+    def put(self, question: str) -> str:
+        """Return the whole text."""
+        return self.before + (question.strip() if self.is_stripped else question) + self.after
+
+    def template(self) -> str:
+        """Return a template that does the same, for one message with the picture first."""
+        text = "messages[0]['content'][1]['text']"
+        if self.is_stripped:
+            text += " | trim"
+        # a text in a template is written as it is in Python
+        parts = (ascii(self.before), text, ascii(self.after))
+        return "".join("{{ " + part + " }}" for part in parts)
+
+
+def find_frame(processor: Any) -> Frame:
+    """Run a processor's chat template on some questions.
+
+    Raises:
+        BrainError: It does not put the same around all of them.
+    """
+    word = secrets.token_hex(16)  # which no template can know
+    question = f" {word} "
+    whole = _render(processor, question)
+    is_stripped = question not in whole
+    before, found, after = whole.partition(word if is_stripped else question)
+    frame = Frame(before, after, is_stripped)
+    if not found or any(_render(processor, question) != frame.put(question) for question in _ODD_QUESTIONS):
+        raise BrainError("its chat template does more to a question than to put something before and after it")
+    if len(before) + len(after) > _LONGEST:
+        raise BrainError(f"its chat template puts {len(before) + len(after)} characters around a question; at most {_LONGEST}")
+    return frame
+
+
+def _render(processor: Any, question: str) -> str:
+    content = [{"type": "image"}, {"type": "text", "text": question}]
+    message = {"role": "user", "content": content}
+    rendered: str = processor.apply_chat_template([message], add_generation_prompt=True, tokenize=False)
+    return rendered

@@ -1,0 +1,162 @@
+"""The text files of a Hugging Face model folder: which are taken over, and what none of them may say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from minibrains import BrainError
+from minibrains.brain_file import TensorInfo, short
+from nodes.language.asking import Pretrained
+from nodes.language.qwen3_vl_fast import FastQwen3VL
+
+CONFIG: Final = "config.json"
+FILES: Final = (
+    CONFIG, "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+    "vocab.json", "merges.txt", "processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json",
+    "chat_template.jinja", "chat_template.json",
+)  # fmt: skip
+"""What is taken over: all of them text, none of them code."""
+NEEDED: Final = (CONFIG, "tokenizer.json", "tokenizer_config.json")
+
+CODE: Final = "Python code to be loaded with the model"
+KERNEL: Final = "to say what computes the model"
+ANOTHER: Final = "another model or other files to be loaded"
+REFUSED: Final = {
+    "auto_map": CODE,
+    "trust_remote_code": CODE,
+    "custom_generate": CODE,
+    "custom_pipelines": CODE,
+    "attn_implementation": KERNEL,
+    "_attn_implementation": KERNEL,
+    "_attn_implementation_internal": KERNEL,
+    "experts_implementation": KERNEL,
+    "_experts_implementation": KERNEL,
+    "_experts_implementation_internal": KERNEL,
+    "kernel_config": KERNEL,
+    "use_kernels": KERNEL,
+    "compile_config": KERNEL,
+    "quantization_config": KERNEL,
+    "audio_tokenizer": ANOTHER,
+    "configuration_files": ANOTHER,
+    "gguf_file": ANOTHER,
+    "transformers_weights": ANOTHER,
+}
+"""Keys of a configuration, at any depth, and what they want. Some of them fetch native code from a hub."""
+_LABELS: Final = 2
+"""What transformers takes for granted; a model that answers in words has tensors for none."""
+
+
+class Family(NamedTuple):
+    """A kind of model: the classes of transformers that make it up, who asks it, and where its sizes are seen."""
+
+    model: str
+    processor: str
+    sizes: Mapping[str, str]
+    """A size in the configuration -> tensors that have it: as many below a name that ends in a dot, else one's rows."""
+    asked_by: type[Pretrained] = Pretrained
+    """By transformers' own calls, or by a subclass that comes to the same in less time."""
+    attention: str = "sdpa"
+    """The implementation of attention: torch's own. What a file says of it is not asked."""
+
+
+FAMILIES: Final = {
+    "qwen3_vl": Family(
+        "Qwen3VLForConditionalGeneration",
+        "Qwen3VLProcessor",
+        {
+            "text_config.num_hidden_layers": "model.language_model.layers.",
+            "text_config.vocab_size": "model.language_model.embed_tokens.weight",
+            "vision_config.depth": "model.visual.blocks.",
+            "vision_config.num_position_embeddings": "model.visual.pos_embed.weight",
+        },
+        FastQwen3VL,
+    ),
+    "idefics3": Family(
+        "Idefics3ForConditionalGeneration",
+        "Idefics3Processor",
+        {
+            "text_config.num_hidden_layers": "model.text_model.layers.",
+            "text_config.vocab_size": "model.text_model.embed_tokens.weight",
+            "vision_config.num_hidden_layers": "model.vision_model.encoder.layers.",
+        },
+    ),
+}
+"""`model_type` of a configuration -> how such a model is loaded and asked."""
+
+
+def check_files(where: str, files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Family:
+    """Return how a model is loaded, by its text files and by what its tensors are, before anything is made of them.
+
+    Raises:
+        BrainError: Files are missing, or want code or another model to be loaded; the model is of no known family,
+            or its configuration claims sizes that its tensors do not have.
+    """
+    for name in files:
+        if name not in FILES:
+            raise BrainError(f"{where}: {short(name)} is no file of a model that is taken over; expected {', '.join(FILES)}")
+    for name in NEEDED:
+        if name not in files:
+            raise BrainError(f"{where}: {name} is missing")
+    configs = {name: _object(f"{where}: {name}", text) for name, text in files.items() if name.endswith("config.json")}
+    for name, config in configs.items():
+        for key in _keys(config):
+            if key in REFUSED:
+                raise BrainError(f"{where}: {name} wants {REFUSED[key]} ({key}); that is never done. Take it out")
+    config = configs[CONFIG]
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise BrainError(f"{where}: a model of type {short(kind)} cannot be loaded yet; expected {' or '.join(FAMILIES)}")
+    _check_sizes(f"{where}: {CONFIG}", config, FAMILIES[kind], tensors)
+    return FAMILIES[kind]
+
+
+def _keys(config: Mapping[str, Any]) -> Iterator[str]:
+    """Yield every key of an object, and of what is in it, that is given a value."""
+    waiting: list[Any] = [config]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield from (key for key, item in value.items() if item is not None)
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+
+
+def _check_sizes(where: str, config: Mapping[str, Any], family: Family, tensors: Mapping[str, TensorInfo]) -> None:
+    for path, place in family.sizes.items():
+        claimed = _find(config, path)
+        if claimed is None:
+            continue  # then it is as many as transformers takes for granted
+        found = _count(tensors, place)
+        if claimed != found:
+            raise BrainError(f"{where}: {path} is {short(claimed)}, and the tensors {place} are of {found}")
+    for part in (config, *config.values()):
+        labels = part.get("num_labels") if isinstance(part, dict) else None
+        if labels is not None and labels != _LABELS:
+            raise BrainError(f"{where}: num_labels is {short(labels)}, and no tensor of such a model is of labels")
+
+
+def _find(config: Mapping[str, Any], path: str) -> Any:
+    part, _, name = path.partition(".")
+    inner = config.get(part)
+    return inner.get(name) if isinstance(inner, dict) else None
+
+
+def _count(tensors: Mapping[str, TensorInfo], place: str) -> int:
+    """Return how many parts there are below a name that ends in a dot, or how many rows a tensor has."""
+    if place.endswith("."):
+        return len({name.removeprefix(place).partition(".")[0] for name in tensors if name.startswith(place)})
+    shape = tensors[place].shape if place in tensors else ()
+    return shape[0] if shape else 0
+
+
+def _object(what: str, text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)  # not by our rules: transformers writes numbers of more than 64 bits
+    except (ValueError, RecursionError) as error:
+        raise BrainError(f"{what} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise BrainError(f"{what} is not a JSON object")
+    return value
