@@ -34,6 +34,14 @@ IMAGE = np.random.default_rng(1).integers(0, 256, (96, 128, 3), np.uint8)
 PROMPT = PromptTemplate.load(MODELS / "prompt/sf2.safetensors").template
 
 
+@pytest.fixture(scope="module", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where it is kept which models were tried out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINIBRAINS_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def pretrained() -> Pretrained:
     assert BRAIN.ref is not None
@@ -215,6 +223,24 @@ def _without(name: str) -> dict[str, np.ndarray]:
 FIRST = next(iter(sorted(ADAPTER.tensors))).removesuffix(".lora_A.weight")
 
 
+def _odd(number: float) -> np.ndarray:
+    """The first half of the first change, with one number in it that is none."""
+    array = ADAPTER.tensors[f"{FIRST}.lora_A.weight"].copy()
+    array[0, 0] = number
+    return array
+
+
+def _named_otherwise() -> dict[str, np.ndarray]:
+    """The same change, of a module that the model does not have."""
+    halves = {f"base_model.model.other_proj.lora_{half}.weight": ADAPTER.tensors[f"{FIRST}.lora_{half}.weight"] for half in "AB"}
+    return {**_without(FIRST), **halves}
+
+
+def _large() -> dict[str, np.ndarray]:
+    """A change that is larger than a number can be."""
+    return {name: np.full(array.shape, 3e38, np.float32) for name, array in ADAPTER.tensors.items()}
+
+
 @pytest.mark.parametrize(
     ("tensors", "adapter", "sentence"),
     [
@@ -223,6 +249,16 @@ FIRST = next(iter(sorted(ADAPTER.tensors))).removesuffix(".lora_A.weight")
         ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": np.zeros((3, 8), np.float32)}, {}, "not two matrices of one rank"),
         (ADAPTER.tensors, {"peft_type": "IA3"}, "expected peft_type LORA"),
         (ADAPTER.tensors, {"megatron_config": {"a": 1}}, "'megatron_config'"),
+        (ADAPTER.tensors, {"target_modules": ["q_proj"]}, r"'model\..*_proj' are of none of the adapter's target_modules"),
+        (ADAPTER.tensors, {"target_modules": [r"(.*.*.*)*_proj"]}, "expected plain names of modules"),
+        (ADAPTER.tensors, {"target_modules": [3]}, "has 3; expected plain names of modules"),
+        (ADAPTER.tensors, {"rank_pattern": {r"(.*.*.*)*X": 4}}, "rank_pattern has .*; expected numbers by the plain names"),
+        (ADAPTER.tensors, {"rank_pattern": {"q_proj": "4"}}, "'q_proj': '4'; expected numbers by the plain names of modules"),
+        (ADAPTER.tensors, {"alpha_pattern": [1]}, "alpha_pattern is .*; expected numbers by the names of modules"),
+        (ADAPTER.tensors, {"r": "4"}, "r is '4'; expected a whole number from 1"),
+        (ADAPTER.tensors, {"lora_alpha": {"a": 1}}, "lora_alpha is .*; expected a number"),
+        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}, {}, "has numbers in it that are none"),
+        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.inf)}, {}, "has numbers in it that are none"),
     ],
 )
 def test_what_is_no_plain_lora_is_a_sentence(tensors: Any, adapter: Any, sentence: str) -> None:
@@ -235,12 +271,39 @@ def test_a_folder_without_an_adapter_is_a_sentence(tmp_path: Path) -> None:
         LoraAdapter.of_folder(tmp_path, BrainRef("model", ""))
 
 
+def test_an_expression_for_modules_is_never_looked_at(tmp_path: Path) -> None:
+    """Which modules it meant is seen from the tensors; this one would take longer than anybody waits."""
+    hostile = {**ADAPTER.adapter, "target_modules": "(.*.*.*.*.*.*.*.*.*.*.*.*)*X"}
+    brain = LoraAdapter(ADAPTER.tensors, adapter=hostile, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256)
+    brain.save(tmp_path / "lora.safetensors", title="t", made_by="test")
+    changed = _ask(_linked(LoraAdapter.load(tmp_path / "lora.safetensors")))
+    assert _shares(changed) == _shares(_ask(_linked()))
+
+
+def test_a_module_with_a_rank_of_its_own_is_applied_as_peft_does(pretrained: Pretrained, tmp_path: Path) -> None:
+    from peft import PeftModel
+
+    module = FIRST.removeprefix("base_model.model.")
+    a, b = (ADAPTER.tensors[f"{FIRST}.lora_{half}.weight"] for half in "AB")
+    tensors = {**ADAPTER.tensors, f"{FIRST}.lora_A.weight": a[:2], f"{FIRST}.lora_B.weight": b[:, :2]}
+    adapter = {**ADAPTER.adapter, "rank_pattern": {module: 2}, "alpha_pattern": {module: 5}}
+    brain = LoraAdapter(tensors, adapter=adapter, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256)
+    brain.save(tmp_path / "adapter_model.safetensors", title="t", made_by="test")
+    (tmp_path / "adapter_config.json").write_text(json.dumps(adapter))
+    inputs = pretrained.read(IMAGE, PROMPT)
+    ref = BrainRef(str(tmp_path / "adapter_model.safetensors"), "")
+    model = load_pretrained(BRAIN.ref).model  # type: ignore[arg-type]
+    with torch.inference_mode():
+        ours = applied(pretrained.model, [(ref, 1.0)])(**inputs).logits
+        theirs = PeftModel.from_pretrained(model, tmp_path)(**inputs).logits
+    assert torch.equal(ours, theirs)
+
+
 @pytest.mark.parametrize(
     ("tensors", "adapter", "sentence"),
     [
-        (_without(FIRST), {}, "not those its configuration asks for: .*layers.0"),
-        (ADAPTER.tensors, {"target_modules": r".*\.q_proj"}, "not those its configuration asks for"),
-        (ADAPTER.tensors, {"target_modules": r"nothing"}, "PEFT cannot apply it: .*nothing"),
+        (_named_otherwise(), {}, r"not those its configuration asks for|PEFT cannot apply it: .*other_proj"),
+        (_large(), {"target_modules": None}, "gives numbers that are none"),
         (ADAPTER.tensors, {"r": 8}, "PEFT cannot apply it: .*size mismatch"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,14 @@ QUESTIONS = [
 
 
 # -- Qwen3-VL: both ways ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where it is kept which models were tried out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINIBRAINS_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -5,25 +5,33 @@ from __future__ import annotations
 import copy
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, Self
 
+import numpy as np
+
 from minibrains import Brain, BrainError, Host, MinibrainsError, Node, Socket, setting, widget
 from minibrains.brain_file import TensorInfo, short
+from minibrains.errors import in_words
 from minibrains.loading import BrainRef
 from minibrains.tensors import as_array, as_tensor
 from minibrains.values import parse_json
 from nodes.language.pretrained import FLOATS, title_of
 
-USED: Final = ("r", "lora_alpha", "target_modules", "use_rslora", "rank_pattern", "alpha_pattern")
+USED: Final = ("r", "lora_alpha", "use_rslora", "rank_pattern", "alpha_pattern")
 """What of an adapter_config.json decides the numbers of a plain LoRA."""
+MODULES: Final = "target_modules"
+"""The names of the modules that are changed, or a regular expression for them. Which they are is seen from the tensors."""
+PATTERNS: Final = ("rank_pattern", "alpha_pattern")
+"""Modules with a rank, or a scale, of their own: PEFT takes their names for regular expressions."""
 OF_TRAINING: Final = (
     "task_type", "base_model_name_or_path", "revision", "inference_mode", "lora_dropout", "init_lora_weights", "peft_version",
     "auto_mapping", "megatron_core", "qalora_group_size",
 )  # fmt: skip
 """What of it tells of the training, or names what is not used: it is left out."""
 NOTHING: Final[tuple[Any, ...]] = (None, False, (), [], {}, "none")
+NAME: Final = re.compile(r"\w+(\.\w+)*")
 TENSOR: Final = re.compile(r"base_model\.model\.(?P<module>.+)\.lora_(?P<half>[AB])\.weight")
 
 
@@ -54,8 +62,9 @@ class LoraAdapter(Brain):
         if adapter.get("peft_type") != "LORA":
             raise BrainError(f"{where}: the adapter is {short(adapter.get('peft_type'))}; expected peft_type LORA")
         for name, value in adapter.items():
-            if name not in USED and name != "peft_type" and value not in NOTHING:
+            if name not in (*USED, MODULES, "peft_type") and value not in NOTHING:
                 raise BrainError(f"{where}: the adapter's {short(name)} is {short(value)}; a plain LoRA has nothing there")
+        _check_values(where, adapter)
         found: dict[str, dict[str, TensorInfo]] = {}
         for name, info in tensors.items():
             match = TENSOR.fullmatch(name)
@@ -68,7 +77,43 @@ class LoraAdapter(Brain):
         for module, halves in found.items():
             if len(halves) != 2 or halves["A"].shape[0] != halves["B"].shape[1]:
                 raise BrainError(f"{where}: lora_A and lora_B of {short(module)} are not two matrices of one rank")
+        named = adapter.get(MODULES)
+        if isinstance(named, (list, tuple)):
+            _check_modules(where, found, named)
         return {}
+
+    def check(self, where: str) -> None:
+        for name, array in self.tensors.items():
+            if not np.isfinite(array).all():
+                raise BrainError(f"{where}: tensor {short(name)} has numbers in it that are none: infinity or NaN")
+
+
+def _check_values(where: str, adapter: Mapping[str, Any]) -> None:
+    """Look at what PEFT is given. Raises BrainError."""
+    rank, alpha = adapter.get("r", 1), adapter.get("lora_alpha", 1)
+    if type(rank) is not int or rank < 1:
+        raise BrainError(f"{where}: the adapter's r is {short(rank)}; expected a whole number from 1")
+    if type(alpha) not in (int, float):
+        raise BrainError(f"{where}: the adapter's lora_alpha is {short(alpha)}; expected a number")
+    for key in PATTERNS:
+        pattern = adapter.get(key) or {}
+        if not isinstance(pattern, Mapping):
+            raise BrainError(f"{where}: the adapter's {key} is {short(pattern)}; expected numbers by the names of modules")
+        for name, value in pattern.items():
+            whole = type(value) is int and value >= 1
+            if not NAME.fullmatch(name) or not (whole or (key == "alpha_pattern" and type(value) is float)):
+                found = f"{short(name)}: {short(value)}"
+                raise BrainError(f"{where}: the adapter's {key} has {found}; expected numbers by the plain names of modules")
+
+
+def _check_modules(where: str, modules: Iterable[str], named: Sequence[Any]) -> None:
+    """Compare the modules that have tensors with those that are named. Raises BrainError."""
+    for name in named:
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise BrainError(f"{where}: the adapter's {MODULES} has {short(name)}; expected plain names of modules")
+    for module in modules:
+        if not any(f".{module}".endswith(f".{name}") for name in named):
+            raise BrainError(f"{where}: the tensors of {short(module)} are of none of the adapter's {MODULES}")
 
 
 class Adapter(NamedTuple):
@@ -120,17 +165,16 @@ def applied(model: Any, adapters: Sequence[tuple[BrainRef, float]]) -> Any:
     for name, (ref, weight) in zip(names, adapters, strict=True):
         brain = LoraAdapter.load(Path(ref.file))
         tensors = {key: as_tensor(array).float() for key, array in brain.tensors.items()}
-        known = {key: _plain(brain.adapter[key]) for key in USED if brain.adapter.get(key) is not None}
         try:
-            config = LoraConfig(**known, inference_mode=True)
+            config = LoraConfig(**_peft_settings(brain), inference_mode=True)
             # made without numbers: no random ones are drawn, and whichever the file does not have is missed below
             if name == names[0]:
                 changed = PeftModel(changed, config, name, low_cpu_mem_usage=True)
             else:
                 changed.add_adapter(name, config, low_cpu_mem_usage=True)
             result = set_peft_model_state_dict(changed, tensors, name, low_cpu_mem_usage=True)
-        except (ValueError, TypeError, RuntimeError) as error:
-            raise BrainError(f"{ref.file}: PEFT cannot apply it: {' '.join(str(error).split())}") from None
+        except Exception as error:  # whatever PEFT makes of a configuration that it does not expect
+            raise BrainError(f"{ref.file}: PEFT cannot apply it: {' '.join(in_words(error).split())}") from None
         missing = [key for key in result.missing_keys if f".{name}." in key]
         if wrong := [*missing, *result.unexpected_keys]:
             raise BrainError(f"{ref.file}: its tensors are not those its configuration asks for: {short(wrong[0])}")
@@ -143,11 +187,19 @@ def applied(model: Any, adapters: Sequence[tuple[BrainRef, float]]) -> Any:
 
 def merged(model: Any, adapters: Sequence[tuple[BrainRef, float]]) -> Any:
     """The model with these adapters added to its weights, which costs a forward pass nothing; `model` is left as it is."""
-    return applied(model, adapters).merge_and_unload(safe_merge=True)
+    changed = applied(model, adapters)
+    try:
+        return changed.merge_and_unload(safe_merge=True)
+    except ValueError as error:
+        files = ", ".join(ref.file for ref, _ in adapters)
+        raise BrainError(f"{files}: added to the model's weights it gives numbers that are none: {error}") from None
 
 
-def _plain(value: Any) -> Any:
-    """Lists and dicts, as PEFT wants them."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, tuple) else value
+def _peft_settings(brain: LoraAdapter) -> dict[str, Any]:
+    """Return what PEFT is told of an adapter: names that stand for themselves, and no pattern of the file's."""
+    settings = {key: value for key in USED if (value := brain.adapter.get(key)) is not None}
+    for key in PATTERNS:
+        settings[key] = {re.escape(name): value for name, value in (settings.get(key) or {}).items()}
+    modules = (TENSOR.fullmatch(name) for name in brain.tensors)
+    settings[MODULES] = sorted({match["module"] for match in modules if match is not None})
+    return settings
