@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import resource
 from collections.abc import Callable
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any, Final
 
 from minibrains.errors import MinibrainsError
@@ -36,9 +36,8 @@ def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
         MinibrainsError: The function raised one, or needs more memory or time than it gets. That is kept as well.
     """
     file = home() / "trials" / f"{key}.json"
-    try:
-        verdict = json.loads(file.read_bytes())
-    except (OSError, ValueError):  # not tried yet
+    verdict = _read(file)
+    if verdict is None:
         verdict = _verdict(function, arguments)
         with suppress(OSError):  # then it is tried again the next time
             write_whole(file, json.dumps(verdict))
@@ -47,9 +46,19 @@ def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
     return verdict["result"]
 
 
+def _read(file: Path) -> dict[str, Any] | None:
+    """Return what was kept; None if it was not tried yet."""
+    try:
+        verdict = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return verdict if isinstance(verdict, dict) and verdict.keys() == {"refused", "result"} else None
+
+
 def _verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, Any]:
     """Try it. What says nothing of the function itself, a full disk say, is raised."""
-    child = ChildProcess(_try, function, arguments, name="trial", shutdown_timeout=_SHUTDOWN_TIMEOUT, keep_output=True)
+    limits = SECONDS, MEMORY
+    child = ChildProcess(_try, limits, function, arguments, name="trial", shutdown_timeout=_SHUTDOWN_TIMEOUT, keep_output=True)
     with closing(child):
         try:
             result, failure = decode(child.receive(_WALL_SECONDS), _ANSWER, "outside of its process")
@@ -78,15 +87,19 @@ def _why_it_ended(child: ChildProcess) -> str:
         return f"it takes more than {SECONDS} s of processor time"
     if "memory" in child.last_words:
         return _TOO_MUCH_MEMORY
-    last_words = child.last_words[-300:]
-    raise MinibrainsError(f"the process it was tried in ended with {child.exit_reason()}: {last_words}")
+    # before it has begun there are no words: it imports the script that this process runs
+    why = child.last_words[-300:] or 'a script of your own must keep what it does below if __name__ == "__main__":'
+    raise MinibrainsError(f"the process it was tried in ended with {child.exit_reason()}: {why}")
 
 
-def _try(parent: ParentProcess, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def _try(parent: ParentProcess, limits: tuple[int, int], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """In the process: keep to the limits, and send what the function returns or raises."""
+    import resource  # which Windows does not have
+
+    seconds, memory = limits
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     answer: tuple[Any, Failure | None]
     try:
         answer = function(*arguments), None
