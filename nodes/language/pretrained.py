@@ -40,7 +40,7 @@ _ROOM: Final = 1 << 22
 _LARGEST_INPUT: Final = 256 << 20
 """Bytes that one picture with a question may become."""
 _LARGEST_GROWTH: Final = 64
-"""Characters that a tokenizer may make of one before it looks for tokens."""
+"""Characters that a tokenizer may make of one."""
 _ODD_TEXTS: Final = ("", "a" * 2000, " " * 2000, "1" * 2000, "-" * 2000, "\n" * 2000, "aA1 _-" * 400, "字é\u0301🙂" * 400)
 _SIZES: Final = ((64, 64), (224, 320), (32, 640))
 
@@ -147,7 +147,8 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
             if size > _LARGEST_INPUT:
                 raise BrainError(f"a picture of {width} x {height} becomes {size} bytes; expected at most {_LARGEST_INPUT}")
         for text in _ODD_TEXTS:
-            processor.tokenizer(text)
+            tokens = processor.tokenizer(text)["input_ids"]
+            processor.tokenizer.decode(tokens)
     return frame
 
 
@@ -167,13 +168,15 @@ def _check_numbers(folder: Path, family: Family, held: int) -> None:
 
 
 def _check_growth(tokenizer: str) -> None:
-    """Look how much longer a text may become. Raises BrainError."""
+    """Look how much longer a text may become, on its way to tokens or back. Raises BrainError."""
     growth = 1
-    waiting: list[Any] = [json.loads(tokenizer).get("normalizer")]
+    parts = json.loads(tokenizer)
+    waiting: list[Any] = [parts.get("normalizer"), parts.get("decoder")]
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
             waiting.extend(part.get("normalizers") or ())
+            waiting.extend(part.get("decoders") or ())
             if part.get("type") == "Replace":
                 growth *= max(1, len(part["content"]))
     if growth > _LARGEST_GROWTH:
