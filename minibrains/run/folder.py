@@ -61,7 +61,7 @@ class RunFolder(Hook):
             text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
             try:
                 write_into(self.path / _ROOM_FILE, self.path / "summary.json", text)
-            except FileNotFoundError:  # a summary was written before
+            except OSError:  # there is no room: it was used for a summary before, or the disk was full from the beginning
                 write_whole(self.path / "summary.json", text)
 
     def keep_traceback(self, error: BaseException) -> None:
@@ -70,8 +70,8 @@ class RunFolder(Hook):
             write_whole(self.path / "error.txt", "".join(traceback.format_exception(error)))
 
     def _take_room(self, size: int) -> None:
-        """Take so many bytes more on the disk: when the run ends it may be full."""
-        with (self.path / _ROOM_FILE).open("ab") as file:
+        """Take so many bytes more on the disk, if they are there: when the run ends it may be full."""
+        with suppress(OSError), (self.path / _ROOM_FILE).open("ab") as file:
             file.write(bytes(size))
 
     @contextmanager
