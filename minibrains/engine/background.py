@@ -68,8 +68,6 @@ class BackgroundNode:
         self._node = node
         self._last: Job | None = None
         """What it was asked last, whatever that was."""
-        self._last: Job | None = None
-        """What it was asked last, whatever that was."""
         self._thought: Job | None = None
         self._given_up: Job | None = None
         self._changes: SimpleQueue[dict[str, Any]] = SimpleQueue()
@@ -106,11 +104,6 @@ class BackgroundNode:
     def busy(self) -> bool:
         """Whether it is thinking at this moment."""
         return self._thought is not None and not self._thought.over.is_set()
-
-    @property
-    def occupied(self) -> bool:
-        """Whether it is still at what it was asked last: what else it is asked would have to wait for that."""
-        return self._last is not None and not self._last.over.is_set()
 
     @property
     def occupied(self) -> bool:
