@@ -179,7 +179,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
 def test_a_number_of_workers_that_is_none_is_a_sentence(minibrains: Any, value: str) -> None:
     done = minibrains("run", "airstriker_random", f"--workers={value}")
     assert done.returncode == 2
-    assert "--workers: expected" in done.stderr
+    assert "workers: expected" in done.stderr
     assert repr(value) in done.stderr
     assert "Traceback" not in done.stderr
 
