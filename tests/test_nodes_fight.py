@@ -198,6 +198,29 @@ def test_always_punching_is_broken_up_by_the_second_best_or_else_by_nothing() ->
         _outputs(AntiRepeat(instead=(0, 0)), {"action": 1})
 
 
+def test_a_second_best_alone_is_no_action() -> None:
+    ticks = [{"action": 9, "second": None}, {"action": None, "second": 21}, {"action": 9, "second": None}]
+    assert _outputs(AntiRepeat(), *ticks) == [9, ABSENT, 9]
+
+
+def test_a_reply_is_read_once_whatever_else_is_delivered() -> None:
+    ticks = [{"text": "punch", "facing": True}, {"text": None, "facing": False}, {"text": None, "facing": True}]
+    first, *others = _outputs(ActionParser(brain=WORDS), *ticks)
+    assert first.rung == "keyword"
+    assert [(out.action, out.rung) for out in others] == [(ABSENT, ABSENT)] * 2
+
+
+def test_a_strategist_looks_once_at_a_frame() -> None:
+    scenes = list(moments(40))
+    seen = [{"variables": scene, "ask": True, "pad": None} for scene in scenes]
+    pad_alone = {"variables": None, "ask": True, "pad": ("LEFT",)}
+    expected = _outputs(ScriptedStrategist(brain=TABLE), *seen)
+    between = itertools.chain.from_iterable((tick, pad_alone) for tick in seen)
+    found = _outputs(ScriptedStrategist(brain=TABLE), *between)
+    assert found[::2] == expected
+    assert {decision.action for decision in found[1::2]} == {ABSENT}
+
+
 def test_the_table_is_the_first_seeds() -> None:
     assert TABLE.sizes["actions"] == 44
     basic = {number: TABLE.pads(number)[0] for number in (0, 1, 2, 3, 6, 9, 21)}

@@ -471,6 +471,21 @@ def test_the_shipped_model_is_small_and_says_that_it_is_untrained() -> None:
 # -- the graph ----------------------------------------------------------------------------------------
 
 
+ANSWERS = '''
+from minibrains import ABSENT, ColorFrame, Host, Text
+from nodes.language.lora import AdapterLink
+from nodes.language.vlm import Answer, VLMStrategist
+
+
+class Answers(VLMStrategist):
+    """Knows one answer, and needs no model for it."""
+
+    def open(self, host: Host) -> None:
+        pass
+
+    def tick(self, image: ColorFrame, prompt: Text, adapters: list[AdapterLink]) -> Answer:
+        return Answer("9", 1, ABSENT, ABSENT)
+'''
 HANGS = '''
 import threading
 
@@ -518,6 +533,21 @@ def test_a_strategist_that_hangs_costs_its_time_limit_once_and_the_fight_goes_on
     assert [value for _, _, value in _logged(log)] == ["9", "9", *[""] * 8]
     replayed = minibrains("replay", result["run_dir"], "--pack", "hangs.py")
     assert replayed.returncode == 0, replayed.stderr
+
+
+def test_each_answer_of_a_strategist_that_continues_is_acted_on_once(
+    summary: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    workflow["nodes"]["strategist"] |= {"type": "answers.Answers@1", "busy": "continue", "latency": 5}
+    workflow["nodes"]["sent"] = {"type": "Log@1", "in": {"value": "gate.action"}}
+    (tmp_path / "sf2.json").write_text(json.dumps(workflow))
+    (tmp_path / "answers.py").write_text(ANSWERS)
+    result = summary("./sf2.json", "--pack", "answers.py", "--ticks", 300)
+    assert result["nodes"]["strategist"]["runs"] == 10
+    assert sum(result["episodes"][0]["rungs"].values()) == 10
+    (log,) = tmp_path.rglob("sent.jsonl")
+    assert [tick for _, tick, _ in _logged(log)] == list(range(5, 300, 30)), "no answer comes to a closed gate"
 
 
 def test_sf2_plays_decides_by_the_clock_and_is_the_same_again(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ class AntiRepeat(Node, category="actions"):
 
     action:  the action wanted now
     second:  what to do instead, delivered on the same tick; without it the first of `instead` that is another action
-    Out:     the action to take
+    Out:     the action to take, on the ticks on which one is wanted
     Source: first seed, never the same action more than twice. Two decisions of 30 frames are a second of blocking.
     """
 
@@ -31,7 +31,9 @@ class AntiRepeat(Node, category="actions"):
     def reset(self, episode: Episode) -> None:
         self.latest, self.times = -1, 0
 
-    def tick(self, action: Action, second: On[Action] = None) -> Action:
+    def tick(self, action: On[Action], second: On[Action] = None) -> Action | Absent:
+        if action is None:
+            return ABSENT
         if action == self.latest and self.times >= self.limit:
             others = self.instead if second is None else (second, *self.instead)
             action = next(other for other in others if other != action)

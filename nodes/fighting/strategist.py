@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from minibrains import ABSENT, Absent, Episode, Flag, Host, MinibrainsError, Node, Pad, Variables, widget
+from minibrains import ABSENT, Absent, Episode, Flag, Host, MinibrainsError, Node, On, Pad, Variables, widget
 from nodes.actions.sink import ActionTable, TableAction
 from nodes.fighting.fighters import ATTACK, HIT, IDLE, JUMP, SPECIAL, Scripted, View, noticed
 
@@ -123,7 +123,9 @@ class ScriptedStrategist(Node, category="fighting"):
         self.eyes = Eyes((), self.late)
         self.eyes.reset(0)
 
-    def tick(self, variables: Variables, ask: Flag, pad: Pad | None = None) -> Decision:
+    def tick(self, variables: On[Variables], ask: Flag, pad: Pad | None = None) -> Decision:
+        if variables is None:
+            return _NOT_ASKED
         view = self.eyes.look(variables, pad or ())
         if not ask:
             return _NOT_ASKED

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import Brain, BrainError, Episode, Flag, Host, Node, Text, setting, tensor, widget
+from minibrains import ABSENT, Absent, Brain, BrainError, Episode, Flag, Host, Node, On, Text, setting, tensor, widget
 from nodes.actions.sink import TableAction
 
 RUNGS: Final = ("basic", "number", "complex", "keyword", "fallback")
@@ -46,12 +46,15 @@ class ReplyWords(Brain):
 class Parsed(NamedTuple):
     """The action a reply means, and how that was found out."""
 
-    action: TableAction
-    rung: Text
+    action: TableAction | Absent
+    rung: Text | Absent
+
+
+_NO_REPLY: Final = Parsed(ABSENT, ABSENT)
 
 
 class ActionParser(Node, category="language"):
-    """Find the action in a reply; there always is one.
+    """Find the action in a reply; there always is one. Each reply is read once, on the tick on which it is delivered.
 
     text:    what the model answered, any text
     facing:  True, or nothing linked: the player is looking right; decides which basic action is nearest to forward or back
@@ -83,7 +86,9 @@ class ActionParser(Node, category="language"):
         self.turn = 0
         self.rungs = dict.fromkeys(RUNGS, 0)
 
-    def tick(self, text: Text, facing: Flag | None = None) -> Parsed:
+    def tick(self, text: On[Text], facing: Flag | None = None) -> Parsed:
+        if text is None:
+            return _NO_REPLY
         how = facing is not False, self.basic_first
         # who chooses answers a plain number; after a model has run the processor's caches are cold, and searching is slow
         parsed = self._plain[how].get(text) or self._numbered(text, *how) or self._worded(text) or self._in_turn()
