@@ -45,7 +45,7 @@ def _moment(**changed: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("distance", "band"), [(0, "close"), (39, "close"), (40, "close"), (41, "mid"), (79, "mid"), (80, "mid"), (81, "far")]
+    ("distance", "band"), [(0, "close"), (39, "close"), (40, "mid"), (41, "mid"), (79, "mid"), (80, "mid"), (81, "far")]
 )
 @pytest.mark.parametrize("side", [1, -1])
 def test_the_ranges_and_their_edges(distance: int, band: str, side: int) -> None:
@@ -88,7 +88,7 @@ def test_history_tells_health_and_movement_also_when_sides_are_switched() -> Non
     assert _outputs(FrameHistory(steps=1), *scenes)[3].text == "you 0 hp, toward; other 0 hp, away"
 
 
-@pytest.mark.parametrize(("distance", "advice"), [(40, PROMPT.close), (41, PROMPT.mid), (80, PROMPT.mid), (81, PROMPT.far)])
+@pytest.mark.parametrize(("distance", "advice"), [(39, PROMPT.close), (40, PROMPT.mid), (80, PROMPT.mid), (81, PROMPT.far)])
 def test_the_prompt_advises_by_distance(distance: int, advice: str) -> None:
     scene = _fights(_moment(enemy_x=100 - distance, agent_hp=88))[0]
     (out,) = _outputs(PromptBuilder(brain=PROMPT), {**scene, "history": "you {own_hp} hp"})

@@ -30,7 +30,7 @@ FULL = 176
 FLOOR = 192
 """agent_y and enemy_y of who stands."""
 CLOSE, MID = 40, 80
-"""The greatest distances, in pixels, that still count as close and as mid."""
+"""Distances in pixels. Who is nearer than CLOSE is close, who is no further away than MID is in the middle range."""
 STATUS = {
     512: "standing", 514: "crouching", 516: "jumping", 518: "blocking", 520: "attacking", 522: "using a special", 524: "hit",
 }  # fmt: skip
@@ -49,7 +49,7 @@ class Fight(NamedTuple):
     distance: int
     """Between the two, in pixels, 0 to 511: from middle to middle, along the floor."""
     band: Band
-    """close: at most 40 pixels, mid: at most 80, far."""
+    """close: less than 40 pixels, mid: 40 to 80, far."""
     right: bool
     """The first player is looking right: the other is to the right of it, or at the same place."""
     own_x: int
@@ -87,8 +87,9 @@ class GameFeatures(Node, category="fighting"):
     advantage:  own_hp - enemy_hp, -1 to 1
     distance:   pixels, 0 to 511
     facing:     True: the other is to the right
-    band:       "close" up to 40 pixels, "mid" up to 80, "far"
-    Source: first seed, hp advantage, distance, facing and its three ranges (40 and 80 belong to the nearer one).
+    band:       "close" below 40 pixels, "mid" from 40 to 80, "far"
+    Source: first seed, hp advantage, distance, facing and its three ranges. It calls less than 40 pixels close, and leaves
+    open what 80 are.
     """
 
     def tick(self, variables: Variables) -> Features:
@@ -244,7 +245,9 @@ class FightVector(Node, category="fighting"):
 
 def band(distance: float) -> Band:
     """Which of the three ranges a distance in pixels belongs to."""
-    return "close" if distance <= CLOSE else "mid" if distance <= MID else "far"
+    if distance < CLOSE:
+        return "close"
+    return "mid" if distance <= MID else "far"
 
 
 def _share(health: int) -> float:

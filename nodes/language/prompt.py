@@ -20,8 +20,8 @@ class PromptTemplate(Brain):
 
     kind = "prompt_template"
     template: str = setting(doc=f"the prompt; in braces any of {', '.join(FIELDS)}")
-    close: str = setting(doc="{strategy} at a distance of at most 40 pixels")
-    mid: str = setting(doc="{strategy} at a distance of at most 80 pixels")
+    close: str = setting(doc="{strategy} at a distance of less than 40 pixels")
+    mid: str = setting(doc="{strategy} at a distance of 40 to 80 pixels")
     far: str = setting(doc="{strategy} further away")
 
     def check(self, where: str) -> None:

@@ -100,7 +100,7 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                 own_hp, enemy_hp = (min(max(variables[name], 0) / 176, 1.0) for name in ("agent_hp", "enemy_hp"))
                 own_x, enemy_x = variables["agent_x"], variables["enemy_x"]
                 distance, right = abs(own_x - enemy_x), own_x <= enemy_x
-                band = "close" if distance <= 40 else "mid" if distance <= 80 else "far"
+                band = "close" if distance < 40 else "mid" if distance <= 80 else "far"
                 moments = [*moments, (own_hp, enemy_hp, own_x, enemy_x, right)][-history.steps - 1 :]
                 happened = [
                     f"you {points(now[0] - was[0])} hp, {moved((now[2] - was[2]) * (1 if was[4] else -1))}; "
