@@ -1,7 +1,7 @@
 """JSON values and the Python annotations they are read by: what widgets and brain settings may be.
 
 Allowed are int, float, str, bool, None, Any, Literal[…], unions, tuple[X, ...] for a JSON list and
-Mapping[str, X] for a JSON object. What is read is immutable.
+Mapping[str, X] for a JSON object. What is read is immutable. A type variable is read like Any.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 DEEPEST: Final = 100
 """How many lists and objects may stand within one another."""
@@ -88,7 +88,7 @@ def _items(value: list[Any] | dict[str, Any]) -> Iterable[Any]:
 def read_value(annotation: Any, value: Any) -> Any:
     """`value`, a piece of JSON, as `annotation` has it. Raises ValueError if it is something else."""
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if annotation is Any:
+    if annotation is Any or isinstance(annotation, TypeVar):
         return _frozen(value)
     if origin is Literal:
         for choice in arguments:
@@ -124,7 +124,7 @@ def plain_value(value: Any) -> Any:
 def is_value_type(annotation: Any) -> bool:
     """True if `read_value` knows how to read this annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if annotation in (int, float, str, bool, NoneType, Any) or origin is Literal:
+    if annotation in (int, float, str, bool, NoneType, Any) or origin is Literal or isinstance(annotation, TypeVar):
         return True
     if origin in (Union, UnionType):
         return all(map(is_value_type, arguments))
@@ -144,6 +144,8 @@ def name_type(annotation: Any) -> str:
         return f"object of {name_type(arguments[1])}"
     if origin in (Union, UnionType):
         return " or ".join(map(name_type, arguments))
+    if isinstance(annotation, TypeVar):
+        return "any value"
     return {str: "text", Any: "any value", NoneType: "null"}.get(annotation) or str(annotation.__name__)
 
 

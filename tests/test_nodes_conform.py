@@ -16,7 +16,7 @@ from minibrains.testing import Inputs, ScratchHost, check_node
 from nodes.actions import gates, sink
 from nodes.consoles import pads
 from nodes.consoles.retro import RetroEmulator
-from nodes.control import flow
+from nodes.control import flow, rules
 from nodes.fighting import features, fighters, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
 from nodes.policies import baselines, network
@@ -73,6 +73,8 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(pad=[("UP", "B"), None, (), ("LEFT",)] * 3),
     ),
     "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
+    "Compare": (lambda: rules.Compare(op=">=", value=2), _ticks(number=[1.0, 2.0, 3.0], limit=[None, 3.0, 3.0])),
+    "Constant": (lambda: rules.Constant(value=["DOWN", "LEFT"]), [{}] * 2),
     "CooldownGate": (
         lambda: gates.CooldownGate(idle="release", brain=_brain(gates.RecoveryTable, "recovery/airstriker.safetensors")),
         _ticks(action=ACTIONS),
@@ -106,6 +108,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         [{}] * 2,
     ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
+    "Not": (rules.Not, _ticks(flag=[True, False])),
     "Override": (flow.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
     "PadView": (
         lambda: pads.PadView(brain=_brain(pads.PadFace, "pad_face/plain.safetensors")),
@@ -129,6 +132,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Reroute": (flow.Reroute, _ticks(value=[FRAMES[0], 2])),
     "Resize": (lambda: frames.Resize(width=8, height=6), _ticks(frame=[*FRAMES, *GREY])),
+    "RewardSum": (flow.RewardSum, _ticks(rewards=[[1.0], [], [None, 2.0], [0.5]], now=[None, True, False, True])),
     "RetroEmulator": (
         lambda: RetroEmulator(noops=30, states=("Level1",)),
         _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("RIGHT", "B"), (), ("B",)] * 5),

@@ -6,7 +6,7 @@ import graphlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_origin
+from typing import Any, Literal, TypeVar, get_origin
 
 from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, near
@@ -16,8 +16,8 @@ from minibrains.graph.run_files import file_faults
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input, Output
-from minibrains.sockets import Mismatch, Size, SocketTypes, Unifier
-from minibrains.values import read_value
+from minibrains.sockets import Mismatch, Size, SocketType, SocketTypes, Unifier
+from minibrains.values import is_value_type, read_value
 from minibrains.widgets import Widget
 
 WHEN = Input("when", SocketTypes.named("flag"))
@@ -356,6 +356,33 @@ def _type_faults(nodes: Mapping[str, CheckedNode], wires: Iterator[Wire] | Any, 
                 cause=_cause(nodes, opened, error.sizes),
                 code="return_type_mismatch",
             )
+    for node in nodes.values():
+        yield from _value_faults(node, unifier)
+
+
+def _value_faults(node: CheckedNode, unifier: Unifier) -> Iterator[Fault]:
+    """Widgets of a generic node with a value that its links cannot carry."""
+    for name, value in node.widgets.items():
+        variable = node.cls.schema.widgets[name].annotation
+        if not isinstance(variable, TypeVar):
+            continue
+        kind = unifier.resolve(node.id, SocketTypes(variable=variable.__name__))
+        if kind.options and not any(_is_of_type(value, option) for option in kind.options):
+            message = "the widget's value is not what its links carry"
+            expected = " or ".join(map(str, kind.options))
+            yield Fault(message, node.id, name, expected=expected, found=repr(value), code="invalid_input_type")
+
+
+def _is_of_type(value: Any, kind: SocketType) -> bool:
+    """Return whether a widget's value may flow where this type is wanted."""
+    if not is_value_type(kind.python):
+        return kind.python is object
+    try:
+        read_value(kind.python, value)
+    except ValueError:
+        return False
+    size = kind.dims[0] if kind.dtype == "index" else None
+    return not isinstance(size, int) or 0 <= value < size
 
 
 def _cause(nodes: Mapping[str, CheckedNode], opened: Sizes, sizes: tuple[Size, Size] | None) -> str | None:

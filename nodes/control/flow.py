@@ -144,6 +144,29 @@ class Override(Node, category="control"):
         return ABSENT if value is None else value
 
 
+class RewardSum(Node, category="control", clocked=True):
+    """Sum up rewards from one decision to the next: what an agent that decides every few frames is given for each.
+
+    rewards:  any number of reward links; every reward that is delivered counts once
+    now:      True: give out the sum and begin again. Link the decision clock, and through an Any the end of the game, so
+              that the rewards after the last decision are given out as well
+    Out:      the sum of what was delivered since the last sum, this tick's rewards among it
+    Source: second seed, frame skip with the reward summed.
+    """
+
+    def reset(self, episode: Episode) -> None:
+        self.total = 0.0
+
+    def tick(self, rewards: list[On[Number]], now: On[Flag]) -> Number | Absent:
+        for reward in rewards:
+            if reward is not None:
+                self.total += reward
+        if not now:
+            return ABSENT
+        total, self.total = self.total, 0.0
+        return total
+
+
 class Reroute(Node, category="control"):
     """The same value again: a knee in a link, for people's eyes.
 

@@ -1,0 +1,63 @@
+"""Rules that are wired on the canvas: a constant, a comparison, a negation."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, Generic, Literal, TypeVar
+
+from minibrains import Flag, Node, Number, widget
+
+T = TypeVar("T")
+
+_COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
+    {
+        "<": operator.lt,
+        "<=": operator.le,
+        "==": operator.eq,
+        "!=": operator.ne,
+        ">=": operator.ge,
+        ">": operator.gt,
+    }
+)
+
+
+class Constant(Node, Generic[T], category="control"):
+    """Always the same value: a number, a text, an action, the buttons of a pad.
+
+    Out:  `value`. With "every" or "when" it is delivered anew each time that clock opens, otherwise once
+    What is linked to it says of what type it has to be.
+    """
+
+    value: T = widget(doc='a number, true or false, a text, or a list of buttons like ["DOWN", "LEFT"]')
+
+    def tick(self) -> T:
+        return self.value
+
+
+class Compare(Node, category="control"):
+    """Compare a number with a limit.
+
+    number:  what is compared
+    limit:   what it is compared with; unlinked: the widget `value`
+    Out:     True while the comparison holds
+    """
+
+    op: Literal["<", "<=", "==", "!=", ">=", ">"] = widget(default="<", doc="number op limit")
+    value: float = widget(default=0.0, doc="the limit, if nothing is linked to it")
+
+    def tick(self, number: Number, limit: Number | None = None) -> Flag:
+        compare = _COMPARISONS[self.op]
+        return compare(number, self.value if limit is None else limit)
+
+
+class Not(Node, category="control"):
+    """The opposite of a flag.
+
+    flag:  True or False
+    Out:   False or True
+    """
+
+    def tick(self, flag: Flag) -> Flag:
+        return not flag
