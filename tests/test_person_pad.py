@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 from conftest import Command
+from engine_fixtures import make_engine, node, open_engine
 from service_fixtures import PACK, Json, Page, Server, Talk, serving
 
+from minibrains import ABSENT, Absent, Episode, Number, Pad, Register
 from minibrains.testing import opened
 from nodes.consoles.pads import KEYS, PersonPad
+from nodes.control.flow import Override
 
 UP, LEFT, A = 1, 4, 64
 """Their bits in what Pad-Genesis writes into its RAM."""
@@ -42,7 +45,7 @@ async def ram(page: Page, held: int) -> None:
     await page.until("values", lambda data: data["values"].get("held.number") == held)
 
 
-def held(*keys: object) -> tuple[str, ...]:
+def held(*keys: object) -> Pad | Absent:
     with opened(pad := PersonPad()):
         pad.receive(list(keys))
         return pad.emit()
@@ -52,11 +55,52 @@ def test_keys_become_buttons() -> None:
     assert held("ArrowUp", "KeyZ", "KeyQ", 7, None) == ("A", "UP")
     assert held(*KEYS) == ("A", "B", "C", "START", "X", "Y", "Z"), "opposite directions are neither"
     with opened(pad := PersonPad(keys={"KeyQ": "L"})):
+        assert pad.emit() is ABSENT
         for wrong in (None, {}, 3, "KeyQ", [["KeyQ"]], [{"KeyQ": 1}]):
             pad.receive(["KeyQ"])
             assert pad.emit() == ("L",)
             pad.receive(wrong)
             assert pad.emit() == ()
+
+
+class Agent(Register):
+    """Holds B from beginning to end."""
+
+    def emit(self) -> Pad:
+        return ("B",)
+
+    def latch(self) -> None:
+        pass
+
+
+class Player(Register):
+    """What a console is given."""
+
+    def reset(self, episode: Episode) -> None:
+        self.pads: list[Pad | None] = []
+
+    def emit(self) -> Number:
+        return len(self.pads)
+
+    def latch(self, pad: Pad | None = None) -> None:
+        self.pads.append(pad)
+
+
+def test_a_person_takes_over_within_a_tick_and_the_agent_goes_on_when_the_hands_are_off() -> None:
+    entries = {
+        "person": node("PersonPad"),
+        "agent": node("Agent"),
+        "either": node("Override", {"value": "agent.pad", "urgent": "person.pad"}),
+        "console": node("Player", {"pad": "either.value"}),
+    }
+    engine = make_engine(entries, [PersonPad, Agent, Override, Player])
+    open_engine(engine)
+    engine.reset(0, 0)
+    for value in (None, [], ["ArrowLeft"], [], ["ArrowLeft"], None, None):
+        engine.nodes["person"].receive(value)
+        engine.advance(1)
+    assert engine.nodes["console"].pads == [("B",), (), ("LEFT",), (), ("LEFT",), (), ("B",)]
+    engine.close()
 
 
 def test_it_gives_out_the_same_pad_for_as_long_as_it_is_held() -> None:

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Final
 import numpy as np
 
 from minibrains import (
+    ABSENT,
+    Absent,
     Brain,
     BrainError,
     ColorFrame,
@@ -40,8 +42,11 @@ _OPPOSITE: Final = frozenset({"LEFT", "RIGHT"}), frozenset({"UP", "DOWN"})
 class PersonPad(Register, category="consoles", outside=True):
     """The pad that a person holds: the keys and gamepad buttons pressed in the editor, once Play is on there.
 
-    Out:  the names of the buttons held. A direction and its opposite are neither, as on a real pad. Empty while nobody
-          plays, so always on the command line
+    Out:  the names of the buttons held. A direction and its opposite are neither, as on a real pad. From the first key on
+          it is delivered on every tick, also while nothing is held. When Play is switched off the buttons are let go of
+          once, and then nothing is delivered; so never on the command line
+    Link it to `urgent` of an Override whose `value` is an agent's pad, and the two share one pad: the person takes over
+    within a tick, and the agent goes on when Play is off.
     Keys are called as browsers call them (KeyboardEvent.code, by place and not by letter), a gamepad's buttons
     Gamepad0, Gamepad1, … of the browser's standard layout; its left stick counts as Gamepad12 to 15.
     """
@@ -51,9 +56,13 @@ class PersonPad(Register, category="consoles", outside=True):
     )
 
     def open(self, host: Host) -> None:
-        self._held: Pad = ()
+        self._held: Pad | Absent = ABSENT
+        self._given: Pad | Absent = ABSENT
 
     def receive(self, value: Any) -> None:
+        if value is None:
+            self._held = ABSENT
+            return
         pressed = value if isinstance(value, list) else []
         held = {self.keys[key] for key in pressed if isinstance(key, str) and key in self.keys}
         for pair in _OPPOSITE:
@@ -63,8 +72,12 @@ class PersonPad(Register, category="consoles", outside=True):
         if pad != getattr(self, "_held", None):  # a page may send keys before the node is open
             self._held = pad
 
-    def emit(self) -> Pad:
-        return self._held
+    def emit(self) -> Pad | Absent:
+        held = self._held
+        if held is ABSENT and self._given not in (ABSENT, ()):
+            held = ()
+        self._given = held
+        return held
 
     def latch(self) -> None:
         pass

@@ -134,7 +134,8 @@ class Override(Node, category="control"):
     """A value, unless something more urgent arrives on the same tick.
 
     value:   what to give out otherwise
-    urgent:  given out instead on the tick on which it is delivered
+    urgent:  given out instead on the tick on which it is delivered: a PersonPad's, which delivers only while somebody plays,
+             or a Constant's with "when"
     Out:     whichever was delivered, the urgent one first
     """
 
