@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Final, NamedTuple, Unpack
 
 from minibrains.annotations import Lazy
 from minibrains.errors import GameError, MinibrainsError, NodeClassError
@@ -14,6 +14,8 @@ from minibrains.node import Register
 from minibrains.node_options import NodeOptions
 from minibrains.sockets import ColorFrame, Flag, Number, Pad, Variables
 from minibrains.widgets import widget
+
+_OPPOSITE: Final = frozenset({"LEFT", "RIGHT"}), frozenset({"UP", "DOWN"})
 
 
 class ConsoleOutput(NamedTuple):
@@ -29,7 +31,8 @@ class ConsoleOutput(NamedTuple):
 class Console(Register, ABC, abstract=True, category="consoles", terminal="terminated"):
     """A game: shows a frame, takes the pads, goes on by one frame a tick.
 
-    pad1, pad2:  buttons held, by name; nothing linked: nothing held
+    pad1, pad2:  buttons held, by name; nothing linked: nothing held. A direction and its opposite are neither, whoever
+                 holds them, as on a real pad
     frame:       uint8 [h, w, 3], the screen; read only on ticks on which somebody looks
     variables:   the game's variables by name
     reward:      of the last frame, in the unit of the game's scenario
@@ -68,6 +71,10 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
             if name not in cls.schema.inputs:
                 raise NodeClassError(f"{cls.__name__} is a Console without the input {name!r}; latch() takes pad1 and pad2")
 
+    def buttons(self) -> tuple[str, ...] | None:
+        """Name the buttons of the pad, before the console is opened; None: that is not known before."""
+        return None
+
     @property
     @abstractmethod
     def frames(self) -> int:
@@ -83,7 +90,13 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
 
     @abstractmethod
     def latch(self, pad1: Pad | None = None, pad2: Pad | None = None) -> None:
-        """Go on by one frame with these buttons held, by name."""
+        """Go on by one frame with these buttons held, by name, but for `without_opposites`."""
+
+
+def without_opposites(pad: Pad) -> Pad:
+    """Return the buttons of a pad without LEFT and RIGHT where both are held, and without UP and DOWN likewise."""
+    impossible = frozenset[str]().union(*(pair for pair in _OPPOSITE if pair.issubset(pad)))
+    return tuple(button for button in pad if button not in impossible)
 
 
 def find_console(nodes: Mapping[str, Any]) -> tuple[str, Console]:

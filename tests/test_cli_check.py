@@ -31,6 +31,24 @@ def runs(facts):
     return {(step["role"], step["node"]): step["runs"] for step in facts["steps"]}
 
 
+def test_a_button_that_the_console_lacks_is_refused(tmp_path, capsys):
+    """Wherever the pad passes through on its way."""
+    path = write(
+        tmp_path,
+        console={"type": "RetroEmulator@2", "set": {"game": "Pad-GbAdvance"}, "in": {"pad1": "either.value"}},
+        person={"type": "PersonPad@1"},
+        either={"type": "Override@1", "in": {"value": "sink.pad", "urgent": "person.pad"}},
+        policy={"type": "RandomPolicy@1", "set": {"actions": 44}},
+        sink={"type": "EmulatorSink@1", "in": {"action": "policy.action"}, "brain": "action_table/duel.safetensors"},
+    )
+    assert main(["check", path]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "sink: the brain action_table/duel.safetensors presses C, X, Y, Z, which the pad of console does not have; "
+        "expected buttons out of B, SELECT, START, UP, DOWN, LEFT, RIGHT, A, L, R" in said
+    )
+
+
 @pytest.fixture
 def slow(tmp_path):
     """A picture that is only looked at once a second."""

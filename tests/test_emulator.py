@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minibrains import Episode, GameError
+from minibrains.console import without_opposites
 from minibrains.games import catalog as games
 from minibrains.games.catalog import find_game
 from minibrains.testing import ScratchHost, opened, play
@@ -31,7 +32,7 @@ def host(tmp_path: Path) -> ScratchHost:
 def _random_pads(count: int, seed: int = 0) -> list[tuple[str, ...]]:
     random = np.random.default_rng(seed)
     buttons = ("B", "LEFT", "RIGHT", "START", "A")
-    return [tuple(b for b in buttons if random.random() < 0.4) for _ in range(count)]
+    return [without_opposites(tuple(b for b in buttons if random.random() < 0.4)) for _ in range(count)]
 
 
 def _trajectory(written: dict[str, int], pad: tuple[str, ...] = ()) -> str:

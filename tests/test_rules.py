@@ -74,7 +74,7 @@ def test_not_is_the_opposite() -> None:
 )
 def test_a_constant_of_another_type_than_its_links_is_refused(value: Any, link: str, expected: str) -> None:
     nodes: dict[str, Any] = {
-        "console": {"type": "RetroEmulator@1", "in": {}},
+        "console": {"type": "RetroEmulator@2", "in": {}},
         "hp": {"type": "Variable@1", "set": {"name": "lives"}, "in": {"variables": "console.variables"}},
         "low": {"type": "Compare@1", "in": {"number": "hp.number"}},
         "open": {"type": "Not@1", "in": {"flag": "low.flag"}},
@@ -116,7 +116,7 @@ def test_a_constant_with_a_clock_is_delivered_each_time_it_opens(tmp_path: Path)
 def test_an_emergency_wired_on_the_canvas_acts_on_the_next_frame(summary: Callable[..., Any], tmp_path: Path) -> None:
     """Whatever the plan is in the middle of: the switch stands between the sink and the pad."""
     nodes = {
-        "console": {"type": "RetroEmulator@1", "set": DUEL, "in": {"pad1": "pick.value"}},
+        "console": {"type": "RetroEmulator@2", "set": DUEL, "in": {"pad1": "pick.value"}},
         "random": {"type": "RandomPolicy@1", "set": {"actions": 44}},
         "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "action_table/duel.safetensors"},
         "hp": {"type": "Variable@1", "set": {"name": "agent_hp"}, "in": {"variables": "console.variables"}},
@@ -147,11 +147,11 @@ def test_rewards_are_summed_from_one_decision_to_the_next() -> None:
 
 def test_who_decides_every_few_frames_is_given_all_the_rewards(summary: Callable[..., Any], tmp_path: Path) -> None:
     nodes = {
-        "console": {"type": "RetroEmulator@1", "set": {"game": "Airstriker-Genesis-v0"}, "in": {"pad1": "sink.pad"}},
+        "console": {"type": "RetroEmulator@2", "set": {"game": "Airstriker-Genesis-v0"}, "in": {"pad1": "sink.pad"}},
         "clock": {"type": "Every@1", "set": {"ticks": 8}},
         "random": {"type": "RandomPolicy@1", "set": {"actions": 6, "hold": 1}, "when": "clock.now"},
         "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "action_table/airstriker.safetensors"},
-        "decided": {"type": "Any@1", "in": {"flags": ["clock.now", "console.done"]}},
+        "decided": {"type": "Any@1", "in": {"flags": ["clock.now", "console.terminated"]}},
         "reward": {"type": "RewardSum@1", "in": {"rewards": ["console.reward"], "now": "decided.flag"}},
         "log": {"type": "Log@1", "in": {"value": "reward.number"}},
     }

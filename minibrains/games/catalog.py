@@ -58,14 +58,31 @@ class Game:
             raise GameError(f"the game {self.name!r} has no state {state!r}. {hint}")
         return states[state]
 
+    def buttons(self) -> tuple[str, ...] | None:
+        """Name the buttons of its console's pad, as stable-retro's description of its cores has them; None: it has none."""
+        suffix = self.rom.suffix.removeprefix(".")
+        for place in _stable_retro():
+            for file in sorted((place / "cores").glob("*.json")):
+                for system in read_json(file).values():
+                    if suffix in system["ext"]:
+                        return tuple(filter(None, system["buttons"]))
+        return None
+
 
 def folders() -> list[Path]:
     """Where games are looked for, in this order: a person's own, ours, stable-retro's."""
     result = [own_games(), shipped("games")]
-    spec = importlib.util.find_spec("stable_retro")
-    for place in spec.submodule_search_locations or () if spec else ():
-        result.extend(Path(place) / "data" / kind for kind in ("stable", "contrib", "experimental"))
+    for place in _stable_retro():
+        result.extend(place / "data" / kind for kind in ("stable", "contrib", "experimental"))
     return [folder for folder in result if folder.is_dir()]
+
+
+def _stable_retro() -> list[Path]:
+    """Where stable-retro is installed, which is not imported for that."""
+    spec = importlib.util.find_spec("stable_retro")
+    if spec is None or spec.submodule_search_locations is None:
+        return []
+    return [Path(place) for place in spec.submodule_search_locations]
 
 
 def own_games() -> Path:

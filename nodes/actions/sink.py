@@ -44,6 +44,12 @@ class ActionTable(Brain):
             raise BrainError(f"{where}: rows must be 0 or 1")
 
     @property
+    def pressed(self) -> frozenset[str]:
+        """The buttons that at least one row holds."""
+        used = np.flatnonzero(self.rows.any(axis=0))
+        return frozenset(FACING[right].get(self.buttons[column], self.buttons[column]) for right in FACING for column in used)
+
+    @property
     def by_facing(self) -> bool:
         """Whether what is held depends on where the player is looking."""
         return not FACING[True].keys().isdisjoint(self.buttons)
@@ -77,6 +83,9 @@ class EmulatorSink(Node, category="actions", clocked=True):
     def open(self, host: Host) -> None:
         self._sequences = {right: self._sequences_of(right) for right in FACING}
         self._nothing = [Pressed((), False)]
+
+    def presses(self) -> frozenset[str]:
+        return self.brain.pressed
 
     def _sequences_of(self, right: bool) -> list[list[Pressed]]:
         sequences = [self.brain.pads(action, right) for action in range(self.brain.sizes["actions"])]

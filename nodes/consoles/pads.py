@@ -25,6 +25,7 @@ from minibrains import (
     tensor,
     widget,
 )
+from minibrains.console import without_opposites
 
 FrameAndPad = Annotated[np.ndarray, Socket("frame", "u8[rows columns 3]")]
 ButtonRows = Annotated[np.ndarray, Socket("buttons", "u8[{steps} {columns}]")]
@@ -36,7 +37,6 @@ KEYS: Final = {
     "Gamepad5": "Z", "Gamepad2": "A", "Gamepad0": "B", "Gamepad1": "C", "Gamepad9": "START",
 }  # fmt: skip
 """A six-button pad of a Genesis: arrows, A S D above Z X C, by where they are on a keyboard; or a gamepad."""
-_OPPOSITE: Final = frozenset({"LEFT", "RIGHT"}), frozenset({"UP", "DOWN"})
 
 
 class PersonPad(Register, category="consoles", outside=True):
@@ -65,10 +65,7 @@ class PersonPad(Register, category="consoles", outside=True):
             return
         pressed = value if isinstance(value, list) else []
         held = {self.keys[key] for key in pressed if isinstance(key, str) and key in self.keys}
-        for pair in _OPPOSITE:
-            if pair <= held:
-                held -= pair
-        pad = tuple(sorted(held))
+        pad = without_opposites(tuple(sorted(held)))
         if pad != getattr(self, "_held", None):  # a page may send keys before the node is open
             self._held = pad
 

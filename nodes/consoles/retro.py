@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from minibrains import Console, ConsoleOutput, Episode, Host, Pad, widget
+from minibrains.console import without_opposites
 from minibrains.errors import GameError, near
 from minibrains.games.catalog import Game, find_game, read_json
 from minibrains.games.save_states import SaveState
@@ -122,6 +123,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self._first = list(variables.values())
         self._log: list[float] = []
         self._actions = self._trajectory = bytes(32)
+
+    def buttons(self) -> tuple[str, ...] | None:
+        return self._find().buttons()
 
     @property
     def frames(self) -> int:
@@ -263,7 +267,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         if known is not None:
             return known
         number = 0
-        for name in pad:
+        for name in without_opposites(pad):
             if name not in self._bits:
                 hint = near(name, self._bits) or ""
                 raise GameError(f"this console's pad has no button {name!r}; it has {', '.join(self._bits)}. {hint}".rstrip(" "))

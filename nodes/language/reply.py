@@ -84,7 +84,7 @@ class ActionParser(Node, category="language"):
 
     def reset(self, episode: Episode) -> None:
         self.turn = 0
-        self.rungs = dict.fromkeys(RUNGS, 0)
+        self.rungs: dict[Text | Absent, int] = dict.fromkeys(RUNGS, 0)
 
     def tick(self, text: On[Text], facing: Flag | None = None) -> Parsed:
         if text is None:

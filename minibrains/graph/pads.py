@@ -1,0 +1,70 @@
+"""Pads: whether a console has every button that may be pressed on it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Protocol, runtime_checkable
+
+from minibrains.console import Console
+from minibrains.errors import Fault, WorkflowError
+from minibrains.graph.check import Graph, Wire
+
+
+@runtime_checkable
+class PressesButtons(Protocol):
+    """A node that knows beforehand which buttons its pads may name."""
+
+    def presses(self) -> frozenset[str]: ...
+
+
+def check_pads(graph: Graph, nodes: Mapping[str, object]) -> None:
+    """Check that every console has the buttons that are pressed on it.
+
+    Args:
+        graph: What is linked to what.
+        nodes: The nodes by id; they need not be open.
+
+    Raises:
+        WorkflowError: A node presses buttons that the console does not have.
+    """
+    faults = list(_pad_faults(graph, nodes))
+    if faults:
+        raise WorkflowError(faults, graph.workflow.where)
+
+
+def _pad_faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
+    into: dict[str, list[Wire]] = defaultdict(list)
+    for wire in graph.wires:
+        if _may_carry_a_pad(wire):
+            into[wire.target].append(wire)
+    for console, node in nodes.items():
+        buttons = node.buttons() if isinstance(node, Console) else None
+        if buttons is None:
+            continue
+        for name in _upstream(console, into):
+            source = nodes[name]
+            pressed = source.presses() if isinstance(source, PressesButtons) else frozenset()
+            missing = sorted(pressed.difference(buttons))
+            if missing:
+                pin = graph.nodes[name].entry.brain
+                table = f"the brain {pin.file}" if pin else "it"
+                message = f"{table} presses {', '.join(missing)}, which the pad of {console} does not have"
+                yield Fault(message, name, expected=f"buttons out of {', '.join(buttons)}", code="custom_validation_failed")
+
+
+def _upstream(node: str, into: Mapping[str, list[Wire]]) -> Iterator[str]:
+    """The nodes that a pad may come from, however many others it passes through."""
+    seen = {node}
+    waiting = [node]
+    while waiting:
+        for wire in into.get(waiting.pop(), ()):
+            if wire.source not in seen:
+                seen.add(wire.source)
+                waiting.append(wire.source)
+                yield wire.source
+
+
+def _may_carry_a_pad(wire: Wire) -> bool:
+    kind = wire.input.kind
+    return kind.variable is not None or any(option.name == "pad" for option in kind.options)
