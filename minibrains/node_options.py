@@ -13,7 +13,7 @@ from minibrains.values import is_value_type, name_type, read_value
 if TYPE_CHECKING:
     from minibrains.node import Node
 
-Background = Literal["thread", "process"]
+Background = Literal["thread", "process", "optional"]
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -40,7 +40,8 @@ class NodeOptions(TypedDict, total=False):
 
     background: Background | None
     """The node may take longer than a frame, so the engine runs it off the tick: on a thread (work that releases the
-    interpreter lock, like torch's), or in a process of its own (work in Python)."""
+    interpreter lock, like torch's), or in a process of its own (work in Python). "optional": on a thread where the
+    workflow says "busy", otherwise within the tick."""
 
     keep: bool
     """In the still part of a graph, keep the outputs on disk too, for the next process."""
@@ -49,7 +50,8 @@ class NodeOptions(TypedDict, total=False):
     """What the node is given becomes training data, or trains a brain. No console plays a held-back state for its graph."""
 
     fallback: Any
-    """What the node gives out instead of a result when it fails and the workflow says `"on_error": "fallback"`."""
+    """What the node gives out instead of a result when it fails and the workflow says `"on_error": "fallback"`: a value, or
+    a function that makes one from the node's sizes by name."""
 
     terminal: str | None
     """Of a register: the Flag output that ends the episode."""

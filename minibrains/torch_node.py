@@ -26,13 +26,14 @@ Device = Literal[
 ]  # fmt: skip
 
 
-class TorchNode(Node, abstract=True):
+class TorchNode(Node, abstract=True, background="optional"):
     """A node whose brain is the weights of a network.
 
     A subclass writes `build(config)`, which makes the network, and `forward(x, …) -> outputs` over tensors
     [B, …], without side effects and annotated with the socket types of one item. A recurrent one also writes
     `initial(batch) -> state`, takes the state as its last argument `state`, and returns `(outputs, state)`.
-    `tick` follows: a batch of one, no gradients, NumPy in and out.
+    `tick` follows: a batch of one, no gradients, NumPy in and out. A network that takes longer than a frame is given a
+    thread by the workflow's `"busy"`.
 
     Torch is imported when the node is opened, not before.
     """

@@ -114,9 +114,10 @@ class _Binder:
     def _or_fallback(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
         """Give out the node's fallback in the place of a result that failed, if the workflow says so."""
         node, motion, index = self.graph.nodes[step.node], self.motion, step.index
-        on_error, fallback = node.entry.on_error, node.cls.fallback
+        on_error = node.entry.on_error
         if not gives_fallback(on_error):
             return call
+        fallback = node.fallback
 
         def guarded(*arguments: Any) -> Any:
             try:

@@ -21,8 +21,8 @@ from minibrains.host import Episode
 class Edit:
     """One edit. Nodes are matched by id and type: they keep their state, and widgets are set in place.
 
-    A node whose brain changed is made anew and inherits the state of the one before; one with a changed widget that
-    says `rebuild` starts afresh.
+    A node whose brain changed, or that computes elsewhere from now on, is made anew and inherits the state of the one
+    before; one with a changed widget that says `rebuild` starts afresh.
     """
 
     plan: Plan
@@ -65,7 +65,7 @@ class Edit:
                 fresh.append(name)
             elif name in is_constant and (changed or name not in was_constant):
                 fresh.append(name)  # it is run beside the game, where the old one may still be needed as it is
-            elif runtime.checked.brain_sha256 != checked.brain_sha256:
+            elif (runtime.checked.brain_sha256, runtime.checked.background) != (checked.brain_sha256, checked.background):
                 fresh.append(name)
                 if runtime.has_state:
                     inheriting.add(name)

@@ -37,6 +37,6 @@ def _make(checked: CheckedNode) -> Any:
     brain = kind.load(checked.brain) if kind is not None and checked.brain is not None else None
     node = checked.cls(brain=brain, **checked.widgets)
     node.check()
-    if checked.cls.background != "process":
+    if checked.background != "process":
         return node
     return NodeProcess(Recipe.of(checked.cls, checked.widgets, None if brain is None else brain.ref))

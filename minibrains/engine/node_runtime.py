@@ -108,7 +108,7 @@ class NodeRuntime:
                 raise WorkflowError([fault], where) from error
             raise self.failure(None, error) from error
         self.node.settle()
-        if self.checked.cls.background is not None:
+        if self.checked.background is not None:
             self.background = BackgroundNode(self.node, self.name)
             if self.checked.continues:
                 self.pending = PendingResult(self.background)

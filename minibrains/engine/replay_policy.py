@@ -43,7 +43,7 @@ def is_replayed(plan: Plan, node: str, tape: Tape | None) -> bool:
     """Return whether the results of a node come from the tape, so that it is neither opened nor asked."""
     if tape is None or not tape.replays:
         return False
-    in_background = plan.graph.nodes[node].cls.background is not None
+    in_background = plan.graph.nodes[node].background is not None
     return in_background and node not in plan.constant_nodes
 
 

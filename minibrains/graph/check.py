@@ -44,9 +44,22 @@ class CheckedNode:
         return issubclass(self.cls, Register)
 
     @property
+    def background(self) -> Literal["thread", "process"] | None:
+        """Where it computes, if not within the tick."""
+        if self.cls.background == "optional":
+            return "thread" if "busy" in self.entry.raw else None
+        return self.cls.background
+
+    @property
     def continues(self) -> bool:
         """Thinks beside the clock; its result comes later, as a register's does."""
-        return self.cls.background is not None and self.entry.busy == "continue"
+        return self.background is not None and self.entry.busy == "continue"
+
+    @property
+    def fallback(self) -> Any:
+        """What is given out in the place of a result, if the workflow says so; None: there is nothing."""
+        fallback = self.cls.fallback
+        return fallback(self.sizes) if callable(fallback) else fallback
 
     @property
     def delays(self) -> bool:
@@ -180,6 +193,9 @@ class _Checker:
         for key in ("busy", "latency", "timeout"):
             if key in entry.raw and cls.background is None:
                 self._fault("not_applicable", f'"{key}" is for background nodes, and {entry.type} is none', name)
+            elif key in entry.raw and cls.background == "optional" and "busy" not in entry.raw:
+                message = f'"{key}" is for a node that computes beside the tick, and {entry.type} does so only with "busy"'
+                self._fault("not_applicable", message, name, hint='Write "busy": "continue", or "hold", as well')
         if gives_fallback(entry.on_error) and cls.fallback is None:
             message = f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"'
             self._fault("not_applicable", message, name)

@@ -237,13 +237,13 @@ def _record(engine: Engine, console: Any) -> Script:
 
 def _painters(engine: Engine) -> list[str]:
     """Nodes that make a picture into something else, in the order in which they run."""
-    nodes = {step.node: engine.plan.graph.nodes[step.node].cls for step in engine.plan.steps if step.role == "tick"}
+    nodes = {step.node: engine.plan.graph.nodes[step.node] for step in engine.plan.steps if step.role == "tick"}
     return [
         name
-        for name, cls in nodes.items()
-        if cls.background is None
-        and cls.schema.outputs
-        and any(option.name == "frame" for socket in cls.schema.inputs.values() for option in socket.kind.options)
+        for name, node in nodes.items()
+        if node.background is None
+        and node.cls.schema.outputs
+        and any(option.name == "frame" for socket in node.cls.schema.inputs.values() for option in socket.kind.options)
     ]
 
 
