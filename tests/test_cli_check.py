@@ -49,6 +49,53 @@ def test_a_button_that_the_console_lacks_is_refused(tmp_path, capsys):
     )
 
 
+REWARD = {"rewards": ["console.reward"]}
+
+
+@pytest.mark.parametrize(
+    ("score", "lost"),
+    [({}, False), ({"every": 4}, True), ({"when": "clock.now"}, True), ({"optional": True}, True)],
+)
+def test_events_behind_a_slow_clock_are_said_to_be_lost(score, lost, tmp_path, capsys):
+    path = write(tmp_path, console=CONSOLE, clock=CLOCK, score={"type": "Score@1", "in": REWARD, **score})
+    message = "score, input 'rewards': reads events, and loses what console.reward delivers on a tick on which it does not run"
+    expected = [{"node": "score", "socket": "rewards", "message": message}] if lost else []
+    assert checked(capsys, path)["lost_events"] == expected
+    assert main(["check", path]) == 0
+    assert (f"warning: {message}" in capsys.readouterr().out) is lost
+
+
+def test_sf2_loses_no_decision_unless_its_strategist_continues(tmp_path, capsys):
+    """The log runs when it is asked; an answer that comes later comes while it does not."""
+    assert checked(capsys, "sf2")["lost_events"] == []
+    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    workflow["nodes"]["strategist"] |= {"busy": "continue", "latency": 5}
+    (tmp_path / "continues.json").write_text(json.dumps(workflow))
+    lost = checked(capsys, str(tmp_path / "continues.json"))["lost_events"]
+    assert {(event["node"], event["socket"]) for event in lost} == {
+        ("decisions", "text"), ("decisions", "rung"), ("decisions", "tokens"), ("decisions", "action"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("workflow", [path.stem for path in shipped("workflows").glob("*.json")])
+def test_no_shipped_workflow_loses_events(workflow, capsys):
+    assert checked(capsys, workflow)["lost_events"] == []
+
+
+def test_a_node_that_thinks_beside_the_clock_loses_events_meanwhile(tmp_path, capsys):
+    (tmp_path / "slow.py").write_text(
+        "from minibrains import Node, Number, On\n\n\n"
+        'class Slow(Node, background="thread"):\n'
+        "    def tick(self, number: On[Number]) -> Number:\n"
+        "        return number or 0.0\n"
+    )
+    for busy, sentences in (("hold", []), ("continue", ["while it thinks"])):
+        slow = {"type": "slow.Slow@1", "in": {"number": "console.reward"}, "busy": busy}
+        path = write(tmp_path, console=CONSOLE, slow=slow)
+        lost = checked(capsys, path, "--pack", str(tmp_path / "slow.py"))["lost_events"]
+        assert [event["message"].partition("delivers ")[2] for event in lost] == sentences
+
+
 @pytest.fixture
 def slow(tmp_path):
     """A picture that is only looked at once a second."""
@@ -131,7 +178,7 @@ def test_what_is_not_due_by_a_clock(capsys, tmp_path):
     )
     words = runs(checked(capsys, path))
     assert words["tick", "yes"] == "once"
-    assert words["tick", "later"] == "every 4 from tick 2, once"
+    assert words["tick", "later"] == "every 4 from tick 2"
     assert words["tick", "often"] == "when delivered"
     assert words["tick", "seldom"] == "every 4, when delivered"
     assert words["tick", "unfed"] == "never: nothing that runs is linked to value"

@@ -1,4 +1,4 @@
-"""`check`: say what is wrong with a workflow, or print its plan."""
+"""`check`: say what is wrong with a workflow, or print its plan, and what may be lost in it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from minibrains.engine.lost_events import find_lost_events
 from minibrains.engine.plan import Clock, Plan, Step
 from minibrains.run.run import Run
 from server.cli import DONE
@@ -28,13 +29,16 @@ _TAKING = ("tick", "launch", "latch")
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """The plan as `--json` prints it: steps and latches in the order of a tick, and what each reads."""
+    """The plan as `--json` prints it: steps and latches in the order of a tick, what each reads, and events that may be lost."""
     latches = [_about(plan, latch.node, "latch", "after the steps") for latch in plan.latches]
     return {
         "workflow": str(plan.graph.workflow.path or ""),
         "nodes": len(plan.graph.workflow.nodes),
         "steps": [_step(plan, step) for step in plan.steps],
         "latches": latches,
+        "lost_events": [
+            {"node": lost.wire.target, "socket": lost.wire.input.name, "message": str(lost)} for lost in find_lost_events(plan)
+        ],
     }
 
 
@@ -45,6 +49,7 @@ def describe(facts: dict[str, Any]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [f"{facts['workflow']}: nodes {facts['nodes']}, steps {len(steps)}, latches {len(latches)}"]
     lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    lines += [f"warning: {lost['message']}" for lost in facts["lost_events"]]
     return "\n".join(lines)
 
 
