@@ -107,7 +107,8 @@ class Switch(Node, category="control"):
     flag:  which one
     yes:   given out while the flag is true
     no:    given out while it is false
-    Out:   one of the two
+    Out:   one of the two, anew on each tick on which the flag or either value is delivered
+    For what lasts, like the buttons held on a pad. What happens once, like an action, would happen again: see Override.
     """
 
     def tick(self, flag: Flag, yes: T, no: T) -> T:
