@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Unpack
 
@@ -93,6 +94,7 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
         """Go on by one frame with these buttons held, by name, but for `without_opposites`."""
 
 
+@lru_cache(maxsize=4096)
 def without_opposites(pad: Pad) -> Pad:
     """Return the buttons of a pad without LEFT and RIGHT where both are held, and without UP and DOWN likewise."""
     impossible = frozenset[str]().union(*(pair for pair in _OPPOSITE if pair.issubset(pad)))

@@ -166,9 +166,7 @@ class ReferenceEngine:
             return True
         sources = self.all_sources(name)
         if not sources:
-            entry = self.entries[name]
-            beats = entry.every != 1 or entry.hertz is not None or entry.when is not None
-            return beats or name not in self.last_run
+            return name not in self.last_run
         return any(self.delivered[s][2] > self.last_run.get(name, 0) for s in sources if s in self.delivered)
 
     def _clock_is_open(self, name: str) -> bool:

@@ -178,7 +178,7 @@ def test_what_is_not_due_by_a_clock(capsys, tmp_path):
     )
     words = runs(checked(capsys, path))
     assert words["tick", "yes"] == "once"
-    assert words["tick", "later"] == "every 4 from tick 2"
+    assert words["tick", "later"] == "every 4 from tick 2, once"
     assert words["tick", "often"] == "when delivered"
     assert words["tick", "seldom"] == "every 4, when delivered"
     assert words["tick", "unfed"] == "never: nothing that runs is linked to value"

@@ -74,7 +74,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
     "Compare": (lambda: rules.Compare(op=">=", value=2), _ticks(number=[1.0, 2.0, 3.0], limit=[None, 3.0, 3.0])),
-    "Constant": (lambda: rules.Constant(value=["DOWN", "LEFT"]), [{}] * 2),
+    "Constant": (lambda: rules.Constant(value=["DOWN", "LEFT"]), _ticks(now=[None, True, False])),
     "CooldownGate": (
         lambda: gates.CooldownGate(idle="release", brain=_brain(gates.RecoveryTable, "recovery/airstriker.safetensors")),
         _ticks(action=ACTIONS),

@@ -93,12 +93,12 @@ def test_a_constant_of_another_type_than_its_links_is_refused(value: Any, link: 
     assert (fault.expected, fault.found) == (expected, repr(tuple(value) if isinstance(value, list) else value))
 
 
-def test_a_constant_with_a_clock_is_delivered_each_time_it_opens(tmp_path: Path) -> None:
+def test_a_constant_is_an_event_while_a_flag_is_true() -> None:
     entries = {
         "clock": node("Clock"),
         "late": node("Compare", {"number": "clock.number"}, set={"op": ">=", "value": 4}),
         "once": node("Constant", set={"value": 1}),
-        "often": node("Constant", set={"value": 2}, when="late.flag"),
+        "often": node("Constant", {"now": "late.flag"}, set={"value": 2}),
         "either": node("Override", {"value": "once.value", "urgent": "often.value"}),
         "log": node("Log", {"value": "either.value"}),
     }

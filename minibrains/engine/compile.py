@@ -256,8 +256,7 @@ class _Compiler:
                 wires = self.into[step.node]
                 sure = {id(wire): self._is_sure(wire, step) for wire in wires}
                 linked = {wire.input.name for wire in wires}
-                beats = not wires and any(clock.beats for clock in step.clocks)
-                step.visited = node.cls.clocked or beats or any(sure.values())
+                step.visited = node.cls.clocked or any(sure.values())
                 step.sure = step.visited and all(
                     declared.name in linked or declared.many for declared in node.cls.schema.inputs.values() if declared.required
                 )

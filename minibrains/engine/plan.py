@@ -27,11 +27,6 @@ class Clock:
     optional: bool = False
     """May be opened less often than that."""
 
-    @property
-    def beats(self) -> bool:
-        """Whether the workflow says on which ticks it opens."""
-        return self.every != 1 or self.hertz is not None or self.when is not None
-
 
 @dataclass(slots=True)
 class OutputPlan:

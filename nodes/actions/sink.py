@@ -46,8 +46,8 @@ class ActionTable(Brain):
     @property
     def pressed(self) -> frozenset[str]:
         """The buttons that at least one row holds."""
-        used = np.flatnonzero(self.rows.any(axis=0))
-        return frozenset(FACING[right].get(self.buttons[column], self.buttons[column]) for right in FACING for column in used)
+        used = [self.buttons[column] for column in np.flatnonzero(self.rows.any(axis=0))]
+        return frozenset(FACING[right].get(button, button) for right in FACING for button in used)
 
     @property
     def by_facing(self) -> bool:

@@ -157,7 +157,7 @@ class ButtonHistory(Register, category="consoles"):
 
     A register, so that a policy that reads it may be what presses the pad.
 
-    pad:  the names of the buttons held now; unlinked, and before the first: none
+    pad:  the names of the buttons held now; unlinked, and before the first: none. Opposite directions are neither here too
     Out:  uint8 [steps, columns], 1: held. A row a tick, oldest first, the last is the tick before this one, as the console
           has it in its picture; rows from before the episode are 0. The columns are the brain's buttons
     Raises MinibrainsError for a button that is none of them.
@@ -179,7 +179,7 @@ class ButtonHistory(Register, category="consoles"):
         rows = np.empty_like(self.rows)
         rows[:-1], rows[-1] = self.rows[1:], 0
         try:
-            for button in pad or ():
+            for button in without_opposites(pad or ()):
                 rows[-1, self._columns[button]] = 1
         except KeyError as missing:
             known = ", ".join(self.brain.buttons)

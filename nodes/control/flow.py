@@ -136,7 +136,7 @@ class Override(Node, category="control"):
 
     value:   what to give out otherwise
     urgent:  given out instead on the tick on which it is delivered: a PersonPad's, which delivers only while somebody plays,
-             or a Constant's with "when"
+             or a Constant's whose `now` is linked
     Out:     whichever was delivered, the urgent one first
     """
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, Generic, Literal, TypeVar
 
-from minibrains import Flag, Node, Number, widget
+from minibrains import ABSENT, Absent, Flag, Node, Number, On, widget
 
 T = TypeVar("T")
 
@@ -26,14 +26,15 @@ _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxy
 class Constant(Node, Generic[T], category="control"):
     """Always the same value: a number, a text, an action, the buttons of a pad.
 
-    Out:  `value`. With "every" or "when" it is delivered anew each time that clock opens, otherwise once
-    What is linked to it says of what type it has to be.
+    now:  True: deliver the value on this tick, for who reads events; unlinked: it is delivered once, and stands
+    Out:  `value`. What it is linked to says of what type it has to be
     """
 
     value: T = widget(doc='a number, true or false, a text, or a list of buttons like ["DOWN", "LEFT"]')
 
-    def tick(self) -> T:
-        return self.value
+    def tick(self, now: On[Flag] = None) -> T | Absent:
+        # linked, it runs only when a flag is delivered; None: nothing is linked
+        return ABSENT if now is False else self.value
 
 
 class Compare(Node, category="control"):
