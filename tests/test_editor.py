@@ -802,7 +802,8 @@ def test_a_person_plays_with_the_keyboard(page: EditorPage) -> None:
     page.frames("console", at_least=2)
     held = "session.run.values.get('pad.pad')"
     page.press("ArrowLeft")  # not yet the game's: it moves the node
-    page.until(f"{held} === 'nothing'")
+    page.frames("console", at_least=page.frames("console") + 2)
+    assert page.ask(f"{held} === undefined"), "nobody plays"
     before = page.workflow
     play.click()
     expect(play).to_have_attribute("aria-pressed", "true")
