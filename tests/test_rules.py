@@ -12,7 +12,7 @@ import pytest
 from engine_fixtures import make_engine, node, open_engine
 from thinking_nodes import Clock
 
-from minibrains import ABSENT, Node
+from minibrains import ABSENT, Episode, Node, Number, On, Register
 from minibrains.errors import WorkflowError
 from minibrains.graph.catalog import brain_finder, node_types
 from minibrains.graph.check import check
@@ -20,7 +20,6 @@ from minibrains.graph.workflow import parse_workflow
 from minibrains.testing import opened, play
 from nodes.control.flow import Override, RewardSum
 from nodes.control.rules import Compare, Constant, Not
-from nodes.recording.output import Log
 
 EMERGENCY = ["A", "DOWN"]
 DUEL = {"game": "Duel-Genesis", "states": ["Level8.KazeVsBron"], "write": {"seed": "$seed"}}
@@ -93,6 +92,19 @@ def test_a_constant_of_another_type_than_its_links_is_refused(value: Any, link: 
     assert (fault.expected, fault.found) == (expected, repr(tuple(value) if isinstance(value, list) else value))
 
 
+class Kept(Register):
+    """Keeps the events that reach it."""
+
+    def reset(self, episode: Episode) -> None:
+        self.events: list[float | None] = []
+
+    def emit(self) -> Number:
+        return len(self.events)
+
+    def latch(self, number: On[Number]) -> None:
+        self.events.append(number)
+
+
 def test_a_constant_is_an_event_while_a_flag_is_true() -> None:
     entries = {
         "clock": node("Clock"),
@@ -100,17 +112,14 @@ def test_a_constant_is_an_event_while_a_flag_is_true() -> None:
         "once": node("Constant", set={"value": 1}),
         "often": node("Constant", {"now": "late.flag"}, set={"value": 2}),
         "either": node("Override", {"value": "once.value", "urgent": "often.value"}),
-        "log": node("Log", {"value": "either.value"}),
+        "kept": node("Kept", {"number": "either.value"}),
     }
-    engine = make_engine(entries, [Clock, Compare, Constant, Override, Log])
+    engine = make_engine(entries, [Clock, Compare, Constant, Override, Kept])
     open_engine(engine)
-    engine.runtimes["log"].node.close()
-    with opened(engine.runtimes["log"].node) as host:
-        engine.reset(0, 0)
-        engine.advance(7)
-        engine.runtimes["log"].node.close()
-        lines = (host.dir / "node.jsonl").read_text().splitlines()
-    assert [json.loads(line)["value"] for line in lines] == [1, 2, 2, 2]
+    engine.reset(0, 0)
+    engine.advance(7)
+    assert engine.nodes["kept"].events == [1, None, None, None, 2, 2, 2]
+    engine.close()
 
 
 def test_an_emergency_wired_on_the_canvas_acts_on_the_next_frame(summary: Callable[..., Any], tmp_path: Path) -> None:
