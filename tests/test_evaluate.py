@@ -276,7 +276,7 @@ def test_an_episode_that_fails_counts_and_the_others_are_played(with_baselines: 
         ),
         (("duel_expert", "--episodes", "1"), "--states"),
         (("duel_expert", "--states", "validation", "--episodes", "0"), "expected a whole number from 1, found '0'"),
-        (("duel_expert", "--states", "validation", "--episodes", "1", "--workers", "0"), "--workers: expected"),
+        (("duel_expert", "--states", "validation", "--episodes", "1", "--workers", "0"), "workers: expected"),
         (("airstriker", "--states", "validation", "--episodes", "1"), "evaluation.json there says how to evaluate; Duel-Genesis"),
         (("hello", "--states", "validation", "--episodes", "1"), "an evaluation needs one console"),
         (("duel_expert", "--states", "validation", "--episodes", "1", "--against", "airstriker"), "it plays another game"),
