@@ -36,11 +36,11 @@ class RayLauncher:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
         except Exception as error:
             reason = _first_sentence(error)
-            raise MinibrainsError(f"--workers: the Ray cluster {address} cannot be reached: {reason}") from error
+            raise MinibrainsError(f"workers: the Ray cluster {address} cannot be reached: {reason}") from error
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if cpus < (count or 1):
             ray.shutdown()
-            raise MinibrainsError(f"--workers: {count or 1} workers need a CPU each; the Ray cluster {address} has {cpus}")
+            raise MinibrainsError(f"workers: {count or 1} workers need a CPU each; the Ray cluster {address} has {cpus}")
         self.count = count or cpus
 
     def launch(self, number: int, task: bytes, events: Events) -> RayWorker:
