@@ -80,6 +80,7 @@ def parser() -> argparse.ArgumentParser:
     changes = _Parser(add_help=False)
     changes.add_argument("--set", metavar="NODE.WIDGET=VALUE", action="append", default=[], help="set a widget")
     changes.add_argument("--brain", metavar="NODE=FILE", action="append", default=[], help="give a node another brain")
+    changes.add_argument("--mute", metavar="NODE", action="append", default=[], help="let a node deliver nothing")
     workflow = _Parser(add_help=False, parents=[changes])
     workflow.add_argument("workflow", metavar="WORKFLOW", help="a workflow file, or the name of a shipped one")
 

@@ -264,3 +264,35 @@ def test_a_wrong_command_line_is_exit_2(minibrains: Any, arguments: list[str], w
     assert word in plain.stderr
     assert word in json.loads(as_json.stdout)["error"]["message"]
     assert plain.stdout == ""
+
+
+def test_a_brain_that_was_dropped_into_the_editor_is_found_by_every_command(
+    tmp_path: Path, minibrains: Callable[..., Any]
+) -> None:
+    models = tmp_path / "home" / "models"
+    models.mkdir(parents=True)
+    shutil.copy(shipped("models") / "action_table/airstriker.safetensors", models / "dropped.safetensors")
+    workflow = json.loads((shipped("workflows") / "airstriker_random.json").read_text())
+    workflow["nodes"]["sink"]["brain"] = "dropped.safetensors"
+    (tmp_path / "mine.json").write_text(json.dumps(workflow))
+    for command in (
+        ["run", "mine.json", "--ticks", "20"],
+        ["run", "mine.json", "--ticks", "20", "--workers", "2"],
+        ["run", "airstriker_random", "--ticks", "20", "--brain", "sink=dropped.safetensors"],
+        ["check", "mine.json"],
+        ["brain", "dropped.safetensors"],
+    ):
+        done = minibrains(*command)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_node_is_muted_for_one_run(summary: Summary) -> None:
+    loud, muted = (summary("airstriker_random", "--episodes", 1, "--ticks", 60, *options) for options in ((), ("--mute", "sink")))
+    assert loud["nodes"]["sink"]["runs"] == 60
+    assert "sink" not in muted["nodes"] or not muted["nodes"]["sink"]["runs"]
+
+
+def test_muting_a_node_that_is_not_there_is_refused(minibrains: Callable[..., Any]) -> None:
+    done = minibrains("run", "airstriker_random", "--mute", "sinc")
+    assert done.returncode == 2
+    assert "there is no node 'sinc'. Did you mean 'sink'" in done.stderr

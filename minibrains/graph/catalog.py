@@ -64,12 +64,12 @@ def _shipped_brains() -> list[str]:
     return [str(file.relative_to(models)) for file in models.glob("**/*.safetensors")]
 
 
-def find_brain_file(name: str, workflow: Path | None) -> Path:
+def find_brain_file(name: str, workflow: Path | None, models: Path | None = None) -> Path:
     """A brain file named at the command line: a path, or a name as a workflow would write it."""
     path = Path(name)
     if path.is_file():
         return path
     try:
-        return brain_finder(workflow)(BrainPin(name))
+        return brain_finder(workflow, models=models)(BrainPin(name))
     except BrainError as error:
         raise MinibrainsError(str(error)) from None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from minibrains.errors import Fault, MinibrainsError, WorkflowError, near
+from minibrains.files import home
 from minibrains.graph.catalog import brain_finder, find_brain_file, find_workflow, node_types
 from minibrains.graph.check import Graph, check
 from minibrains.graph.registry import Registry
@@ -39,6 +40,8 @@ class RunSpec:
     """Widgets that are set otherwise than in the file: "node.widget" -> value."""
     brains: Mapping[str, str | os.PathLike[str]] = field(default_factory=dict)
     """Nodes that are given another brain: node -> a file, or its name as a workflow would write it."""
+    mute: tuple[str, ...] = ()
+    """Nodes that deliver nothing in this run."""
     packs: tuple[str | os.PathLike[str], ...] = ()
     """Python files to take nodes from, each as a pack called like the file."""
     installed_packs: bool = True
@@ -50,7 +53,8 @@ class RunSpec:
     workers: int | str = 1
     """Processes that play the episodes; more than one, or the address of a Ray cluster (`ray://HOST:PORT?n=N`)."""
     models: Path | None = None
-    """A person's own folder of brains, looked through before the shipped ones."""
+    """A person's own folder of brains, looked through before the shipped ones. None: `models` in ~/.minibrains, where
+    the editor puts what is dropped into it."""
 
     def __post_init__(self) -> None:
         for name, least in (("episodes", 1), ("ticks", 1), ("seed", 0)):
@@ -83,18 +87,23 @@ class RunSpec:
             workflow = workflow.with_node(node, {**entry, "set": {**workflow.nodes[node].set, widget: value}})
         for node, file in self.brain_files(workflow).items():
             workflow = workflow.with_node(node, {**_entry(workflow, node, "the brains set for the run"), "brain": str(file)})
+        for node in self.mute:
+            workflow = workflow.with_node(node, {**_entry(workflow, node, "the nodes muted for the run"), "mode": "mute"})
         changed = {name: getattr(self, name) for name in ("episodes", "ticks", "seed", "clock")}
         given = {name: value for name, value in changed.items() if value is not None}
         return workflow.with_run(replace(workflow.run, **given))
 
     def brain_files(self, workflow: Workflow) -> dict[str, Path]:
         """Find the files of `brains`: node -> absolute path. Raises MinibrainsError."""
-        return {node: find_brain_file(os.fspath(file), workflow.path).absolute() for node, file in self.brains.items()}
+        found = {}
+        for node, file in self.brains.items():
+            found[node] = find_brain_file(os.fspath(file), workflow.path, self._own_models).absolute()
+        return found
 
     def check(self, workflow: Workflow, registry: Registry) -> Graph:
         """Check a workflow, with brains from where this spec allows them. Raises WorkflowError with all faults."""
         named = self.brain_files(workflow).values()
-        return check(workflow, registry, brain_finder(workflow.path, named, self.models))
+        return check(workflow, registry, brain_finder(workflow.path, named, self._own_models))
 
     def for_worker(self, workflow: Workflow) -> RunSpec:
         """The spec that makes the engine of this run again in another process, which may be in another folder.
@@ -104,7 +113,11 @@ class RunSpec:
         absolute = replace(workflow, path=workflow.path and workflow.path.absolute())
         packs = tuple(Path(file).absolute() for file in self.packs)
         brains = self.brain_files(workflow)
-        return RunSpec(absolute, brains=brains, packs=packs, installed_packs=self.installed_packs, models=self.models)
+        return RunSpec(absolute, brains=brains, packs=packs, installed_packs=self.installed_packs, models=self._own_models)
+
+    @property
+    def _own_models(self) -> Path:
+        return (self.models or home() / "models").absolute()
 
     def _read(self) -> Workflow:
         if isinstance(self.workflow, Workflow):

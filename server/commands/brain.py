@@ -10,6 +10,7 @@ from typing import Any
 
 from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import BrainError, as_error
+from minibrains.files import home
 from minibrains.graph.catalog import find_brain_file, node_types
 from minibrains.graph.facts import FOR_PEOPLE, brain_facts, users
 from server.cli import DONE, WRONG
@@ -21,7 +22,7 @@ def main(arguments: argparse.Namespace) -> int:
     registry, broken = node_types()
     for sentence in broken:
         tell(sentence)
-    header = read_header(find_brain_file(arguments.file, None))
+    header = read_header(find_brain_file(arguments.file, None, home() / "models"))
     facts, status = brain_facts(header, hash_file(header.path)), DONE
     try:
         facts["used_by"] = list(users(header, registry))

@@ -42,6 +42,7 @@ def read_spec(arguments: argparse.Namespace) -> RunSpec:
             raise WorkflowError([fault], "--brain")
         brains[node] = file
     options = {name: getattr(arguments, name) for name in _OPTIONS if hasattr(arguments, name)}
+    options["mute"] = tuple(arguments.mute)
     options |= {"packs": tuple(arguments.pack), "installed_packs": not arguments.no_packs}
     return RunSpec(arguments.workflow, widgets=widgets, brains=brains, **options)
 
