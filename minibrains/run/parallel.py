@@ -112,10 +112,14 @@ class EpisodeTask:
 
         if self._run is None:
             dir = self.dir / str(worker.number)
-            run = Run(self.spec, [_TellPool(worker)], registry=self._registry, dir=dir, map=worker.map)
-            run.stopping = self._stopping
-            run.open()
-            self._run = run
+            # known before it is opened, which takes a while: `stop` may be called meanwhile
+            self._run = Run(self.spec, [_TellPool(worker)], registry=self._registry, dir=dir, map=worker.map)
+            self._run.stopping = self._stopping
+            try:
+                self._run.open()
+            except BaseException:
+                self._run = None
+                raise
         return self._run
 
     def _close(self, run: Run) -> None:
