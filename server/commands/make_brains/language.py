@@ -2,77 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from string import Formatter
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minibrains.loading import BrainRef
-from nodes.fighting.features import STATUS
 from nodes.language.lora import LoraAdapter
 from nodes.language.pretrained import VisionLanguageModel, load_pretrained
-from server.commands.make_brains.fighting import BASIC, KEYWORDS, sf2_prompt
+from server.commands.make_brains.fighting import BASIC
 from server.commands.make_brains.made_brain import MadeBrain
+from server.commands.make_brains.tokenizer import SPECIAL, VOCABULARY, train_tokenizer
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast, Qwen3VLForConditionalGeneration
+    from transformers import Qwen3VLForConditionalGeneration
 
 MADE_BY = "python models/make_vlm.py"
 ANSWERS = tuple(str(action) for action in BASIC)
 
-SPECIAL = {
-    "pad_token": "<|endoftext|>",
-    "start_token": "<|im_start|>",
-    "eos_token": "<|im_end|>",
-    "image_token": "<|image_pad|>",
-    "video_token": "<|video_pad|>",
-    "vision_start_token": "<|vision_start|>",
-    "vision_end_token": "<|vision_end|>",
-}
-"""In the order of their ids, which the configuration names."""
-
-CHAT = """\
-{%- for message in messages -%}
-<|im_start|>{{ message.role }}
-{% for part in message.content -%}
-{%- if part.type == 'image' -%}<|vision_start|><|image_pad|><|vision_end|>{%- else -%}{{ part.text }}{%- endif -%}
-{%- endfor -%}<|im_end|>
-{% endfor -%}
-{%- if add_generation_prompt -%}<|im_start|>assistant
-{% endif -%}
-"""
-
-FILLED_IN = (
-    "right",
-    "left",
-    "even",
-    "you lead by ",
-    "you are behind by ",
-    "close",
-    "mid",
-    "far",
-    "unknown",
-    "nothing yet",
-    "you ",
-    "-",
-    "+",
-    " hp, toward; other ",
-    " hp, toward",
-    " hp, away; other ",
-    " hp, away",
-    " hp, still; other ",
-    " hp, still",
-)
-"""What the prompt's braces may be filled with, beside numbers, statuses and advice."""
-
 # few and wide layers: a decision has so many milliseconds, and at this size a layer costs more by its calls than by its sums;
 # wider where there are fewest tokens: 12 are merged from the picture's 48 patches, and the text layers see 60
 TEXT = {
-    "vocab_size": 512,
+    "vocab_size": VOCABULARY,
     "hidden_size": 192,
     "intermediate_size": 208,
     "num_hidden_layers": 2,
@@ -112,7 +65,7 @@ def untrained_vlm() -> MadeBrain:
 
     with TemporaryDirectory() as folder:
         untrained_model(5).save_pretrained(folder)
-        tokenizer().save_pretrained(folder)
+        train_tokenizer().save_pretrained(folder)
         Qwen2VLImageProcessorPil(size=PICTURE, patch_size=16).save_pretrained(folder)
         model = VisionLanguageModel.of_folder(Path(folder), ANSWERS)
     text = "Random weights: it looks, reads and answers, but knows nothing. To show the graph a trained one will play in."
@@ -175,67 +128,3 @@ def _fill(parameters: Mapping[str, Any], scale: float, seed: int) -> None:
             parameter.data = torch.full_like(parameter, 0.0)
         else:
             parameter.data = torch.full_like(parameter, 1.0)
-
-
-def tokenizer() -> PreTrainedTokenizerFast:
-    """Return the tokenizer: a token for each phrase and each word of our prompts, for each digit and for each answer.
-
-    A word's token may have the space before it. All other text is told in bytes. Phrases: a model of this size is
-    the quicker the less it has to read, and what never changes tells it nothing.
-    """
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    as_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokens = [*SPECIAL.values(), *sorted(as_bytes.alphabet())]
-    for word in sorted(_words()):
-        tokens += [word, f"Ġ{word}"]  # ByteLevel writes a space as Ġ
-    for phrase in _phrases():
-        ((token, _),) = as_bytes.pre_tokenize_str(phrase)
-        tokens.append(token)
-    numbers = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
-
-    # without merges: what is no token as a whole is its bytes
-    result = Tokenizer(models.BPE(numbers, [], ignore_merges=True))
-    split = pre_tokenizers.Split(Regex(_pattern()), "isolated")
-    result.pre_tokenizer = pre_tokenizers.Sequence([split, as_bytes])
-    result.decoder = decoders.ByteLevel()
-    others = {name: token for name, token in SPECIAL.items() if name not in ("pad_token", "eos_token")}
-    return PreTrainedTokenizerFast(
-        tokenizer_object=result,
-        pad_token=SPECIAL["pad_token"],
-        eos_token=SPECIAL["eos_token"],
-        extra_special_tokens=others,
-        chat_template=CHAT,
-    )
-
-
-def _phrases() -> list[str]:
-    """Return what our prompts say in the same words each time, the longest first."""
-    prompt = sf2_prompt()
-    between = [text for text, *_ in Formatter().parse(prompt.template)]
-    said = {*between, prompt.close, prompt.mid, prompt.far, *FILLED_IN, *STATUS.values()}
-    phrases = [text for text in said if " " in text]
-    return sorted(phrases, key=lambda text: (-len(text), text))
-
-
-def _words() -> set[str]:
-    texts = [*_phrases(), *FILLED_IN, *STATUS.values(), "user", "assistant"]
-    for synonyms in KEYWORDS.values():
-        texts += synonyms
-    words = {*ANSWERS, *"0123456789"}
-    for text in texts:
-        words.update(re.findall(r"[A-Za-z]+|[^\sA-Za-z0-9]+", text))
-    return words
-
-
-def _pattern() -> str:
-    """Return the regular expression of what is looked up as a whole: phrases, answers, digits, words, signs."""
-    alternatives = []
-    for phrase in _phrases():
-        end = r"(?![A-Za-z])" if phrase[-1].isalpha() else ""
-        alternatives.append(re.escape(phrase) + end)
-    longer = "|".join(answer for answer in ANSWERS if len(answer) > 1)
-    alternatives.append(rf" ?(?<![0-9])(?:{longer})(?![0-9])")
-    alternatives += [" ?[0-9]", " ?[A-Za-z]+", r" ?[^\sA-Za-z0-9]+", r"\n", " "]
-    return "|".join(alternatives)
