@@ -59,7 +59,10 @@ class FastQwen3VL(Pretrained):
         return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), **picture, "mm_token_type_ids": kinds}
 
     def next_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """The model's parts, one by one: its own call takes a millisecond more, to look for what is never given here."""
+        """The model's parts, one by one: its own call takes a millisecond more, to look for what is never given here.
+
+        It also works out of the last layer only what it makes of the last token, which is all that the answer follows from.
+        """
         kinds, grid = inputs["mm_token_type_ids"], inputs["image_grid_thw"]
         key = grid.numpy().tobytes() + kinds.numpy().tobytes()
         layout = self._layouts.get(key)
@@ -71,9 +74,16 @@ class FastQwen3VL(Pretrained):
         seen = reads.visual(inputs["pixel_values"], grid_thw=grid, **layout.picture)
         words = reads.get_input_embeddings()(inputs["input_ids"])
         words[layout.seen] = seen.pooler_output
-        deeper = {"visual_pos_masks": layout.seen, "deepstack_visual_embeds": seen.deepstack_features}
-        understood = reads.language_model(inputs_embeds=words, position_ids=layout.places, use_cache=False, **deeper)
-        logits: torch.Tensor = model.lm_head(understood.last_hidden_state[0, -1])
+        text = reads.language_model
+        places = text.rotary_emb(words, layout.places)
+        hidden = words
+        *layers, last = text.layers
+        for number, layer in enumerate(layers):
+            hidden = layer(hidden, position_embeddings=places)
+            if number < len(seen.deepstack_features):
+                hidden = text._deepstack_process(hidden, layout.seen, seen.deepstack_features[number])
+        understood = _last_token(last, hidden, places)
+        logits: torch.Tensor = model.lm_head(text.norm(understood)[0, -1])
         return logits
 
     def _picture(self, image: np.ndarray) -> Mapping[str, torch.Tensor]:
@@ -113,6 +123,33 @@ class FastQwen3VL(Pretrained):
             "interp_weights": weights,
         }
         return Layout(kinds == 1, model.get_rope_index(tokens, kinds, image_grid_thw=grid)[0], picture)
+
+
+def _last_token(layer: Any, hidden: torch.Tensor, places: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+    """Return what a layer makes of the last token, f32 [1, 1, size].
+
+    The others stand in a cache, as if they had been read before: it looks at them, and nothing else becomes of them.
+
+    Args:
+        layer: A decoder layer.
+        hidden: What the layers before it made of all tokens, f32 [1, tokens, size].
+        places: Cosines and sines of the tokens' places, each f32 [1, tokens, size of a head].
+    """
+    from transformers import DynamicCache
+    from transformers.models.qwen3_vl.modeling_qwen3_vl import rotate_half
+
+    attention = layer.self_attn
+    others = layer.input_layernorm(hidden[:, :-1])
+    shape = (*others.shape[:-1], -1, attention.head_dim)
+    keys = attention.k_norm(attention.k_proj(others).view(shape)).transpose(1, 2)
+    values = attention.v_proj(others).view(shape).transpose(1, 2)
+    cosines, sines = places
+    keys = keys * cosines[:, None, :-1] + rotate_half(keys) * sines[:, None, :-1]
+    cache = DynamicCache()
+    cache.update(keys, values, attention.layer_idx)
+    last_place = (cosines[:, -1:], sines[:, -1:])
+    last: torch.Tensor = layer(hidden[:, -1:], position_embeddings=last_place, past_key_values=cache)
+    return last
 
 
 def _replace_forwards(model: Any) -> None:
