@@ -31,7 +31,7 @@ OFFLINE: Final = {"local_files_only": True, "trust_remote_code": False}
 """To every `from_pretrained`: nothing is fetched, and no code is run that came with a model."""
 FLOATS: Final = ("f32", "f16", "bf16")
 """The types weights may be stored in; computed is in f32."""
-OURS: Final = frozenset({"b7b4a85a635630ac5fd447a1b2a7a2736c1794e8939f1da9f59c60940ccdd40b"})
+OURS: Final = frozenset({"0460951cff0195a66afbb75351b267efc1163c43c15a1ef3f91d5378e4b0dc13"})
 """The models that come with Minibrains: their text files are not tried out first."""
 
 _LIBRARIES: Final = ("transformers", "tokenizers", "torch")
@@ -93,7 +93,7 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
     with _in_a_sentence(path), _folder(brain.files) as folder:
         _link(path, folder / WEIGHTS)
         model, faults = _load_model(folder, family)
-        processor = _load_processor(folder, family)
+        processor = load_processor(folder, family)
         # the model's own template is a program, and is not run here
         processor.chat_template = (frame or find_frame(processor)).template()
     for fault in ("missing_keys", "unexpected_keys", "mismatched_keys"):
@@ -137,7 +137,7 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
     with _in_a_sentence(), _folder(files) as folder:
         _check_numbers(folder, family, sum(info.end - info.start for info in tensors.values()))
         _check_growth(files["tokenizer.json"])
-        processor = _load_processor(folder, family)
+        processor = load_processor(folder, family)
         frame = find_frame(processor)
         processor.chat_template = frame.template()
         asked = Pretrained(None, processor)
@@ -238,7 +238,7 @@ def _load_model(folder: Path, family: Family) -> Any:
     )
 
 
-def _load_processor(folder: Path, family: Family) -> Any:
+def load_processor(folder: Path, family: Family) -> Any:
     """Return the processor, without what reads videos: that needs torchvision, and nobody shows any here."""
     import transformers
     from transformers.video_processing_utils import VideoProcessorMixin

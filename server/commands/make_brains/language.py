@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -10,20 +12,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minibrains.loading import BrainRef
+from nodes.language.asking import Pretrained
 from nodes.language.lora import LoraAdapter
-from nodes.language.pretrained import VisionLanguageModel, load_pretrained
-from server.commands.make_brains.fighting import BASIC
+from nodes.language.model_files import FAMILIES
+from nodes.language.pretrained import VisionLanguageModel, load_pretrained, load_processor
+from nodes.language.qwen3_vl_fast import FastQwen3VL
+from server.commands.make_brains.fighting import BASIC, sf2_prompt
 from server.commands.make_brains.made_brain import MadeBrain
+from server.commands.make_brains.questions import random_questions
 from server.commands.make_brains.tokenizer import SPECIAL, VOCABULARY, train_tokenizer
 
 if TYPE_CHECKING:
     from transformers import Qwen3VLForConditionalGeneration
 
-MADE_BY = "python models/make_vlm.py"
+COMMAND = "python -m server make-brains"
+MODEL = "vlm/sf2-untrained.safetensors"
+ADAPTER = "lora/sf2-untrained.safetensors"
 ANSWERS = tuple(str(action) for action in BASIC)
 
+QUESTIONS = 32
+"""About as many random moments the model is asked, to see whether its answers vary."""
+SPREAD = 4
+"""At least so many of its answers are given then, and none of them to more than half of the questions."""
+SWAYED = QUESTIONS // 4
+"""The adapter changes at least so many answers."""
+
 # few and wide layers: a decision has so many milliseconds, and at this size a layer costs more by its calls than by its sums;
-# wider where there are fewest tokens: 12 are merged from the picture's 48 patches, and the text layers see 60
+# wider where there are fewest tokens: 12 are merged from the picture's 48 patches, and the text layers see 160
 TEXT = {
     "vocab_size": VOCABULARY,
     "hidden_size": 192,
@@ -60,29 +75,46 @@ ADAPTED = r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_
 
 
 def untrained_vlm() -> MadeBrain:
-    """The model with its tokenizer and the processor of its pictures."""
+    """The model with its tokenizer and the processor of its pictures: the first random one whose answers vary."""
     from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-    with TemporaryDirectory() as folder:
-        untrained_model(5).save_pretrained(folder)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
         train_tokenizer().save_pretrained(folder)
         Qwen2VLImageProcessorPil(size=PICTURE, patch_size=16).save_pretrained(folder)
-        model = VisionLanguageModel.of_folder(Path(folder), ANSWERS)
+        model = _empty_model()
+        asked = FastQwen3VL(model, load_processor(folder, FAMILIES["qwen3_vl"]))
+        questions = _random_questions(asked)
+        weights = dict(model.named_parameters())
+        for seed in count():
+            _fill(weights, 0.05, seed)
+            if _vary(_answers(asked, model, questions)):
+                break
+        model.half().save_pretrained(folder)
+        brain = VisionLanguageModel.of_folder(folder, ANSWERS)
     text = "Random weights: it looks, reads and answers, but knows nothing. To show the graph a trained one will play in."
-    return MadeBrain(model, "Qwen3-VL of 1.6 million numbers, untrained", MADE_BY, {"description": text})
+    return MadeBrain(brain, "Qwen3-VL of 2.1 million numbers, untrained", f"{COMMAND} {MODEL}", {"description": text})
 
 
 def untrained_lora() -> MadeBrain:
-    """A random change of that model, of rank 4."""
+    """A random change of that model, of rank 4: the first that sways it, and leaves its answers varied."""
     from peft import LoraConfig, get_peft_model
 
     with TemporaryDirectory() as folder:
         file = Path(folder) / "base.safetensors"
         base = BrainRef(str(file), untrained_vlm().save(file))
+        asked = load_pretrained(base)
+        questions = _random_questions(asked)
+        before = _answers(asked, asked.model, questions)
         config = LoraConfig(r=4, lora_alpha=8, target_modules=ADAPTED)
-        changed = get_peft_model(load_pretrained(base).model, config)
+        changed = get_peft_model(asked.model, config)
         weights = {name: weight for name, weight in changed.named_parameters() if "lora_" in name}
-        _fill(weights, 0.1, seed=1)
+        for seed in count():
+            _fill(weights, 0.1, seed)
+            after = _answers(asked, changed.base_model.model, questions)
+            swayed = np.count_nonzero(np.not_equal(before, after))
+            if swayed >= SWAYED and _vary(after):
+                break
         adapter_folder = Path(folder) / "adapter"
         changed.half().save_pretrained(adapter_folder, save_embedding_layers=False)
         adapter = LoraAdapter.of_folder(adapter_folder, base)
@@ -90,11 +122,11 @@ def untrained_lora() -> MadeBrain:
         "description": "Random numbers: it changes what the model answers, and teaches it nothing.",
         "parents": [base.sha256],
     }
-    return MadeBrain(adapter, "A random change of the untrained Qwen3-VL", MADE_BY, more)
+    return MadeBrain(adapter, "A random change of the untrained Qwen3-VL", f"{COMMAND} {ADAPTER}", more)
 
 
-def untrained_model(seed: int) -> Qwen3VLForConditionalGeneration:
-    """Return a Qwen3-VL of 1.6 million numbers with random weights."""
+def _empty_model() -> Qwen3VLForConditionalGeneration:
+    """Return a Qwen3-VL of 2.1 million numbers, still to be filled."""
     from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
 
     ids = {name: number for number, name in enumerate(SPECIAL)}
@@ -110,8 +142,37 @@ def untrained_model(seed: int) -> Qwen3VLForConditionalGeneration:
     )
     model = Qwen3VLForConditionalGeneration(config)
     model.generation_config.update(eos_token_id=end, pad_token_id=pad)
-    _fill(dict(model.named_parameters()), 0.05, seed)
-    return model.half()
+    return model.eval()
+
+
+def _random_questions(asked: Pretrained) -> list[Mapping[str, Any]]:
+    """Return questions with pictures of coloured squares, as a model takes them."""
+    random = np.random.default_rng(0)
+    questions = []
+    for question in random_questions(sf2_prompt(), QUESTIONS, random):
+        squares = random.integers(0, 256, (6, 8, 3), np.uint8)
+        picture = squares.repeat(16, axis=0).repeat(16, axis=1)
+        questions.append(asked.read(picture, question))
+    return questions
+
+
+def _answers(asked: Pretrained, model: Any, questions: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Return which of ANSWERS a model chooses for each question."""
+    import torch
+
+    tokens = [asked.token(answer) for answer in ANSWERS]
+    answers = []
+    with torch.inference_mode():
+        for question in questions:
+            logits = asked.next_logits(model, question)[tokens]
+            answers.append(int(logits.argmax()))
+    return answers
+
+
+def _vary(answers: Sequence[int]) -> bool:
+    """Return whether what is answered depends on what is asked."""
+    counts = Counter(answers)
+    return len(counts) >= SPREAD and max(counts.values()) <= len(answers) // 2
 
 
 def _fill(parameters: Mapping[str, Any], scale: float, seed: int) -> None:
@@ -123,7 +184,8 @@ def _fill(parameters: Mapping[str, Any], scale: float, seed: int) -> None:
         # drawn for every parameter, so that what one is does not change the numbers of the next
         numbers = random.standard_normal(parameter.shape, np.float32) * scale
         if parameter.ndim > 1:
-            parameter.data = torch.from_numpy(numbers)
+            rounded = torch.from_numpy(numbers).half()  # as it will be stored
+            parameter.data = rounded.float()
         elif name.endswith("bias"):
             parameter.data = torch.full_like(parameter, 0.0)
         else:
