@@ -203,6 +203,29 @@ def test_a_brain_that_has_changed_is_refused(minibrains: Command, tmp_path: Path
 
 
 @pytest.mark.parametrize(
+    ("node", "name", "arguments"),
+    [
+        ("strategist", "vlm/sf2-untrained.safetensors", ["--mute", "lora"]),
+        ("lora", "lora/sf2-untrained.safetensors", []),
+    ],
+)
+def test_a_brain_whose_answers_are_on_the_tape_may_have_changed(
+    summary: Callable[..., dict[str, Any]],
+    replay: Callable[..., dict[str, Any]],
+    tmp_path: Path,
+    node: str,
+    name: str,
+    arguments: list[str],
+) -> None:
+    """So do the games of a model that has been trained on since, and of its adapter."""
+    brain = tmp_path / "brain.safetensors"
+    brain.write_bytes((shipped("models") / name).read_bytes())
+    played = summary("sf2", "--ticks", 60, "--record", "--brain", f"{node}={brain}", *arguments)
+    brain.write_bytes(brain.read_bytes().replace(b"Minibrains", b"Maxibrains"))
+    assert replay(played["run_dir"])["equal"]
+
+
+@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["replay", "nowhere"], "there is no run nowhere"),

@@ -9,7 +9,8 @@
 | edit, thinning of optional nodes | written down | made by whoever replays |
 
 What comes from the tape comes on the tick on which it came in the run. A node that is not opened has neither a thread
-nor a process, and is asked for no report and no state. A register that is `outside` is reset and latched like others.
+nor a process, is asked for no report and no state, and its brain may be another one by now. A register
+that is `outside` is reset and latched like others.
 """
 
 from __future__ import annotations

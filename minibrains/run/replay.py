@@ -9,8 +9,9 @@ from typing import Any
 
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
+from minibrains.engine.plan import Plan
+from minibrains.engine.replay_policy import Tape, is_replayed
 from minibrains.errors import MinibrainsError, RunError
-from minibrains.graph.check import Graph
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
 from minibrains.run.run import Run
@@ -56,7 +57,7 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
         end: a tick of the run; None: all of it.
 
     Raises:
-        MinibrainsError: if the workflow can no longer be opened, or a brain is another one now.
+        MinibrainsError: if the workflow can no longer be opened, or a brain that is needed is another one now.
     """
     header = events[0].value
     if end is not None:
@@ -73,7 +74,7 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
                 recorded = event.value
     recall = Recall(events)
     run = Run(_spec(recorded, header["path"]), registry=registry, tape=recall)
-    _verify_brains(run.graph, recorded)
+    _verify_brains(run.engine.plan, recall, recorded)
     with run:
         done.run = run
         done.facts = run.results.facts
@@ -97,7 +98,7 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
                 done.checks += 1
                 compared_at = event.tick
             elif event.kind == "edit":
-                _edit(run, event.value, header["path"])
+                _edit(run, recall, event.value, header["path"])
             elif event.kind == "pace":
                 engine.world.thinning = event.value
             done.ticks = engine.ticks - done.first
@@ -140,10 +141,25 @@ def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
     return RunSpec(workflow, clock="fast", brains=brains)
 
 
-def _verify_brains(graph: Graph, recorded: Mapping[str, Any]) -> None:
+def _verify_brains(plan: Plan, tape: Tape, recorded: Mapping[str, Any]) -> None:
+    """Raises MinibrainsError if a brain that the replay needs is another one now."""
     for node, brain in recorded["brains"].items():
-        if graph.nodes[node].brain_sha256 != brain["sha256"]:
+        if _needs_brain(plan, tape, node) and plan.graph.nodes[node].brain_sha256 != brain["sha256"]:
             raise MinibrainsError(f"{node}: {brain['file']} is no longer the brain of the run; its SHA-256 was {brain['sha256']}")
+
+
+def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
+    """Return whether anything of a replay depends on a node's brain.
+
+    Nothing does if the node's results come from the tape, nor if it is a constant and feeds only such nodes, as an
+    adapter for a model does.
+    """
+    if is_replayed(plan, node, tape):
+        return False
+    if node not in plan.constant_nodes:
+        return True
+    targets = {wire.target for wire in plan.graph.wires if wire.source == node}
+    return any(not is_replayed(plan, target, tape) for target in targets)
 
 
 def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] | None:
@@ -161,12 +177,12 @@ def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] |
     }
 
 
-def _edit(run: Run, recorded: Mapping[str, Any], path: str) -> None:
+def _edit(run: Run, recall: Recall, recorded: Mapping[str, Any], path: str) -> None:
     """Apply a live edit between the same two ticks as the first time."""
     spec = _spec(recorded, path)
-    graph = spec.check(spec.load_workflow(), run.registry)
-    _verify_brains(graph, recorded)
-    edit = run.engine.prepare(compile_graph(graph), recorded, run.make_host)
+    plan = compile_graph(spec.check(spec.load_workflow(), run.registry))
+    _verify_brains(plan, recall, recorded)
+    edit = run.engine.prepare(plan, recorded, run.make_host)
     run.engine.edits.append(edit)
     run.engine.advance(0)
     run.engine.finish_edit(edit)
