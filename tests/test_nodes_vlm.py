@@ -25,6 +25,7 @@ from minibrains.testing import opened
 from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, applied, merged
 from nodes.language.pretrained import Pretrained, VisionLanguageModel, load_pretrained
 from nodes.language.prompt import PromptTemplate
+from nodes.language.qwen3_vl_fast import FastQwen3VL
 from nodes.language.vlm import Answer, Probabilities, VLMStrategist
 
 MODELS = shipped("models")
@@ -134,7 +135,8 @@ def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain:
         read = pretrained.read(IMAGE, PROMPT)
         plain_logits = pretrained.model(**read, logits_to_keep=1).logits[0, -1]
         for _ in range(2):  # the second time it knows the layout
-            assert torch.equal(pretrained.next_logits(pretrained.model, read), plain_logits)
+            asked = pretrained.next_logits(pretrained.model, read)
+            assert torch.allclose(asked, plain_logits, atol=1e-5), "of the last layer only the last token is worked out"
     assert answer.probabilities.keys() == set(BRAIN.answers) == {"0", "1", "2", "3", "6", "9", "21"}
 
 
@@ -148,7 +150,9 @@ def test_what_the_picture_says_to_deeper_layers_is_not_lost(pretrained: Pretrain
     read = pretrained.read(IMAGE, PROMPT)
     with torch.inference_mode():
         expected = model(**read).logits[0, -1]
-        assert torch.allclose(Pretrained(model, pretrained.processor).next_logits(model, read), expected, atol=1e-6)
+        for asked_by in (Pretrained, FastQwen3VL):
+            asked = asked_by(model, pretrained.processor)
+            assert torch.allclose(asked.next_logits(model, read), expected, atol=1e-5)
         model.model.visual.deepstack_merger_list[0].linear_fc2.weight.mul_(9)
         assert not torch.allclose(model(**read).logits[0, -1], expected, atol=1e-3)
 
@@ -212,7 +216,7 @@ def test_an_adapter_for_another_model_is_refused_with_both_names(tmp_path: Path)
     other = LoraAdapter(ADAPTER.tensors, adapter=ADAPTER.adapter, base="A larger one", base_sha256="0" * 64)
     other.save(tmp_path / "lora.safetensors", title="t", made_by="test")
     link = _linked(LoraAdapter.load(tmp_path / "lora.safetensors"))
-    with pytest.raises(BrainError, match=r"lora\.safetensors .* 'A larger one' .* 'Qwen3-VL of 1.6 million numbers, untrained'"):
+    with pytest.raises(BrainError, match=r"lora\.safetensors .* 'A larger one' .* 'Qwen3-VL of 2.1 million numbers, untrained'"):
         _ask(link)
 
 
@@ -464,7 +468,7 @@ def test_a_header_has_room_for_a_large_tokenizer(tmp_path: Path) -> None:
 
 def test_the_shipped_model_is_small_and_says_that_it_is_untrained() -> None:
     assert FILE.stat().st_size < 8e6
-    assert 1.5e6 < sum(array.size for array in BRAIN.tensors.values()) < 1.7e6
+    assert 2.0e6 < sum(array.size for array in BRAIN.tensors.values()) < 2.2e6
     assert "untrained" in read_header(FILE).metadata["title"]
 
 
