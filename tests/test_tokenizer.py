@@ -26,27 +26,33 @@ SPECIAL = {token["content"] for token in json.loads(FILE)["added_tokens"]}
 PIECE = re.compile(r"[^\W\d_]+|\d|[^\w\s]|_")
 """A word, a digit or a sign."""
 WORDINGS = [
-    """Two warriors clash in the picture above and one of them obeys you. It gazes {facing}, it is {own_status}, and {own_hp}% of its
-strength remains. The other one is {enemy_status} with {enemy_hp}% left, {distance} px apart from yours ({band}).
+    """\
+Two warriors clash in the picture above and one of them obeys you. It gazes {facing}, it is {own_status}, and {own_hp}% of
+its strength remains. The other one is {enemy_status} with {enemy_hp}% left, {distance} px apart from yours ({band}).
 Earlier moments: {history}
 A wise old master suggests: {strategy}
 What would you like to do? Reply using just a number: 0 rest, 1 leap, 2 duck, 3 go left, 6 go right, 9 fist, 21 foot.""",
-    """Fighting game bot. Life {own_hp} vs {enemy_hp}, {advantage}. Gap {distance}, {band}. Facing {facing}.
+    """\
+Fighting game bot. Life {own_hp} vs {enemy_hp}, {advantage}. Gap {distance}, {band}. Facing {facing}.
 Mine: {own_status}; theirs: {enemy_status}.
 Before: {history}
 Tip: {strategy}
 Give one action id (0 idle, 1 hop, 2 low, 3 left, 6 right, 9 hand, 21 leg).""",
-    """Please act as a very careful boxer who would rather lose some ground than be struck. If you have {own_hp} points and the rival has
-{enemy_hp}, consider whether {advantage} is comfortable enough. He stays {distance} pixels away, which people call {band}, and
-he is {enemy_status} while you are {own_status}, turned to the {facing}.
+    """\
+Please act as a very careful boxer who would rather lose some ground than be struck. If you have {own_hp} points and the
+rival has {enemy_hp}, consider whether {advantage} is comfortable enough. He stays {distance} pixels away, which people
+call {band}, and he is {enemy_status} while you are {own_status}, turned to the {facing}.
 The latest events were: {history}
 Our plan for such a distance: {strategy}
 Tell me which of the seven moves 0, 1, 2, 3, 6, 9, 21 is the safest.""",
-    """Be ruthless! Crush that clown before the bell rings, no excuses. You: {own_hp} hp, {own_status}. Victim: {enemy_hp} hp, {enemy_status},
-{distance} px to your {facing}. {strategy} {history} Smash which button? Only its number counts.""",
-    """The image is one frame of a match. Work out silently where both players are and what each intends, then write down a single
-integer without explanation. Facts that you can trust: health {own_hp} and {enemy_hp}; {advantage}; separation {distance};
-zone {band}; view {facing}; poses {own_status} and {enemy_status}. Notes about previous steps: {history}. Guideline: {strategy}.""",
+    """\
+Be ruthless! Crush that clown before the bell rings, no excuses. You: {own_hp} hp, {own_status}. Victim: {enemy_hp} hp,
+{enemy_status}, {distance} px to your {facing}. {strategy} {history} Smash which button? Only its number counts.""",
+    """\
+The image is one frame of a match. Work out silently where both players are and what each intends, then write down a
+single integer without explanation. Facts that you can trust: health {own_hp} and {enemy_hp}; {advantage}; separation
+{distance}; zone {band}; view {facing}; poses {own_status} and {enemy_status}. Notes about previous steps: {history}.
+Guideline: {strategy}.""",
 ]
 """The same question as a person might put it; none of these stands in the corpus."""
 

@@ -1,8 +1,9 @@
 """Ask a Qwen3-VL in less time: the same numbers as transformers' own calls, part by part.
 
 At so small a model as ours most of a decision is the way through the libraries, which look for what is never given here.
-So the parts of processor and model are called one by one, what follows from sizes alone is kept, and what becomes of a
-colour's 256 levels is looked up. tests/test_nodes_vlm.py asks the same questions both ways.
+So the parts of processor and model are called one by one, what follows from sizes alone is kept, what becomes of a
+colour's 256 levels is looked up, and the last layer is worked out for the last token only.
+tests/test_nodes_vlm.py asks the same questions both ways.
 """
 
 from __future__ import annotations

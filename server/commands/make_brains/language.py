@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minibrains.loading import BrainRef
+from minibrains.torch_node import compute_on_one_thread
 from nodes.language.asking import Pretrained
 from nodes.language.lora import LoraAdapter
 from nodes.language.model_files import FAMILIES
@@ -32,7 +33,7 @@ ANSWERS = tuple(str(action) for action in BASIC)
 
 QUESTIONS = 32
 """About as many random moments the model is asked, to see whether its answers vary."""
-SPREAD = 4
+SPREAD = 3
 """At least so many of its answers are given then, and none of them to more than half of the questions."""
 SWAYED = QUESTIONS // 4
 """The adapter changes at least so many answers."""
@@ -160,6 +161,7 @@ def _answers(asked: Pretrained, model: Any, questions: Iterable[Mapping[str, Any
     """Return which of ANSWERS a model chooses for each question."""
     import torch
 
+    compute_on_one_thread()
     tokens = [asked.token(answer) for answer in ANSWERS]
     answers = []
     with torch.inference_mode():

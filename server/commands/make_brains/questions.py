@@ -35,9 +35,9 @@ def random_questions(template: PromptTemplate, count: int, random: np.random.Gen
 
 def _random_moment(random: np.random.Generator) -> dict[str, int]:
     """Return the variables of a game at some moment."""
-    own_x = int(random.integers(WIDTH))
+    own_x = int(random.integers(NEAR, WIDTH - NEAR))
     apart = int(random.integers(-NEAR, NEAR + 1))
-    variables = {"agent_x": own_x, "enemy_x": (own_x + apart) % WIDTH}
+    variables = {"agent_x": own_x, "enemy_x": own_x + apart}
     statuses = list(STATUS)
     for name in ("agent", "enemy"):
         is_in_air = random.integers(2)
