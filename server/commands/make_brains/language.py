@@ -32,7 +32,7 @@ ADAPTER = "lora/sf2-untrained.safetensors"
 ANSWERS = tuple(str(action) for action in BASIC)
 
 QUESTIONS = 32
-"""About as many random moments the model is asked, to see whether its answers vary."""
+"""The model is asked about so many random moments, to see whether its answers vary."""
 SPREAD = 3
 """At least so many of its answers are given then, and none of them to more than half of the questions."""
 SWAYED = QUESTIONS // 4
