@@ -23,7 +23,7 @@ from minibrains.brain_file import BrainHeader, TensorInfo, hash_file, read_open_
 from minibrains.errors import BrainError, NodeClassError, near
 from minibrains.files import write_whole
 from minibrains.loading import BrainRef
-from minibrains.sockets import DTYPES, Dim, parse_spec
+from minibrains.sockets import DTYPES, parse_spec
 from minibrains.values import is_value_type, name_type, plain_value, read_value
 
 MAP_FROM: Final = 64 * 2**20
@@ -73,7 +73,8 @@ class Brain:
     """Base of all kinds of brains: subclasses declare tensors and settings as fields.
 
     Sizes named in the tensors' specs, and whole numbers among the settings, are sizes of the node that
-    holds the brain: `{actions}` in a socket's spec reads them.
+    holds the brain: `{actions}` in a socket's spec reads them. A setting called `base_sha256` says which other file the brain
+    was made for, `base` what that one's title is: a socket of `sha256[base_sha256]` is linked only to what says the same file.
     """
 
     kind: ClassVar[str]
@@ -255,7 +256,7 @@ def _sorted_header(data: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text + data[8 + length :]
 
 
-def _size(dim: Dim, sizes: dict[str, int], found: int) -> int:
+def _size(dim: int | str, sizes: dict[str, int], found: int) -> int:
     return dim if isinstance(dim, int) else sizes.setdefault(dim.strip("{}"), found)
 
 

@@ -19,11 +19,25 @@ import numpy as np
 
 from minibrains.errors import NodeClassError
 
-Dim = int | str
-"""A size: a number, a free name `h`, or `{name}` for a size the node itself knows."""
+
+@dataclass(frozen=True, slots=True)
+class Sha256:
+    """Which file is meant, whatever its name is."""
+
+    hex: str
+
+    def __str__(self) -> str:
+        return self.hex[:12]
+
+
+Known = int | Sha256
+"""What can be known of a size: the number, or of `sha256[…]` the file."""
+Dim = Known | str
+"""A size: known, a free name `h`, or `{name}` for a size the node itself knows."""
 
 _SPEC = re.compile(r"([a-z]+\d*)\[([^\]]*)\]")
 _DIM = re.compile(r"\d+|[a-z_][a-z0-9_]*|\{[a-z_][a-z0-9_]*\}")
+_NO_ARRAYS = ("index", "sha256")
 _CODES = {
     "bool": "?", "u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "f16": "<f2", "u32": "<u4", "i32": "<i4", "f32": "<f4",
     "u64": "<u8", "i64": "<i8", "f64": "<f8",
@@ -31,15 +45,16 @@ _CODES = {
 DTYPES: dict[str, np.dtype] = {"bf16": np.dtype([("bf16", "<u2")]), **{label: np.dtype(code) for label, code in _CODES.items()}}
 """The dtypes a spec may name, as NumPy's. It has no bf16: such an array is one of records that hold the bits, and
 `minibrains.tensors` makes a torch.bfloat16 of it.
-`index[n]` is besides: a whole number from 0 to n - 1."""
+Besides there are `index[n]`, a whole number from 0 to n - 1, and `sha256[file]`, anything that goes with this one file: an
+adapter with the model it was made for."""
 
 
-def parse_spec(spec: str) -> tuple[str, tuple[Dim, ...]]:
+def parse_spec(spec: str) -> tuple[str, tuple[int | str, ...]]:
     """`"u8[h w 3]"` -> `("u8", ("h", "w", 3))`. Raises NodeClassError on anything else."""
     match = _SPEC.fullmatch(spec)
-    if not match or (match[1] not in DTYPES and match[1] != "index"):
+    if not match or match[1] not in (*DTYPES, *_NO_ARRAYS):
         raise NodeClassError(f"the socket spec {spec!r} cannot be read; expected for example 'f32[n {{width}} 3]'")
-    dims: list[Dim] = []
+    dims: list[int | str] = []
     for word in match[2].split():
         if not _DIM.fullmatch(word):
             raise NodeClassError(f"the size {word!r} in {spec!r} cannot be read; expected 3, name or {{name}}")
@@ -138,10 +153,10 @@ Text = Annotated[str, Socket("text")]
 class Size:
     """A size that is known, and who said it."""
 
-    value: int
+    value: Known
     node: str
     dim: Dim
-    """What the node calls it; the number itself if it is written in one of the node's socket types."""
+    """What the node calls it; the value itself if it is written in one of the node's socket types."""
 
 
 class Mismatch(Exception):
@@ -164,11 +179,12 @@ Placed = tuple[str, SocketTypes]
 class Unifier:
     """Makes the socket types of a graph agree, link by link; in which order makes no difference to whether they do.
 
-    `known(node, name)` returns a size the node itself knows (a widget, something its brain says, what it
-    found out when it was opened), or None. Sizes and type variables that links have made equal are kept in one union-find.
+    `known(node, name)` returns a size the node itself knows (a widget, something its brain says, which file that is, what
+    the node found out when it was opened), or None. Sizes and type variables that links have made equal are kept in one
+    union-find.
     """
 
-    def __init__(self, known: Callable[[str, str], int | None]) -> None:
+    def __init__(self, known: Callable[[str, str], Known | None]) -> None:
         self._known = known
         self._parent: dict[Key, Key] = {}
         self._sizes: dict[Key, Size] = {}
@@ -291,7 +307,7 @@ class Unifier:
         return size is None or other_size is None or size.value == other_size.value
 
     def _size(self, node: str, dim: Dim) -> Size | None:
-        if isinstance(dim, int):
+        if not isinstance(dim, str):
             return Size(dim, node, dim)
         name = dim.strip("{}")
         known = self._known(node, name)

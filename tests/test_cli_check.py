@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from minibrains.files import shipped
+from nodes.language.lora import LoraAdapter
+from nodes.language.pretrained import VisionLanguageModel
 from server.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,6 +49,48 @@ def test_a_button_that_the_console_lacks_is_refused(tmp_path, capsys):
         "sink: the brain action_table/duel.safetensors presses C, X, Y, Z, which the pad of console does not have; "
         "expected buttons out of B, SELECT, START, UP, DOWN, LEFT, RIGHT, A, L, R" in said
     )
+
+
+@pytest.fixture
+def stranger(tmp_path):
+    """An adapter that was made for another model than the one in sf2."""
+    adapter = LoraAdapter.load(shipped("models") / "lora/sf2-untrained.safetensors")
+    other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
+    other.save(tmp_path / "stranger.safetensors", title="stranger", made_by="test")
+    return tmp_path / "stranger.safetensors"
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_an_adapter_for_another_model_is_refused_before_anything_is_opened(command, stranger, minibrains):
+    done = minibrains(command, "sf2", "--brain", f"lora={stranger}")
+    assert done.returncode == 2
+    assert (
+        f"'Qwen3-VL of 1.6 million numbers, untrained', 000000000000 is what the brain {stranger} of lora was made for, "
+        "'another model'. Give strategist and lora brains that belong together, or mute lora (--mute lora)" in done.stderr
+    )
+    assert "plays" not in done.stderr
+
+
+def test_another_model_is_played_without_the_adapter_of_the_first(tmp_path, capsys):
+    model = VisionLanguageModel.load(shipped("models") / "vlm/sf2-untrained.safetensors")
+    model.save(tmp_path / "mine.safetensors", title="my own model", made_by="test")
+    brain = ["--brain", f"strategist={tmp_path / 'mine.safetensors'}"]
+    assert main(["check", "sf2", *brain]) == 2
+    assert "of strategist, 'my own model', " in capsys.readouterr().err
+    assert main(["check", "sf2", *brain, "--mute", "lora"]) == 0
+
+
+def test_an_adapter_is_compared_wherever_its_link_passes_through(tmp_path, stranger, capsys):
+    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    nodes = workflow["nodes"]
+    nodes["between"] = {"type": "Reroute@1", "in": {"value": "lora.adapter"}}
+    nodes["strategist"]["in"]["adapters"] = ["between.value"]
+    (tmp_path / "longer.json").write_text(json.dumps(workflow))
+    assert main(["check", str(tmp_path / "longer.json")]) == 0
+    nodes["lora"]["brain"] = stranger.name
+    (tmp_path / "longer.json").write_text(json.dumps(workflow))
+    assert main(["check", str(tmp_path / "longer.json")]) == 2
+    assert "or mute lora (--mute lora)" in capsys.readouterr().err
 
 
 REWARD = {"rewards": ["console.reward"]}

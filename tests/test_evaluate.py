@@ -230,14 +230,13 @@ def test_a_node_that_failed_while_the_game_went_on_is_named(with_baselines: Path
     assert [row.get("nodes", {}).get("extra", {}).get("errors") for row in _episodes(with_baselines, "mine")] == [1, None]
 
 
-def test_an_adapter_for_another_model_is_no_failure_that_a_fallback_may_play_for(with_baselines: Path) -> None:
+def test_an_adapter_for_another_model_is_refused_before_a_game(with_baselines: Path) -> None:
     adapter = LoraAdapter.load(shipped("models") / "lora/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(with_baselines / "other.safetensors", title="other", made_by="test")
     done = _evaluate(with_baselines, "sf2", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json")
-    assert done.returncode == 1
-    assert "is an adapter for the model 'another model' (000000000000), and this one is 'Qwen3-VL" in done.stderr
-    assert json.loads(done.stdout)["players"][0]["failed"] == 2
+    assert done.returncode == 2
+    assert "000000000000 is what the brain other.safetensors of lora was made for, 'another model'" in done.stderr
 
 
 @pytest.mark.parametrize(

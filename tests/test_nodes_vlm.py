@@ -18,6 +18,7 @@ from thinking_nodes import Clock
 from minibrains import ABSENT, BrainError, ColorFrame, MinibrainsError, Node, Number, Text
 from minibrains.brain_file import read_header
 from minibrains.engine.engine import Engine
+from minibrains.errors import WorkflowError
 from minibrains.files import shipped
 from minibrains.loading import BrainRef
 from minibrains.tensors import as_tensor
@@ -348,6 +349,8 @@ def test_weight_and_brain_of_an_adapter_change_between_two_ticks(tmp_path: Path)
     for name, brain in (("lora", ADAPTER), ("other", other)):
         brain.save(tmp_path / name, title=name, made_by="test")
     (tmp_path / "vlm").write_bytes(FILE.read_bytes())
+    stranger = LoraAdapter(stronger, adapter=ADAPTER.adapter, base="another", base_sha256="0" * 64)
+    stranger.save(tmp_path / "stranger", title="stranger", made_by="test")
 
     def plan(brain: str, weight: float) -> Any:
         entries = {
@@ -378,6 +381,8 @@ def test_weight_and_brain_of_an_adapter_change_between_two_ticks(tmp_path: Path)
             engine.advance(1)
             assert engine.finish_edit(edit) == []
             engine.advance(1)
+        with pytest.raises(WorkflowError, match="lora was made for, 'another'"):
+            plan("stranger", 1.0)
         assert engine.nodes["strategist"] is strategist
         heard = engine.nodes["hears"].all
     finally:

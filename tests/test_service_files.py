@@ -17,6 +17,7 @@ from PIL import Image
 from service_fixtures import Server, Talk, film, serving
 
 from minibrains.files import shipped
+from nodes.language.lora import LoraAdapter
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +284,22 @@ def test_a_workflow_finds_an_uploaded_brain(server: Server) -> None:
         workflow["nodes"]["reflex"]["brain"] = "fuond.safetensors"
         (fault,) = (await client.post("/check", {"workflow": workflow}))["faults"]
         assert (fault["node"], fault["socket"]) == ("reflex", "brain")
+
+    server.talk(talk)
+
+
+def test_an_adapter_for_another_model_is_a_fault_in_the_editor(server: Server) -> None:
+    adapter = LoraAdapter.load(shipped("models") / "lora/sf2-untrained.safetensors")
+    other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
+    other.save(server.data / "models" / "other.safetensors", title="other", made_by="test")
+
+    async def talk(client: Talk) -> None:
+        workflow = await client.get("/templates/sf2")
+        assert (await client.post("/check", {"workflow": workflow}))["faults"] == []
+        workflow["nodes"]["lora"]["brain"] = "other.safetensors"
+        (fault,) = (await client.post("/check", {"workflow": workflow}))["faults"]
+        assert (fault["node"], fault["socket"]) == ("strategist", "adapters")
+        assert "mute lora" in fault["hint"]
 
     server.talk(talk)
 

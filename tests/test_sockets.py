@@ -54,6 +54,7 @@ def unify(links: Links, known: Mapping[str, Mapping[str, int]] | None = None) ->
         ("bool[n]", "bool", ("n",)),
         ("bf16[{width} tile_2]", "bf16", ("{width}", "tile_2")),
         ("index[actions]", "index", ("actions",)),
+        ("sha256[file]", "sha256", ("file",)),
     ],
 )
 def test_a_spec_is_a_dtype_and_sizes(spec: str, dtype: str, dims: tuple[int | str, ...]) -> None:

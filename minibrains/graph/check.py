@@ -6,9 +6,9 @@ import graphlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_origin
+from typing import Any, Final, Literal, TypeVar, get_origin
 
-from minibrains.brain_file import hash_file, read_header
+from minibrains.brain_file import BrainHeader, hash_file, read_header
 from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, near
 from minibrains.graph.error_policy import gives_fallback
 from minibrains.graph.registry import Registry
@@ -16,12 +16,16 @@ from minibrains.graph.run_files import file_faults
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input, Output
-from minibrains.sockets import Mismatch, Size, SocketType, SocketTypes, Unifier
+from minibrains.sockets import Known, Mismatch, Sha256, Size, SocketType, SocketTypes, Unifier
 from minibrains.values import is_value_type, read_value
 from minibrains.widgets import Widget
 
 WHEN = Input("when", SocketTypes.named("flag"))
 """What a node's `when` is linked to: an input that every node has."""
+
+OTHER_FILE: Final = "_sha256"
+"""What a brain's setting is called that says which other file the brain was made for; without it, the setting that has the
+title of that file."""
 
 Sizes = Mapping[str, Mapping[str, int]]
 """Node id -> the sizes it said when it was opened."""
@@ -37,6 +41,8 @@ class CheckedNode:
     widgets: Mapping[str, Any]
     brain: Path | None
     brain_sha256: str | None
+    header: BrainHeader | None
+    """What the brain's file says of itself."""
     sizes: Mapping[str, int]
 
     @property
@@ -60,6 +66,19 @@ class CheckedNode:
         """What is given out in the place of a result, if the workflow says so; None: there is nothing."""
         fallback = self.cls.fallback
         return fallback(self.sizes) if callable(fallback) else fallback
+
+    def known(self, name: str) -> Known | None:
+        """Return what the node itself knows by a name in its sockets' specs.
+
+        That is one of its sizes, which file its `brain` is, or which file the brain names in a setting called `…_sha256`.
+        """
+        if name == "brain":
+            digest = self.brain_sha256
+        elif name.endswith(OTHER_FILE) and self.header is not None:
+            digest = self.header.config.get(name)
+        else:
+            return self.sizes.get(name)
+        return None if digest is None else Sha256(digest)
 
     @property
     def delays(self) -> bool:
@@ -118,8 +137,8 @@ class Draft:
 
 FindBrain = Callable[[BrainPin], Path]
 """Where a brain named in the workflow lies. Raises BrainError."""
-HashBrain = Callable[[Path], str | None]
-"""The SHA-256 of a brain file; None while it is not known."""
+HashBrain = Callable[[Path, bool], str | None]
+"""The SHA-256 of a brain file; None while it is not known. The second argument says whether anything is compared with it."""
 
 
 def check(workflow: Workflow, registry: Registry, find_brain: FindBrain) -> Graph:
@@ -127,7 +146,11 @@ def check(workflow: Workflow, registry: Registry, find_brain: FindBrain) -> Grap
     return examine(workflow, registry, find_brain).graph()
 
 
-def examine(workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain = hash_file) -> Draft:
+def _hash_brain(path: Path, compared: bool) -> str:
+    return hash_file(path)
+
+
+def examine(workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain = _hash_brain) -> Draft:
     """Read a workflow as far as it can be understood, and note everything that is wrong with it.
 
     `hash_brain` is for who cannot wait while a large file is read.
@@ -182,10 +205,11 @@ class _Checker:
     def _node(self, name: str) -> CheckedNode:
         cls, entry = self.classes[name], self.entries[name]
         widgets = dict(self._widgets(name))
-        brain, sha256, sizes = self._brain(name)
+        header, sha256, sizes = self._brain(name)
         sizes.update({key: value for key, value in widgets.items() if type(value) is int})
         self._check_keys(name)
-        return CheckedNode(name, cls, entry, widgets, brain, sha256, sizes)
+        brain = None if header is None else header.path
+        return CheckedNode(name, cls, entry, widgets, brain, sha256, header, sizes)
 
     def _check_keys(self, name: str) -> None:
         """Notice keys of the entry that a node of this class cannot have."""
@@ -224,8 +248,8 @@ class _Checker:
             else:
                 yield key, widget.default
 
-    def _brain(self, name: str) -> tuple[Path | None, str | None, dict[str, int]]:
-        """Return the file of a node's brain, its SHA-256 and the sizes it says."""
+    def _brain(self, name: str) -> tuple[BrainHeader | None, str | None, dict[str, int]]:
+        """Return what the file of a node's brain says of itself, its SHA-256 and the sizes it says."""
         cls, entry = self.classes[name], self.entries[name]
         kind, pin = cls.schema.brain, entry.brain
         if pin is None:
@@ -238,8 +262,9 @@ class _Checker:
             if kind is None:
                 raise BrainError(f"{entry.type} has no brain, but the workflow gives it {pin.file!r}")
             path = self.find_brain(pin)
-            sizes = dict(kind.check_header(read_header(path)))
-            sha256 = self.hash_brain(path)
+            header = read_header(path)
+            sizes = dict(kind.check_header(header))
+            sha256 = self.hash_brain(path, pin.sha256 is not None or _compares_brain(cls, entry))
         except BrainError as error:
             self._fault("invalid_brain", str(error), name, "brain")
             return None, None, {}
@@ -249,7 +274,7 @@ class _Checker:
         elif pin.sha256 not in (None, sha256):
             message = f"{path} is not the brain this workflow was saved with; expected SHA-256 {pin.sha256}"
             self._fault("invalid_brain", message, name, "brain")
-        return path, sha256, sizes
+        return header, sha256, sizes
 
     def _wires(self, name: str) -> Iterator[Wire]:
         cls, entry = self.classes[name], self.entries[name]
@@ -312,6 +337,14 @@ class _Checker:
         return None
 
 
+def _compares_brain(cls: type[Node], entry: NodeEntry) -> bool:
+    """Return whether a socket that is linked, or may be, says which file the node's brain is."""
+    sockets: list[Input | Output] = [cls.schema.inputs[name] for name in entry.inputs if name in cls.schema.inputs]
+    sockets.extend(cls.schema.outputs.values())
+    options = [option for socket in sockets for option in socket.kind.options]
+    return any(not {"brain", "{brain}"}.isdisjoint(option.dims) for option in options)
+
+
 def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
     if kind.variable or other.variable:
         return kind.variable == other.variable
@@ -353,9 +386,9 @@ def _cycles(names: Iterable[str], wires: Iterable[Wire]) -> Iterator[list[str]]:
 
 
 def _type_faults(nodes: Mapping[str, CheckedNode], wires: Iterator[Wire] | Any, opened: Sizes) -> Iterator[Fault]:
-    def known(node: str, name: str) -> int | None:
+    def known(node: str, name: str) -> Known | None:
         size = opened[node].get(name) if node in opened else None
-        return nodes[node].sizes.get(name) if size is None else size
+        return nodes[node].known(name) if size is None else size
 
     unifier = Unifier(known)
     for wire in wires:
@@ -370,6 +403,7 @@ def _type_faults(nodes: Mapping[str, CheckedNode], wires: Iterator[Wire] | Any, 
                 expected=error.expected,
                 found=f"{error.found} at {link}",
                 cause=_cause(nodes, opened, error.sizes),
+                hint=_remedy(error.sizes),
                 code="return_type_mismatch",
             )
     for node in nodes.values():
@@ -409,15 +443,38 @@ def _cause(nodes: Mapping[str, CheckedNode], opened: Sizes, sizes: tuple[Size, S
     return f"{expected}, {found}"
 
 
+def _remedy(sizes: tuple[Size, Size] | None) -> str | None:
+    """Say what to do about brains that do not belong together."""
+    if sizes is None or not isinstance(sizes[0].value, Sha256):
+        return None
+    expected, found = (size.node for size in sizes)
+    return f"Give {expected} and {found} brains that belong together, or mute {found} (--mute {found})"
+
+
 def _origin(node: CheckedNode, opened: Sizes, size: Size) -> str:
-    if isinstance(size.dim, int):
+    if not isinstance(size.dim, str):
         return f"{size.value} is fixed by the type {node.entry.type} of {node.id}"
+    if isinstance(size.value, Sha256):
+        return _file_meant(node, size.dim, size.value)
     if size.dim in opened.get(node.id, {}):
         return f"{size.value} is what {node.id} found when it was opened"
     if type(node.widgets.get(size.dim)) is int:
         return f"{size.value} comes from the widget {node.id}.{size.dim}"
-    brain = node.entry.brain.file if node.entry.brain else node.brain
-    return f"{size.value} comes from the brain {brain} of {node.id}"
+    return f"{size.value} comes from the {_brain_of(node)}"
+
+
+def _file_meant(node: CheckedNode, name: str, file: Sha256) -> str:
+    """Say which file it is that a node means by a name: its brain, or the one that its brain was made for."""
+    assert node.header is not None
+    if name == "brain":
+        return f"{file} is the {_brain_of(node)}, {node.header.metadata.get('title')!r}"
+    title = node.header.config.get(name.removesuffix(OTHER_FILE))
+    return f"{file} is what the {_brain_of(node)} was made for, {title!r}"
+
+
+def _brain_of(node: CheckedNode) -> str:
+    file = node.entry.brain.file if node.entry.brain else node.brain
+    return f"brain {file} of {node.id}"
 
 
 def _value_code(widget: Widget, value: Any) -> FaultCode:

@@ -94,7 +94,7 @@ def _links(draft: Draft) -> list[Wire]:
 
 def _unifier(draft: Draft, links: Iterable[Wire]) -> Unifier:
     """Return what links decide together; those that do not fit are left out."""
-    unifier = Unifier(lambda node, name: draft.nodes[node].sizes.get(name))
+    unifier = Unifier(lambda node, name: draft.nodes[node].known(name))
     for wire in links:
         with suppress(Mismatch):
             unifier.link(wire.source, wire.output.kind, wire.target, wire.input.kind)

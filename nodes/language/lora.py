@@ -125,7 +125,8 @@ class Adapter(NamedTuple):
     base_sha256: str
 
 
-AdapterLink = Annotated[Adapter, Socket("adapter")]
+AdapterLink = Annotated[Adapter, Socket("adapter", "sha256[base_sha256]")]
+"""An adapter for whichever model the LoRALoader's brain was made for."""
 
 
 class LoRALoader(Node, category="language"):

@@ -10,9 +10,11 @@ from minibrains import ABSENT, Absent, BrainError, ColorFrame, Host, MinibrainsE
 from minibrains.loading import BrainRef
 from minibrains.torch_node import compute_on_one_thread
 from nodes.language.asking import Pretrained
-from nodes.language.lora import Adapter, AdapterLink, merged
+from nodes.language.lora import Adapter, merged
 from nodes.language.pretrained import VisionLanguageModel, load_pretrained, title_of
 
+OwnAdapter = Annotated[Adapter, Socket("adapter", "sha256[brain]")]
+"""An adapter that was made for the node's own brain."""
 Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
 """How probable each answer is, 0 to 1; together 1."""
 
@@ -66,7 +68,7 @@ class VLMStrategist(Node, category="language", background="thread", fallback=Ans
         if self.answer == "choose":
             self._tokens = torch.tensor([self._plain.token(answer) for answer in self.brain.answers])
 
-    def tick(self, image: ColorFrame, prompt: Text, adapters: list[AdapterLink]) -> Answer:
+    def tick(self, image: ColorFrame, prompt: Text, adapters: list[OwnAdapter]) -> Answer:
         import torch
 
         model = self._model([adapter for adapter in adapters if adapter is not None])

@@ -20,7 +20,7 @@ from minibrains.graph.facts import node_heading
 from minibrains.graph.linking import Linking, linking
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema, workflow_schema
-from minibrains.graph.workflow import BrainPin, Workflow, parse_workflow
+from minibrains.graph.workflow import Workflow, parse_workflow
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input, Output
 from minibrains.sockets import SocketTypes
@@ -64,8 +64,8 @@ class NodeTypes:
     async def _examine(self, workflow: Workflow) -> Draft:
         """Note what is wrong with a workflow.
 
-        A SHA-256 that the workflow gives is compared. One that is not known yet is waited for in the event loop: a thread
-        that waited would be missing for everybody else.
+        A SHA-256 is compared where the workflow gives one, or where a link asks which file a brain is. One that is
+        not known yet is waited for in the event loop: a thread that waited would be missing for everybody else.
         """
         unknown: set[Path] = set()
         draft = await asyncio.to_thread(self._examine_at_once, workflow, unknown)
@@ -76,21 +76,14 @@ class NodeTypes:
 
     def _examine_at_once(self, workflow: Workflow, unknown: set[Path]) -> Draft:
         """The same without waiting. `unknown` is given the files whose SHA-256 would have been needed."""
-        finder = brain_finder(workflow.path, models=self._folders.models)
-        wanted: set[Path] = set()
 
-        def find(pin: BrainPin) -> Path:
-            file = finder(pin)
-            if pin.sha256 is not None:
-                wanted.add(file)
-            return file
-
-        def known(file: Path) -> str | None:
+        def known(file: Path, compared: bool) -> str | None:
             digest = self._digests.known(file)
-            if digest is None and file in wanted:
+            if digest is None and compared:
                 unknown.add(file)
             return digest
 
+        find = brain_finder(workflow.path, models=self._folders.models)
         return examine(workflow, self.registry, find, known)
 
     async def nodes(self, request: web.Request) -> web.Response:
