@@ -4,6 +4,9 @@ from minibrains import Action, Node, On, widget
 
 import minibrains as mb
 with mb.Run(mb.RunSpec("sf2")) as run: ...
+
+A name's module is imported when the name is asked for: the command line says what is missing where NumPy is, and a node
+does without what lies above it.
 """
 
 from __future__ import annotations
@@ -11,35 +14,34 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from minibrains.annotations import ABSENT, Absent, Lazy, On, Sample
-from minibrains.brain import Brain, setting, tensor
-from minibrains.console import Console, ConsoleOutput
-from minibrains.errors import BrainError, GameError, MinibrainsError
-from minibrains.host import Episode, Host
-from minibrains.loading import BrainRef
-from minibrains.node import Node, Register
-from minibrains.sockets import (
-    Action,
-    ColorFrame,
-    Flag,
-    Frame,
-    Frames,
-    Logits,
-    Number,
-    Pad,
-    Situation,
-    Socket,
-    Text,
-    Variables,
-)
-from minibrains.torch_node import TorchNode
-from minibrains.widgets import widget
-
 if TYPE_CHECKING:
+    from minibrains.annotations import ABSENT, Absent, Lazy, On, Sample
+    from minibrains.brain import Brain, setting, tensor
+    from minibrains.console import Console, ConsoleOutput
+    from minibrains.errors import BrainError, GameError, MinibrainsError
     from minibrains.hooks import Budget, Hook, Progress
+    from minibrains.host import Episode, Host
+    from minibrains.loading import BrainRef
+    from minibrains.node import Node, Register
     from minibrains.run.episode import EpisodeResult
     from minibrains.run.run import Run
     from minibrains.run.spec import RunSpec
+    from minibrains.sockets import (
+        Action,
+        ColorFrame,
+        Flag,
+        Frame,
+        Frames,
+        Logits,
+        Number,
+        Pad,
+        Situation,
+        Socket,
+        Text,
+        Variables,
+    )
+    from minibrains.torch_node import TorchNode
+    from minibrains.widgets import widget
 
 __version__ = "0.1.0"
 
@@ -50,18 +52,40 @@ __all__ = [
     "Situation", "Socket", "Text", "TorchNode", "Variables", "setting", "tensor", "widget",
 ]  # fmt: skip
 
-_LATE = {
-    "Budget": "minibrains.hooks",
-    "EpisodeResult": "minibrains.run.episode",
-    "Hook": "minibrains.hooks",
-    "Progress": "minibrains.hooks",
-    "Run": "minibrains.run.run",
-    "RunSpec": "minibrains.run.spec",
+_NAMES = {
+    "minibrains.annotations": ("ABSENT", "Absent", "Lazy", "On", "Sample"),
+    "minibrains.brain": ("Brain", "setting", "tensor"),
+    "minibrains.console": ("Console", "ConsoleOutput"),
+    "minibrains.errors": ("BrainError", "GameError", "MinibrainsError"),
+    "minibrains.hooks": ("Budget", "Hook", "Progress"),
+    "minibrains.host": ("Episode", "Host"),
+    "minibrains.loading": ("BrainRef",),
+    "minibrains.node": ("Node", "Register"),
+    "minibrains.run.episode": ("EpisodeResult",),
+    "minibrains.run.run": ("Run",),
+    "minibrains.run.spec": ("RunSpec",),
+    "minibrains.sockets": (
+        "Action",
+        "ColorFrame",
+        "Flag",
+        "Frame",
+        "Frames",
+        "Logits",
+        "Number",
+        "Pad",
+        "Situation",
+        "Socket",
+        "Text",
+        "Variables",
+    ),
+    "minibrains.torch_node": ("TorchNode",),
+    "minibrains.widgets": ("widget",),
 }
-"""Where the names are that lie above what a node author imports: their modules are only imported when they are asked for."""
+"""Module -> what a node author, or whoever plays, takes from it."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATE:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATE[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

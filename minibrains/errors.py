@@ -47,6 +47,20 @@ FaultCode = Literal[
 ]
 """What kinds of faults there are, for programs; they stay as they are. docs/protocol.md says what each means."""
 
+PACKAGES: Final = {
+    "PIL": "pillow",
+    "aiohttp": "aiohttp",
+    "imageio_ffmpeg": "imageio-ffmpeg",
+    "msgpack": "msgpack",
+    "numpy": "numpy",
+    "peft": "peft",
+    "safetensors": "safetensors",
+    "stable_retro": "stable-retro",
+    "torch": "torch",
+    "tqdm": "tqdm",
+    "transformers": "transformers",
+}
+"""The packages that Minibrains needs: what is imported, and what pip calls it."""
 FAULTS_TOLD: Final = 100
 """How many faults of a workflow are told; the others are counted."""
 _LONGEST: Final = 20_000
@@ -134,8 +148,27 @@ def text_of(error: BaseException) -> str:
         return f"its message cannot be read: __str__ raised {type(trouble).__name__}"
 
 
+def missing_package(error: BaseException | None) -> str | None:
+    """Return which package of ours could not be imported, as pip calls it, if that is what an error comes of."""
+    while isinstance(error, ImportError):
+        if error.name in PACKAGES:
+            return PACKAGES[error.name]
+        error = error.__cause__
+    return None
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Return whether what was asked for cannot be done here, while `False` says that doing it failed."""
+    if isinstance(error, MinibrainsError):
+        return not isinstance(error, RunError)
+    return missing_package(error) is not None
+
+
 def in_words(error: BaseException) -> str:
     """What went wrong: our own errors are sentences, of all others the type is named."""
+    package = missing_package(error)
+    if package is not None:
+        return f"the Python package {package} is missing; install it with: pip install {package}"
     text = text_of(error)
     return text if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {text}"
 
@@ -154,8 +187,8 @@ def near(name: str, known: Iterable[str]) -> str | None:
 
 def sentence(error: BaseException) -> str:
     """Say what ended a command, in words for people."""
-    if isinstance(error, MinibrainsError):
-        return text_of(error)
+    if isinstance(error, MinibrainsError) or missing_package(error):
+        return in_words(error)
     if isinstance(error, KeyboardInterrupt):
         return "stopped by Ctrl-C"
     if isinstance(error, OSError):

@@ -44,15 +44,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def explain(error: BaseException) -> int:
     """Say on standard error what went wrong; returns the exit status that goes with it."""
-    from minibrains.errors import MinibrainsError, RunError, sentence
+    from minibrains.errors import MinibrainsError, is_refusal, sentence
     from server.terminal import tell
 
     tell(sentence(error))
     if isinstance(error, KeyboardInterrupt):
         return STOPPED
+    if is_refusal(error):
+        return WRONG
     if not isinstance(error, (MinibrainsError, OSError)):
         tell("".join(traceback.format_exception(error)))
-    return WRONG if isinstance(error, MinibrainsError) and not isinstance(error, RunError) else FAILED
+    return FAILED
 
 
 class _Parser(argparse.ArgumentParser):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from minibrains.engine.background import BackgroundNode, PendingResult
-from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, in_words
+from minibrains.errors import Fault, RunError, WorkflowError, in_words, is_refusal
 from minibrains.graph.check import CheckedNode
 from minibrains.graph.error_policy import reports_hanging
 from minibrains.host import Episode, Host
@@ -103,7 +103,7 @@ class NodeRuntime:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            if isinstance(error, MinibrainsError) and not isinstance(error, RunError):
+            if is_refusal(error):
                 fault = Fault(in_words(error), self.name, code="custom_validation_failed")
                 raise WorkflowError([fault], where) from error
             raise self.failure(None, error) from error

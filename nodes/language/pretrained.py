@@ -16,6 +16,7 @@ import numpy as np
 
 from minibrains import Brain, BrainError, MinibrainsError, setting
 from minibrains.brain_file import TensorInfo, read_header, short
+from minibrains.errors import missing_package
 from minibrains.loading import BrainRef
 from minibrains.process.trial import try_out
 from minibrains.tensors import as_array
@@ -194,6 +195,8 @@ def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of the model
+        if missing_package(error):
+            raise  # of this installation
         words = " ".join(str(error).split())
         raise BrainError(f"{where}transformers cannot load it: {words or type(error).__name__}"[:1000]) from None
 
@@ -240,6 +243,7 @@ def _load_model(folder: Path, family: Family) -> Any:
 
 def load_processor(folder: Path, family: Family) -> Any:
     """Return the processor, without what reads videos: that needs torchvision, and nobody shows any here."""
+    import PIL  # noqa: F401 - transformers would say in words of its own that it is missing
     import transformers
     from transformers.video_processing_utils import VideoProcessorMixin
 
