@@ -51,6 +51,37 @@ def test_a_button_that_the_console_lacks_is_refused(tmp_path, capsys):
     )
 
 
+HERE = "There are ROMs of Empty, Duel-Genesis, Pad-GbAdvance, Pad-Genesis, "
+IMPORT = ". Import your own with: python -m server roms import PATH"
+
+
+@pytest.mark.parametrize(
+    ("widget", "said"),
+    [
+        ("game=Duel", f"there is no game called 'Duel'. {HERE}"),
+        ("game=Duel-Genesys", "there is no game called 'Duel-Genesys'. Did you mean 'Duel-Genesis'?"),
+        ("game=", f"no game is named. {HERE}"),
+        ("game=[]", f"no game is named. {HERE}"),
+        ("game=SonicTheHedgehog-Genesis-v0", IMPORT),
+        ('states=["Nowhere"]', "the game 'Airstriker-Genesis-v0' has no state 'Nowhere'. It has: Level1"),
+        ('states=["broken"]', "broken.state: the save state cannot be read: "),
+        ("game=Empty", "the emulator cannot start "),
+    ],
+)
+def test_a_console_without_its_game_is_a_fault_with_the_sentence_of_a_run(widget, said, minibrains, tmp_path):
+    own = tmp_path / "home/games"
+    (own / "Airstriker-Genesis-v0").mkdir(parents=True)
+    (own / "Airstriker-Genesis-v0/broken.state").write_bytes(b"no state")
+    (own / "Empty").mkdir()
+    (own / "Empty/data.json").write_text("{}")
+    (own / "Empty/rom.md").touch()
+    checked = minibrains("check", "airstriker", "--set", f"console.{widget}")
+    assert checked.returncode == 2
+    assert said in checked.stderr
+    played = minibrains("run", "airstriker", "--set", f"console.{widget}")
+    assert (played.returncode, played.stderr) == (2, checked.stderr)
+
+
 @pytest.fixture
 def stranger(tmp_path):
     """An adapter that was made for another model than the one in sf2."""

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from minibrains.errors import GameError, near
+from minibrains.errors import PACKAGES, GameError, near
 from minibrains.files import home, shipped
 
 STATE_SUFFIX = ".state"
 _NO_ROM = (".sha", ".delta")
 """Files called rom.* that are none: hashes, and patches for a ROM of one's own."""
+_GAMES_TOLD: Final = 20
 _LARGEST_JSON: Final = 16 << 20
 _LARGEST_HASHES: Final = 1 << 16
 """Bytes that are read of such a file: anybody may have written it."""
@@ -116,6 +117,8 @@ def known_hashes() -> dict[str, str]:
 
 def find_game(names: Sequence[str]) -> Game:
     """The first of the games whose ROM is there. Raises GameError saying where it was looked for."""
+    if not any(names):
+        raise GameError(f"no game is named. {_what_there_is()}")
     places = folders()
     unknown = []
     for name in names:
@@ -131,14 +134,26 @@ def find_game(names: Sequence[str]) -> Game:
                 f"{own_games() / name} is no game: it has no data.json, and no game that comes with Minibrains is called so; "
                 "expected data.json, scenario.json, metadata.json and the ROM as rom.*"
             )
-    if names and len(unknown) == len(names):
-        hint = near(names[0], [name for name, _ in known_games()])
-        raise GameError(f"there is no game called {' or '.join(map(repr, names))}. {hint or ''}".rstrip(" "))
+    if len(unknown) == len(names):
+        hint = near(names[0], [name for name, _ in known_games()]) or _what_there_is()
+        raise GameError(f"there is no game called {' or '.join(map(repr, names))}. {hint}")
     looked = ", ".join(map(str, [*places, rom_folder()]))
     raise GameError(
         f"no ROM of {' or '.join(map(repr, names))} is there; looked in {looked}. "
         "Import your own with: python -m server roms import PATH"
     )
+
+
+def _what_there_is() -> str:
+    """Say of which games there are ROMs here, and what brings more of them."""
+    places = folders()
+    names = [name for name, _ in known_games()]
+    there = [name for name in names if _rom(name, [place / name for place in places]) is not None]
+    if not _stable_retro():
+        more = f"Many games come with a package that is missing: pip install {PACKAGES['stable_retro']}"
+    else:
+        more = "Import your own with: python -m server roms import PATH"
+    return f"There are ROMs of {', '.join(there[:_GAMES_TOLD]) or 'none'}. {more}"
 
 
 def _plain(name: str) -> bool:

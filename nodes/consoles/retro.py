@@ -48,8 +48,10 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
 
     def check(self) -> None:
         game = self._find()
-        for state in self.states or filter(None, [game.default_state(self.players)]):
-            game.state_file(state)
+        if game.rom.stat().st_size == 0:
+            raise GameError(f"the emulator cannot start {game.rom}: the file is empty")
+        for state in self._state_names(game):
+            _read_state(game.state_file(state))
         for name, value in self.write.items():
             if isinstance(value, str) and value != "$seed":
                 raise GameError(f'write: {name!r} is {value!r}; expected a number or "$seed"')
@@ -80,7 +82,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self._masks: dict[tuple[str, ...], tuple[int, np.ndarray]] = {(): (0, np.zeros(len(buttons), np.uint8))}
         self.scenario = self._read_scenario(game)
         self._victory = self._read_victory(game)
-        names = self.states or tuple(filter(None, [game.default_state(self.players)]))
+        names = self._state_names(game)
         if host.collectors:
             refuse_held_back(game, names, self.write, host.collectors)
         self._starts = [(name, _read_state(game.state_file(name))) for name in names]
@@ -209,6 +211,11 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
 
     def _find(self) -> Game:
         return find_game((self.game,) if isinstance(self.game, str) else self.game)
+
+    def _state_names(self, game: Game) -> tuple[str, ...]:
+        """Name the save states that episodes start from; none: the game is switched on."""
+        default = game.default_state(self.players)
+        return self.states or (() if default is None else (default,))
 
     def _load_data(self, game: Game) -> None:
         """Have stable-retro read the game's map and scenario. Raises GameError."""
