@@ -47,7 +47,9 @@ class NodeOptions(TypedDict, total=False):
     """In the still part of a graph, keep the outputs on disk too, for the next process."""
 
     collects: bool
-    """What the node is given becomes training data, or trains a brain. No console plays a held-back state for its graph."""
+    """What the node leaves behind is what a model can be trained on, samples of what was seen with what was done about it, or
+    is a trained brain. No console plays a held-back state for its graph. What shows a run to people, or repeats it, collects
+    nothing: a film, a log of one output, a tape."""
 
     fallback: Any
     """What the node gives out instead of a result when it fails and the workflow says `"on_error": "fallback"`: a value, or

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from minibrains.evaluation.report import compare, figures
+from minibrains.evaluation.report import compare, describe, figures
 from minibrains.evaluation.statistics import sign_test, wilson
 from minibrains.files import shipped
 from nodes.language.lora import LoraAdapter
@@ -230,13 +230,26 @@ def test_a_node_that_failed_while_the_game_went_on_is_named(with_baselines: Path
     assert [row.get("nodes", {}).get("extra", {}).get("errors") for row in _episodes(with_baselines, "mine")] == [1, None]
 
 
+@pytest.mark.parametrize(("split", "left_out"), [("held_back", ["decisions"]), ("validation", [])])
+def test_what_collects_is_left_out_where_states_are_held_back(with_baselines: Path, split: str, left_out: list[str]) -> None:
+    states = ["--states", f"{split}/Level4.*", "--ticks", "60", "--episodes"]
+    done = _evaluate(with_baselines, "sf2", *states, "1", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert [player["left_out"] for player in result["players"]] == [left_out] + [[]] * (len(result["players"]) - 1)
+    told = "sf2 (evaluated): decisions was left out, because it collects or trains, and these states are held back"
+    assert (told in describe(result)) is bool(left_out)
+    written = list((with_baselines / "evaluations/nodes").glob("sf2-*/**/decisions.jsonl"))
+    assert bool(written) is not bool(left_out)
+
+
 def test_an_adapter_for_another_model_is_refused_before_a_game(with_baselines: Path) -> None:
     adapter = LoraAdapter.load(shipped("models") / "lora/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(with_baselines / "other.safetensors", title="other", made_by="test")
     done = _evaluate(with_baselines, "sf2", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json")
     assert done.returncode == 2
-    assert "000000000000 is what the brain other.safetensors of lora was made for, 'another model'" in done.stderr
+    assert "other.safetensors of lora was made for, 'another model'" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Command
 
 from minibrains import GameError
 from minibrains.files import shipped
@@ -70,3 +71,12 @@ def test_a_workflow_that_collects_on_held_back_states_is_refused(tmp_path: Path)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "writer collects or trains, and the state 'Level4.TarnVsBron' is held back" in done.stderr
+
+
+def test_the_log_of_decisions_collects(minibrains: Command) -> None:
+    held_back = ["run", "sf2", "--set", 'console.states=["Level4.TarnVsBron"]', "--ticks", "40"]
+    refused = minibrains(*held_back)
+    assert refused.returncode == 2
+    assert "decisions collects or trains, and the state 'Level4.TarnVsBron' is held back" in refused.stderr
+    assert "Or leave that out: --mute decisions" in refused.stderr
+    assert minibrains(*held_back, "--mute", "decisions").returncode == 0

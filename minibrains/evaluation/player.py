@@ -37,6 +37,8 @@ class Player:
     spec: RunSpec
     """What each worker makes its engine from."""
     protocol: Protocol
+    left_out: list[str]
+    """Nodes that are muted, because they collect or train and the states are held back."""
     facts: Mapping[str, Any] = field(init=False)
     """What its games follow from: the same facts, the same games."""
     key: str = field(init=False)
@@ -72,6 +74,7 @@ class Player:
             "workflow": str(self.graph.workflow.path or ""),
             "nodes_sha256": hashlib.sha256(json.dumps(self.facts["nodes"], sort_keys=True).encode()).hexdigest(),
             "brains": self.graph.brain_files(),
+            "left_out": self.left_out,
         }
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from minibrains.brain_file import hash_file
 from minibrains.errors import Fault, GameError, MinibrainsError, WorkflowError, near
 from minibrains.games.catalog import Game, find_game, known_games, read_json
-from minibrains.games.splits import Splits
+from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import RunSettings, Workflow
 from minibrains.values import plain_value, read_value
@@ -77,7 +77,16 @@ class Protocol:
         entry = workflow.nodes[name]
         pinned = {"game": self.game, "states": sorted(self.states), "noops": self.noops, "write": plain_value(self.write)}
         workflow = workflow.with_node(name, {**entry.raw, "set": {**entry.set, **pinned}})
+        for name in self.left_out(workflow, registry):
+            workflow = workflow.with_node(name, {**workflow.nodes[name].raw, "mode": "mute"})
         return workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast"))
+
+    def left_out(self, workflow: Workflow, registry: Registry) -> list[str]:
+        """List the nodes that collect or train, if they may not: on states that are held back an agent plays without them."""
+        if self.split != HELD_BACK:
+            return []
+        collecting = [name for name, cls in registry.items() if cls.collects]
+        return [entry.id for entry in workflow.nodes.values() if entry.type in collecting]
 
 
 def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:

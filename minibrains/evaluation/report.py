@@ -114,6 +114,11 @@ def describe(result: Mapping[str, Any]) -> str:
         )
     lines.append("better/worse: episodes that only the first, or only this one, won; p: exact two-sided sign test of those")
     lines.extend(
+        f"{label(player)}: {name} was left out, because it collects or trains, and these states are held back"
+        for player in players
+        for name in player["left_out"]
+    )
+    lines.extend(
         f"{label(player)}: {name} failed {node['errors']} times, and the game went on: {node['first_error']}"
         for player in players
         for name, node in player["nodes"].items()

@@ -84,7 +84,8 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self._victory = self._read_victory(game)
         names = self._state_names(game)
         if host.collectors:
-            refuse_held_back(game, names, self.write, host.collectors)
+            mutes = " ".join(f"--mute {name}" for name in host.collectors)
+            refuse_held_back(game, names, self.write, host.collectors, f"Or leave that out: {mutes}")
         self._starts = [(name, _read_state(game.state_file(name))) for name in names]
         if not self._starts:
             self._starts = [("power-on", self.emulator.get_state())]

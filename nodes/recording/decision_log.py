@@ -25,7 +25,7 @@ class _Decision(NamedTuple):
     image: np.ndarray | None
 
 
-class DecisionLog(Node, category="recording"):
+class DecisionLog(Node, category="recording", collects=True):
     """Append every decision to a file of JSON lines in the run folder, named after this node; pictures lie beside it.
 
     prompt:  what was asked
@@ -39,7 +39,8 @@ class DecisionLog(Node, category="recording"):
     A line has episode, tick and what was delivered on that tick; who asks and is answered on one tick has one line a
     decision. `image` names a file below the folder of the node's name; equal pictures are one file. Lines and pictures
     are written on a thread, a picture before the line that names it, and nothing is lost when the run is killed but
-    what the last moment brought.
+    what the last moment brought. A model can be trained on what it writes, so no game begins in a state that is held back
+    while it is there.
     """
 
     brain: ActionTable | None

@@ -66,7 +66,8 @@ def _players(arguments: argparse.Namespace, registry: Registry) -> tuple[Protoco
 
     def add(role: str, spec: RunSpec, workflow: Workflow) -> None:
         graph = spec.check(protocol.pin(workflow, registry, arguments.episodes), registry)
-        player = Player([role], graph, spec.for_worker(graph.workflow), protocol)
+        left_out = protocol.left_out(graph.workflow, registry)
+        player = Player([role], graph, spec.for_worker(graph.workflow), protocol, left_out)
         known = players.setdefault(player.key, player)
         if known is not player:
             known.roles.append(role)
