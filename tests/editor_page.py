@@ -159,14 +159,18 @@ class EditorPage:
 
     def drop(self, name: str, content: bytes, at: Point) -> None:
         """Drop a file on the page."""
+        self.drop_all({name: content}, at)
+
+    def drop_all(self, files: dict[str, bytes], at: Point) -> None:
+        """Drop several files on the page at once."""
         self.page.evaluate(
-            """([name, bytes, x, y]) => {
+            """([files, x, y]) => {
                 const data = new DataTransfer();
-                data.items.add(new File([new Uint8Array(bytes)], name));
+                for (const [name, bytes] of files) data.items.add(new File([new Uint8Array(bytes)], name));
                 const place = { clientX: x, clientY: y, bubbles: true, cancelable: true, dataTransfer: data };
                 document.elementFromPoint(x, y).dispatchEvent(new DragEvent("drop", place));
             }""",
-            [name, list(content), *at],
+            [[[name, list(content)] for name, content in files.items()], *at],
         )
 
     def open_workflow(self, workflow: dict[str, Any], name: str = "dropped.json") -> None:

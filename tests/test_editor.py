@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import itertools
 import json
@@ -415,6 +416,29 @@ def test_a_brain_dropped_on_a_node_becomes_its_brain(page: EditorPage, data: Pat
     page.drop("broken.safetensors", b"nonsense", page.node("sink"))
     expect(page.page.locator(".message.error").last).to_contain_text("broken.safetensors")
     page.troubles[:] = [line for line in page.troubles if "400" not in line]  # Chromium itself reports the refusal
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_dropped_brain_is_what_the_workflow_means_though_its_name_is_taken(
+    page: EditorPage, data: Path, together: bool
+) -> None:
+    """Dropped with the workflow that names it, or later; a node that is pinned to the other one keeps it."""
+    models = ROOT / "models/action_table"
+    table, other = ((models / name).read_bytes() for name in ("airstriker.safetensors", "combos57.safetensors"))
+    (data / "models/mine.safetensors").write_bytes(other)
+    pin = {"file": "mine.safetensors", "sha256": hashlib.sha256(other).hexdigest()}
+    sink = {"type": "EmulatorSink@1", "brain": "mine.safetensors"}
+    workflow = {"minibrains": 1, "nodes": {"sink": sink, "pinned": {**sink, "brain": pin}}, "layout": {}}
+    page.start_with("")
+    if together:
+        page.drop_all({"mine.safetensors": table, "work.json": json.dumps(workflow).encode()}, page.at(20, 20))
+    else:
+        page.open_workflow(workflow)
+        page.drop("mine.safetensors", table, page.at(20, 20))
+    expect(page.message).to_contain_text("Another brain is called mine.safetensors. sink has this one now.")
+    assert page.workflow["nodes"]["sink"]["brain"] == "mine (1).safetensors"
+    assert page.workflow["nodes"]["pinned"]["brain"] == pin
+    assert (data / "models/mine (1).safetensors").read_bytes() == table
 
 
 def test_a_fault_stands_on_its_node_in_words_and_nothing_runs(page: EditorPage) -> None:

@@ -258,11 +258,12 @@ def test_brains_are_listed_read_and_uploaded(server: Server) -> None:
             assert await page.until("files") == {"what": "brains"}
         again = await client.ask("POST", "/upload/brain", data=_form("file", data, "mine.safetensors"))
         assert first == again
-        assert first["file"] == "mine.safetensors"
+        assert (first["file"], first["renamed_from"]) == ("mine.safetensors", None)
         assert first["sha256"] == header["sha256"]
         other = (shipped("models") / "action_table" / "airstriker.safetensors").read_bytes()
         renamed = await client.ask("POST", "/upload/brain", data=_form("file", other, "mine.safetensors"))
-        assert renamed["file"] == "mine (1).safetensors"
+        assert (renamed["file"], renamed["renamed_from"]) == ("mine (1).safetensors", "mine.safetensors")
+        assert await client.ask("POST", "/upload/brain", data=_form("file", other, "mine.safetensors")) == renamed
         assert (server.data / "models" / "mine.safetensors").read_bytes() == data
         for bad in (b"", b"\x80\x04pickle", data[:-1], data + b"x"):
             refused = await client.ask("POST", "/upload/brain", 400, data=_form("file", bad, "bad.safetensors"))
@@ -270,6 +271,28 @@ def test_brains_are_listed_read_and_uploaded(server: Server) -> None:
         await client.ask("POST", "/upload/brain", 400, data=_form("other", data, "x.safetensors"))
         await client.ask("POST", "/upload/brain", 400, data=b"data")
         assert {path.name for path in (server.data / "models").iterdir()} == {"mine.safetensors", "mine (1).safetensors"}
+
+    server.talk(talk)
+
+
+def test_a_name_that_a_brain_beside_a_workflow_has_is_taken(server: Server) -> None:
+    """That one a workflow would find first."""
+    tables = shipped("models") / "action_table"
+    beside = server.data / "workflows" / "deep" / "mine.safetensors"
+    beside.parent.mkdir()
+    shutil.copy(tables / "combos57.safetensors", beside)
+
+    async def talk(client: Talk) -> None:
+        for _ in range(2):
+            data = _form("file", (tables / "airstriker.safetensors").read_bytes(), "mine.safetensors")
+            kept = await client.ask("POST", "/upload/brain", data=data)
+            assert (kept["file"], kept["renamed_from"]) == ("mine (1).safetensors", "mine.safetensors")
+        sink = {"type": "EmulatorSink@1", "brain": {"file": kept["file"], "sha256": kept["sha256"]}}
+        sink["in"] = {"action": "random.action"}
+        random = {"type": "RandomPolicy@1", "set": {"actions": 6}}
+        workflow = {"minibrains": 1, "nodes": {"random": random, "sink": sink}}
+        answer = await client.post("/check", {"workflow": workflow, "name": "deep/new.json"})
+        assert answer["faults"] == []
 
     server.talk(talk)
 

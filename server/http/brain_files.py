@@ -39,6 +39,7 @@ class BrainFiles:
     def __init__(self, folders: DataFolders, registry: Registry, digests: Digests, changed: Callable[[str], None]) -> None:
         """`changed` is called with "brains" after each change."""
         self._models = folders.models
+        self._workflows = folders.workflows
         self._registry = registry
         self._digests = digests
         self._changed = changed
@@ -123,20 +124,29 @@ class BrainFiles:
         finally:
             Path(temporary).unlink(missing_ok=True)
         self._changed("brains")
-        return await self._read(lambda: self._entry(place.name, place))
+        entry = await self._read(lambda: self._entry(place.name, place))
+        return {**entry, "renamed_from": None if place.name == name else name}
 
     async def _settle(self, temporary: Path, place: Path, digest: str) -> Path:
         """Give an upload its name; another one if that is taken by another file. If it is there already, that one stays."""
         free, number, size = place, 0, temporary.stat().st_size
         while True:
             async with self._naming:  # or two uploads could find the same name free
-                if not free.exists():
+                taken = await asyncio.to_thread(self._called, free.name)
+                if not taken:
                     await asyncio.to_thread(_name, temporary, free)
                     return free
-            if free.stat().st_size == size and await self._digests.of(free) == digest:
+            same = [file.stat().st_size == size and await self._digests.of(file) == digest for file in taken]
+            if free in taken and all(same):
                 return free
             number += 1
             free = place.with_stem(f"{place.stem} ({number})")
+
+    def _called(self, name: str) -> Sequence[Path]:
+        """List the files that a workflow may mean by this name: the one in models/, and those that lie beside workflows."""
+        place = self._models / name
+        beside = [file for file in files_below(self._workflows, _SUFFIX) if file.name == name]
+        return [place, *beside] if place.exists() else beside
 
     async def _read(self, work: Callable[[], T]) -> T:
         """Read headers on a thread, after who came before."""

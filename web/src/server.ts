@@ -36,6 +36,11 @@ export interface BrainInfo {
   readonly sha256?: string;
 }
 
+export interface UploadedBrain extends BrainInfo {
+  /** The name it came with, if another brain has that. */
+  readonly renamed_from: string | null;
+}
+
 export interface RunInfo {
   readonly prompt_id: string;
   readonly state: string;
@@ -154,7 +159,7 @@ export const server = {
     request(`${file("workflows", from)}/move/${encodeURIComponent(`workflows/${to}`)}`, { method: "POST" }),
 
   brains: () => json<BrainInfo[]>("/brains"),
-  uploadBrain(blob: File): Promise<BrainInfo> {
+  uploadBrain(blob: File): Promise<UploadedBrain> {
     const body = new FormData();
     body.set("file", blob, blob.name);
     return json("/upload/brain", { method: "POST", body });

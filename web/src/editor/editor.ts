@@ -9,7 +9,7 @@ import * as edits from "../model/edits";
 import { inputKind, NOTHING_SAID, outputKind, whyNot, type Linking } from "../model/fit";
 import { own, same, type Json } from "../model/json";
 import { suggest, type LooseEnd } from "../model/suggest";
-import { groupsOf, links, modeOf, nameOf, readGroup, sources, typeName } from "../model/workflow";
+import { brainFile, brainPin, groupsOf, links, modeOf, nameOf, readGroup, sources, typeName } from "../model/workflow";
 import type { Box, End, Link, Mode, NodeEntry, Point, Workflow } from "../model/workflow";
 import { faultText, Refused, server, type Fault } from "../server";
 import { hush, say } from "../ui/overlay";
@@ -186,6 +186,18 @@ export class Editor {
 
   setKey(id: string, key: string, value: Json | undefined, isFinal = true): void {
     this.#edit(edits.setKey(this.workflow, id, key, value), `${id}.${key}`, isFinal);
+  }
+
+  /** The brain `from` lies in `file` from now on, with this content: have the nodes take it there. Returns them. */
+  moveBrain(from: string, file: string, kind: string, sha256: string | undefined): readonly string[] {
+    const moves = Object.entries(this.workflow.nodes).filter(([id, entry]) => {
+      const isMeant = brainFile(entry) === from && this.typeOf(id)?.brain?.kind === kind;
+      const pin = brainPin(entry);
+      return isMeant && (pin === null || pin === sha256);
+    });
+    const ids = moves.map(([id]) => id);
+    this.document.commit(edits.moveBrain(this.workflow, ids, file));
+    return ids;
   }
 
   setTop(key: "title" | "description" | "run", value: Json | undefined, isFinal: boolean): void {

@@ -145,18 +145,24 @@ export class Files {
     });
   }
 
-  /** A brain dropped on the page is uploaded; dropped on a node, it becomes that node's. */
+  /** A brain dropped on the page is uploaded, and is what the nodes mean that name it; dropped on a node, it becomes that node's. */
   async dropBrain(file: File, node: string | null): Promise<void> {
     await this.#try(async () => {
       const brain = await server.uploadBrain(file);
+      const before = brain.renamed_from;
+      const isTaken = before === null ? "" : ` Another brain is called ${before}.`;
       const wanted = node ? this.editor.typeOf(node)?.brain : null;
       if (node && wanted && wanted.kind === brain.kind) {
         this.editor.setKey(node, "brain", brain.file);
-        say(`${node} has the brain ${brain.file} now.`);
+        say(`${node} has the brain ${brain.file} now.${isTaken}`);
       } else if (node) {
         const takes = wanted ? `takes a brain of kind ${wanted.kind}` : "has no brain";
         say(`${node} ${takes}; ${brain.file} is one of kind ${brain.kind}. It was uploaded, and nothing else changed.`, "error");
-      } else say(`The brain ${brain.file} (${brain.kind}) was uploaded.`);
+      } else {
+        const moved = before === null ? [] : this.editor.moveBrain(before, brain.file, brain.kind, brain.sha256);
+        const have = moved.length ? ` ${moved.join(", ")} ${moved.length === 1 ? "has" : "have"} this one now.` : "";
+        say(`The brain ${brain.file} (${brain.kind}) was uploaded.${isTaken}${have}`);
+      }
     });
   }
 }

@@ -31,6 +31,14 @@ export function setKey(workflow: Workflow, id: string, key: string, value: Json 
   return editNode(workflow, id, (entry) => withKey(entry, key, value));
 }
 
+/** Have nodes take their brain from another file, pinned or not as before. */
+export function moveBrain(workflow: Workflow, ids: Iterable<string>, file: string): Workflow {
+  return [...ids].reduce((result, id) => editNode(result, id, (entry) => {
+    const brain = isObject(entry.brain) ? { ...entry.brain, file } : file;
+    return { ...entry, brain };
+  }), workflow);
+}
+
 /** Set a widget; undefined: back to its default. */
 export function setWidget(workflow: Workflow, id: string, name: string, value: Json | undefined): Workflow {
   return editNode(workflow, id, (entry) => {

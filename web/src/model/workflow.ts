@@ -121,9 +121,15 @@ export function links(workflow: Workflow): readonly Link[] {
   );
 }
 
+/** The file of a node's brain, as the workflow writes it. */
 export function brainFile(entry: NodeEntry): string | null {
   if (typeof entry.brain === "string") return entry.brain;
   return isObject(entry.brain) && typeof entry.brain.file === "string" ? entry.brain.file : null;
+}
+
+/** The SHA-256 that a node's brain must have, if the workflow says so. */
+export function brainPin(entry: NodeEntry): string | null {
+  return isObject(entry.brain) && typeof entry.brain.sha256 === "string" ? entry.brain.sha256 : null;
 }
 
 export function modeOf(entry: NodeEntry): Mode {

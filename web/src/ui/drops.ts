@@ -24,8 +24,12 @@ export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): vo
     }
     const { left, right, top, bottom } = stage.getBoundingClientRect(); // a message may lie over the node
     const isOver = client[0] > left && client[0] < right && client[1] > top && client[1] < bottom;
-    const node = isOver ? editor.board.nodeAt(client) : null;
-    for (const file of [...(event.dataTransfer?.files ?? [])]) await take(file, node, files); // one question at a time
+    const dropped = [...(event.dataTransfer?.files ?? [])];
+    const workflows = dropped.filter(({ name }) => name.endsWith(".json"));
+    const others = dropped.filter((file) => !workflows.includes(file));
+    const node = isOver && !workflows.length ? editor.board.nodeAt(client) : null;
+    // one question at a time, and brains after the workflow that may name them
+    for (const file of [...workflows, ...others]) await take(file, node, files);
   });
 }
 
