@@ -158,7 +158,7 @@ def missing_package(error: BaseException | None) -> str | None:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether what was asked for cannot be done here, while `False` says that doing it failed."""
+    """Return whether an error says that what was asked for cannot be done here; if not, it was tried and failed."""
     if isinstance(error, MinibrainsError):
         return not isinstance(error, RunError)
     return missing_package(error) is not None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_origin
 
-from minibrains.brain_file import BrainHeader, hash_file, read_header
+from minibrains.brain_file import BrainHeader, hash_file, read_header, short
 from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, near
 from minibrains.graph.error_policy import gives_fallback
 from minibrains.graph.registry import Registry
@@ -467,9 +467,10 @@ def _file_meant(node: CheckedNode, name: str, file: Sha256) -> str:
     """Say which file it is that a node means by a name: its brain, or the one that its brain was made for."""
     assert node.header is not None
     if name == "brain":
-        return f"{file} is the {_brain_of(node)}, {node.header.metadata.get('title')!r}"
+        title = node.header.metadata.get("title")
+        return f"{file} is the {_brain_of(node)}, {short(title or 'untitled')}"
     title = node.header.config.get(name.removesuffix(OTHER_FILE))
-    return f"{file} is what the {_brain_of(node)} was made for, {title!r}"
+    return f"{file} is what the {_brain_of(node)} was made for, {short(title or 'untitled')}"
 
 
 def _brain_of(node: CheckedNode) -> str:

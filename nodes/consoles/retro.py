@@ -51,7 +51,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         if game.rom.stat().st_size == 0:
             raise GameError(f"the emulator cannot start {game.rom}: the file is empty")
         for state in self._state_names(game):
-            _read_state(game.state_file(state))
+            _read_state(game.state_file(state), 1)  # whether it is one: there may be hundreds
         for name, value in self.write.items():
             if isinstance(value, str) and value != "$seed":
                 raise GameError(f'write: {name!r} is {value!r}; expected a number or "$seed"')
@@ -216,7 +216,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
     def _state_names(self, game: Game) -> tuple[str, ...]:
         """Name the save states that episodes start from; none: the game is switched on."""
         default = game.default_state(self.players)
-        return self.states or (() if default is None else (default,))
+        return self.states or ((default,) if default else ())
 
     def _load_data(self, game: Game) -> None:
         """Have stable-retro read the game's map and scenario. Raises GameError."""
@@ -325,10 +325,11 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         return hashlib.sha256(actions).digest(), hashlib.sha256(trajectory).digest()
 
 
-def _read_state(path: Path) -> bytes:
+def _read_state(path: Path, most: int = _LARGEST_STATE + 1) -> bytes:
+    """Return so many bytes of a save state, unpacked. Raises GameError if they cannot be read, or are too many."""
     try:
         with gzip.open(path) as file:
-            data = file.read(_LARGEST_STATE + 1)
+            data = file.read(most)
     except (OSError, EOFError, zlib.error) as error:
         raise GameError(f"{path}: the save state cannot be read: {error}") from None
     if len(data) > _LARGEST_STATE:
