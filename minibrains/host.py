@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -66,10 +66,6 @@ class Host(Protocol):
     @property
     def frame_rate(self) -> float | None:
         """Ticks a second of the game's own clock, once the console is open; None in a graph without one."""
-
-    @property
-    def collectors(self) -> Sequence[str]:
-        """The nodes of the graph whose class says `collects`: a source of games plays nothing held back for them."""
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
         """What `make` makes of a brain file, a model say, from what this process keeps within a budget of memory.

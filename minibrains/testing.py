@@ -37,7 +37,6 @@ class ScratchHost:
     node: str = "node"
     tick: int = 0
     frame_rate: float | None = None
-    collectors: Sequence[str] = ()
     sizes: dict[str, int] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)

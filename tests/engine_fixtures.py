@@ -40,7 +40,6 @@ class FakeHost:
     engine: Any
     calls: list[Call] = field(default_factory=list)
     dir: Path = Path()
-    collectors: tuple[str, ...] = ()
 
     @property
     def node(self) -> str:

@@ -13,10 +13,13 @@ from typing import Any
 import pytest
 from conftest import Command
 
-from minibrains import GameError
+from minibrains import Budget, GameError, Hook, Run, RunSpec
+from minibrains.engine.compile import compile_graph
+from minibrains.errors import WorkflowError
 from minibrains.files import shipped
 from minibrains.games import catalog as games
-from minibrains.testing import ScratchHost, opened
+from minibrains.hooks import NO_LIMIT
+from minibrains.tape.recording import recorded
 from nodes.consoles.retro import RetroEmulator
 
 PACK = """
@@ -29,27 +32,25 @@ class Collector(Node, collects=True):
 """
 
 
-def _open(folder: Path, state: str, write: Mapping[str, Any] | None = None, collectors: tuple[str, ...] = ("writer",)) -> None:
+def _collect(state: str, write: Mapping[str, Any] | None = None) -> None:
     console = RetroEmulator(game="Duel-Genesis", states=("Level1.KazeVsBron", state), write=write or {})
-    with opened(console, ScratchHost(folder, collectors=collectors)):
-        pass
+    console.check_collectors(["writer"])
 
 
 @pytest.mark.parametrize("state", ["Level4.KazeVsMira", "Level2.KazeVsBron.Observatory"])
-def test_a_held_back_state_is_refused_to_who_collects(state: str, tmp_path: Path) -> None:
+def test_a_held_back_state_is_refused_to_who_collects(state: str) -> None:
     with pytest.raises(GameError, match=rf"writer collects or trains, and the state '{state}' is held back by .*splits\.json"):
-        _open(tmp_path, state)
-    _open(tmp_path, state, collectors=())
+        _collect(state)
 
 
-def test_other_states_are_not(tmp_path: Path) -> None:
-    _open(tmp_path, "Level4.BronVsTarn", {"seed": "$seed", "enemy_level": 8})
+def test_other_states_are_not() -> None:
+    _collect("Level4.BronVsTarn", {"seed": "$seed", "enemy_level": 8})
 
 
 @pytest.mark.parametrize("variable", ["agent_character", "enemy_character", "stage", "start"])
-def test_nor_is_one_made_by_writing_into_another(variable: str, tmp_path: Path) -> None:
+def test_nor_is_one_made_by_writing_into_another(variable: str) -> None:
     with pytest.raises(GameError, match=f"writing '{variable}' makes another state"):
-        _open(tmp_path, "Level4.BronVsTarn", {variable: 1})
+        _collect("Level4.BronVsTarn", {variable: 1})
 
 
 def test_another_name_does_not_hide_a_held_back_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +59,7 @@ def test_another_name_does_not_hide_a_held_back_state(tmp_path: Path, monkeypatc
     shutil.copyfile(duel / "Level4.KazeVsMira.state", duel / "Mine.state")
     monkeypatch.setattr(games, "folders", lambda: [tmp_path / "games"])
     with pytest.raises(GameError, match="the state 'Mine' is held back"):
-        _open(tmp_path, "Mine")
+        _collect("Mine")
 
 
 def test_a_workflow_that_collects_on_held_back_states_is_refused(tmp_path: Path) -> None:
@@ -74,9 +75,35 @@ def test_a_workflow_that_collects_on_held_back_states_is_refused(tmp_path: Path)
 
 
 def test_the_log_of_decisions_collects(minibrains: Command) -> None:
-    held_back = ["run", "sf2", "--set", 'console.states=["Level4.TarnVsBron"]', "--ticks", "40"]
-    refused = minibrains(*held_back)
-    assert refused.returncode == 2
-    assert "decisions collects or trains, and the state 'Level4.TarnVsBron' is held back" in refused.stderr
-    assert "Or leave that out: --mute decisions" in refused.stderr
-    assert minibrains(*held_back, "--mute", "decisions").returncode == 0
+    changes = ["--set", 'console.states=["Level4.TarnVsBron"]']
+    for command in ("check", "run"):
+        refused = minibrains(command, "sf2", *changes)
+        assert refused.returncode == 2
+        assert "decisions collects or trains, and the state 'Level4.TarnVsBron' is held back" in refused.stderr
+        assert "Or mute what collects: --mute decisions" in refused.stderr
+    assert minibrains("run", "sf2", *changes, "--ticks", "40", "--mute", "decisions").returncode == 0
+
+
+class Adds(Hook):
+    """Adds a log of decisions to the running graph, and keeps what is said against it."""
+
+    refusal = ""
+
+    def between_ticks(self, run: Run) -> Budget:
+        workflow = run.workflow.with_node("log", {"type": "DecisionLog@1", "in": {"image": "console.frame"}})
+        graph = run.check(workflow)
+        if not self.refusal:
+            with pytest.raises(WorkflowError) as error:
+                run.engine.prepare(compile_graph(graph), recorded(graph), run.make_host)
+            self.refusal = str(error.value)
+        return NO_LIMIT
+
+
+def test_nothing_that_collects_is_added_to_a_game_that_began_in_such_a_state() -> None:
+    adds = Adds()
+    widgets = {"console.states": ["Level4.TarnVsBron"]}
+    with Run(RunSpec("duel_expert", episodes=1, ticks=40, widgets=widgets), [adds]) as run:
+        (episode,) = run
+    assert episode.ticks == 40
+    assert "log collects or trains, and the state 'Level4.TarnVsBron' is held back" in adds.refusal
+    assert "--mute log" in adds.refusal

@@ -21,6 +21,7 @@ from minibrains.engine.replay_policy import Tape
 from minibrains.engine.timing import TickTimes
 from minibrains.errors import RunError
 from minibrains.graph.check import check_sizes
+from minibrains.graph.collectors import check_collectors
 from minibrains.graph.error_policy import after_failed_step, ends_when_unanswered
 from minibrains.graph.pads import check_pads
 from minibrains.host import Episode, Host
@@ -41,6 +42,7 @@ class Engine:
         self.runtimes = make_nodes(plan, plan.graph.nodes, tape)
         """A record for each node, by its id. An edit puts other records in their place."""
         check_pads(plan.graph, self.nodes)
+        check_collectors(plan.graph, self.nodes)
         self.tick = 0
         self.ticks = 0
         """Ticks of all episodes."""
@@ -289,7 +291,9 @@ class Engine:
         """
         edit = Edit.between(self.plan, plan, self.runtimes, source, self.world.tape)
         try:
-            check_pads(plan.graph, {name: runtime.node for name, runtime in edit.runtimes.items()})
+            nodes = {name: runtime.node for name, runtime in edit.runtimes.items()}
+            check_pads(plan.graph, nodes)
+            check_collectors(plan.graph, nodes)
             self._make_ready(plan, edit.runtimes, edit.motion, make_host)
         except BaseException:
             edit.refuse(RunError("it could not be made ready"))

@@ -49,7 +49,7 @@ class Splits:
         return state in held_back or hash_file(game.state_file(state)) in held_back.values()
 
 
-def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], collectors: Sequence[str], remedy: str) -> None:
+def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], collectors: Sequence[str]) -> None:
     """Refuse states that are held back to what collects or trains.
 
     Args:
@@ -57,7 +57,6 @@ def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], 
         states: Where episodes start.
         written: Names of variables that are set at the start, which may make another state.
         collectors: What collects or trains, by name.
-        remedy: What else can be done about it, as a sentence.
 
     Raises:
         GameError: One of the states is held back, or another that is may be made of them.
@@ -69,12 +68,10 @@ def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], 
     for state in states:
         if splits.holds_back(game, state):
             allowed = " or ".join(repr(name) for name in splits.parts if name != HELD_BACK)
-            raise GameError(
-                f"{who}, and the state {state!r} is held back by {splits.path}; expected states of {allowed}. {remedy}"
-            )
+            raise GameError(f"{who}, and the state {state!r} is held back by {splits.path}; expected states of {allowed}")
     for name in written:
         if name in splits.decided_by:
             raise GameError(
                 f"{who}, and writing {name!r} makes another state of one in {splits.path}, perhaps one that is held back; "
-                f"choose a state instead. {remedy}"
+                "choose a state instead"
             )

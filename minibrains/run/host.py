@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -47,10 +47,6 @@ class RunHost:
     @property
     def frame_rate(self) -> float | None:
         return self.engine.frame_rate
-
-    @property
-    def collectors(self) -> Sequence[str]:
-        return [name for name, node in self.engine.plan.graph.nodes.items() if node.cls.collects]
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
         return LOADED.load(ref, what, make)

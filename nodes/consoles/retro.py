@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -56,6 +56,10 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             if isinstance(value, str) and value != "$seed":
                 raise GameError(f'write: {name!r} is {value!r}; expected a number or "$seed"')
 
+    def check_collectors(self, names: Sequence[str]) -> None:
+        game = self._find()
+        refuse_held_back(game, self._state_names(game), self.write, names)
+
     def open(self, host: Host) -> None:
         import stable_retro
 
@@ -83,9 +87,6 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self.scenario = self._read_scenario(game)
         self._victory = self._read_victory(game)
         names = self._state_names(game)
-        if host.collectors:
-            mutes = " ".join(f"--mute {name}" for name in host.collectors)
-            refuse_held_back(game, names, self.write, host.collectors, f"Or leave that out: {mutes}")
         self._starts = [(name, _read_state(game.state_file(name))) for name in names]
         if not self._starts:
             self._starts = [("power-on", self.emulator.get_state())]

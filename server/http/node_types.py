@@ -16,6 +16,7 @@ from minibrains.engine.make import make_nodes
 from minibrains.errors import Fault, MinibrainsError, WorkflowError, faults_of
 from minibrains.graph.catalog import brain_finder
 from minibrains.graph.check import Draft, Graph, examine
+from minibrains.graph.collectors import check_collectors
 from minibrains.graph.facts import node_heading
 from minibrains.graph.linking import Linking, linking
 from minibrains.graph.registry import Registry
@@ -139,7 +140,8 @@ def _prepare(draft: Draft) -> Graph:
     graph = draft.graph()
     plan = compile_graph(graph)
     # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
-    make_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
+    made = make_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
+    check_collectors(graph, {name: runtime.node for name, runtime in made.items()})
     return graph
 
 

@@ -89,7 +89,7 @@ def duel() -> MadeBrain:
     assert splits is not None
     training = tuple(splits.parts["training"])
     validation = tuple(splits.parts["validation"])
-    refuse_held_back(game, training, (), ["make-brains"], "Or take it out of the training states")
+    refuse_held_back(game, training, (), ["make-brains"])
     stages = empty_stages(training, seed=0)
     codebook = learn(stages, training, seed=0)
     metrics = {
