@@ -18,7 +18,7 @@ from typing import Final, Protocol
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE: Final = 2.0
 """Seconds after which a person is told why nothing happens."""
-_GRACE: Final = 2.0
+_GRACE: Final = 5.0
 """Seconds after the second signal in which more do nothing: the run is closed and its summary written."""
 
 
@@ -36,8 +36,9 @@ class Stoppable(Protocol):
 def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
     """End the run after the current tick at the first signal, raise KeyboardInterrupt at the second.
 
-    More signals do nothing for two seconds: somebody may lean on the key, and the summary is being written.
-    From then on a signal ends the process, without a summary. That holds for what the command does after the run, too.
+    More signals do nothing for five seconds: somebody may lean on the key, and a busy machine takes its time to write the
+    summary. From then on a signal ends the process, without a summary. That holds for what the command does after the run,
+    too.
     """
     sentence = "the run has not ended yet; Ctrl-C again ends it at once"
     hint = Timer(_PATIENCE, print, [sentence], {"file": sys.stderr, "flush": True})
