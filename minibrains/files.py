@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -18,11 +19,11 @@ def write_whole(path: Path, data: bytes | str) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        rename(Path(temporary), path)
     except BaseException:
-        os.unlink(temporary)
+        with suppress(FileNotFoundError):  # it was renamed, and that could not be flushed
+            os.unlink(temporary)
         raise
-    sync_folder(path.parent)
 
 
 def write_into(room: Path, path: Path, data: str) -> None:
@@ -32,8 +33,13 @@ def write_into(room: Path, path: Path, data: str) -> None:
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
-    os.replace(room, path)
-    sync_folder(path.parent)
+    rename(room, path)
+
+
+def rename(path: Path, to: Path) -> None:
+    """Rename a file or folder, over a file of that name, and flush both names to the disk."""
+    os.replace(path, to)
+    sync_folders(path.parent, to.parent)
 
 
 def to_bytes(text: str) -> bytes:
@@ -41,13 +47,14 @@ def to_bytes(text: str) -> bytes:
     return text.encode(errors="backslashreplace")
 
 
-def sync_folder(folder: Path) -> None:
-    """Flush the names in a folder to the disk: after a power cut a file that was renamed may have its old name again."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def sync_folders(*folders: Path) -> None:
+    """Flush the names in folders to the disk: after a power cut a file that was renamed may have its old name again."""
+    for folder in set(folders):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 class LineFile:

@@ -9,7 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,9 +160,23 @@ class Server:
 
 
 @contextmanager
-def serving(data: Path, *arguments: object) -> Iterator[Server]:
-    """A server on a free port."""
-    command = [sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--data", data, "--pack", PACK, *arguments]
+def serving(data: Path, *arguments: object, under: Sequence[str] = ()) -> Iterator[Server]:
+    """A server on a free port; `under` stands before its command."""
+    command = [
+        *under,
+        sys.executable,
+        "-m",
+        "server",
+        "serve",
+        "--port",
+        "0",
+        "--json",
+        "--data",
+        data,
+        "--pack",
+        PACK,
+        *arguments,
+    ]
     environment = {**os.environ, "MINIBRAINS_HOME": str(data.parent / "home")}
     process = subprocess.Popen([*map(str, command)], env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 from collections.abc import Iterator
@@ -30,6 +31,31 @@ BRAIN = shipped("models") / "reflex" / "airstriker.safetensors"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(tmp_path_factory.mktemp("data"), "--parallel", 1) as server:
         yield server
+
+
+# -- little memory --------------------------------------------------------------------------------------
+
+
+def test_a_server_without_memory_for_another_thread_goes_on_with_those_it_has(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--parallel", 2) as server:
+        pid = server.process.pid
+
+        async def talk(client: Talk) -> None:
+            async with client.page() as page:
+                await client.run(film())
+                await page.until("run", lambda data: data.get("ticks", 0) > 0)
+                used = int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
+                usual = resource.prlimit(pid, resource.RLIMIT_AS)
+                resource.prlimit(pid, resource.RLIMIT_AS, (used + (4 << 20), usual[1]))  # a thread's stack takes 8 MB
+                for _ in range(20):
+                    assert await client.get("/userdata?dir=workflows") == []
+                outcome = await client.outcome(page, await client.run(film(ticks=5)))
+                assert "no worker can be started" in outcome["summary"]["error"]["message"]
+                resource.prlimit(pid, resource.RLIMIT_AS, usual)
+                outcome = await client.outcome(page, await client.run(film(ticks=5)))
+                assert outcome["state"] == "done"
+
+        server.talk(talk)
 
 
 # -- large JSON -----------------------------------------------------------------------------------------

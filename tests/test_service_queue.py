@@ -89,6 +89,27 @@ def test_a_run_that_had_begun_is_not_tried_again(tmp_path: Path) -> None:
     assert not request.exists()
 
 
+def test_the_history_keeps_its_order_when_the_clock_is_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, order = tmp_path / "data", []
+
+    async def play(client: Talk) -> None:
+        async with client.page() as page:
+            for _ in range(12):  # more than ten a second, so that folders are numbered
+                order.append(await client.run(film(ticks=5, clock="fast")))
+                await client.outcome(page, order[-1])
+
+    async def look(client: Talk) -> None:
+        assert list(await client.get("/history")) == order
+
+    for zone in ("UTC-5", "UTC+5"):  # so it is ten hours earlier the second time
+        monkeypatch.setenv("TZ", zone)
+        with serving(data, "--parallel", 1) as server:
+            server.talk(look)
+            server.talk(play)
+    with serving(data) as server:
+        server.talk(look)
+
+
 def test_of_requests_with_one_id_at_once_one_is_accepted(tmp_path: Path) -> None:
     with serving(tmp_path / "data", "--parallel", 1) as server:
 

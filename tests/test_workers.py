@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -305,7 +306,14 @@ def test_an_exception_that_cannot_travel_is_its_words() -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[dict[str, str]]:
-    """A Ray cluster of this machine with two CPUs; the environment in which `$RAY_TEST` is its address."""
+    """The environment in which `$RAY_TEST` is the address of a cluster."""
+    with _ray_cluster() as (environment, _):
+        yield environment
+
+
+@contextmanager
+def _ray_cluster() -> Iterator[tuple[dict[str, str], int]]:
+    """A Ray cluster of this machine with two CPUs: the environment in which `$RAY_TEST` is its address, and its process group."""
     pytest.importorskip("ray")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -316,12 +324,14 @@ def cluster() -> Iterator[dict[str, str]]:
     command = [Path(sys.executable).parent / "ray", "start", *options, f"--ray-client-server-port={port}"]
     with (
         open(Path(folder) / "start.log", "w+") as log,
-        subprocess.Popen(command, env={**os.environ, **token}, stdout=log, stderr=subprocess.STDOUT) as ray,
+        subprocess.Popen(
+            command, env={**os.environ, **token}, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        ) as ray,
     ):
         try:
             _await(lambda: "block forever" in (Path(folder) / "start.log").read_text() and _listens(port), ray)
             _await(lambda: _lets_in(f"ray://127.0.0.1:{port}", token), ray)
-            yield {**token, "RAY_TEST": f"ray://127.0.0.1:{port}?n=2"}
+            yield {**token, "RAY_TEST": f"ray://127.0.0.1:{port}?n=2"}, ray.pid
         finally:
             ray.terminate()
             ray.wait(60)
@@ -353,6 +363,24 @@ def test_a_worker_on_ray_that_dies_is_replaced(
     many = _ray_run(minibrains, cluster, *arguments)
     assert many["worker_deaths"] == 1
     _same(summary(*arguments), many)
+
+
+def test_a_run_whose_cluster_is_gone_says_so_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with _ray_cluster() as (environment, group):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "1")
+        many = ("--episodes", "1000", "--ticks", "1000")
+        with _started(tmp_path, "airstriker_random", *many, "--workers", environment["RAY_TEST"], "--json") as run:
+            _await(lambda: any(file.stat().st_size for file in tmp_path.glob("runs/*/episodes.jsonl")), run)
+            os.killpg(group, signal.SIGKILL)
+            out, err = run.communicate(timeout=120)
+    result = json.loads(out)
+    assert run.returncode == 1
+    assert re.search(r"worker \d cannot be started, the Ray cluster ray://\S+ is gone", result["error"]["message"])
+    assert len(result["episodes"]) > 0
+    assert "Traceback" not in err
+    assert _members(run.pid) == []
 
 
 def test_map_on_ray_gives_results_in_order(minibrains: Any, mapping: Any, cluster: dict[str, str]) -> None:

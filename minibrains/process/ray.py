@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import pickle
 import threading
+from contextlib import suppress
 from queue import SimpleQueue
 
-from minibrains.errors import MinibrainsError
+from minibrains.errors import MinibrainsError, RunError
 from minibrains.process.pool import Events
 from minibrains.process.worker import Worker
 
@@ -20,9 +21,10 @@ class RayLauncher:
 
         `count` None: a worker for each CPU of the cluster. Raises MinibrainsError.
         """
-        # Ray reads these when it is imported: no usage reports, and nothing said of a coming change to GPU variables
+        # Ray reads these when it is imported: no usage reports, nothing said of a coming change to GPU variables
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # or a call starts a cluster here when the real one is gone
         try:
             import ray
         except ImportError:
@@ -42,9 +44,16 @@ class RayLauncher:
             ray.shutdown()
             raise MinibrainsError(f"workers: {count or 1} workers need a CPU each; the Ray cluster {address} has {cpus}")
         self.count = count or cpus
+        self._address = address
 
     def launch(self, number: int, task: bytes, events: Events) -> RayWorker:
-        return RayWorker(number, task, events)
+        """Start a worker. Raises RunError if the cluster is gone."""
+        try:
+            return RayWorker(number, task, events)
+        except Exception as error:  # Ray's connection ends in any of a dozen classes
+            raise RunError(
+                f"worker {number} cannot be started, the Ray cluster {self._address} is gone: {_first_sentence(error)}"
+            ) from error
 
     def close(self) -> None:
         import ray
@@ -73,12 +82,14 @@ class RayWorker:
         threading.Thread(target=self._read, args=(number, events), daemon=True).start()
 
     def post(self, data: bytes) -> None:
-        self._actor.deliver.remote(data)
+        with suppress(Exception):  # the cluster is gone; `_read` says so
+            self._actor.deliver.remote(data)
 
     def kill(self) -> None:
         import ray
 
-        ray.kill(self._actor)
+        with suppress(Exception):
+            ray.kill(self._actor)
 
     def exit_reason(self) -> str:
         return self._exit_reason

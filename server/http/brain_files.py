@@ -15,7 +15,7 @@ from aiohttp import BodyPartReader, web
 
 from minibrains.brain_file import read_header
 from minibrains.errors import BrainError
-from minibrains.files import find_inside, shipped
+from minibrains.files import find_inside, rename, shipped
 from minibrains.graph.facts import brain_facts, users
 from minibrains.graph.registry import Registry
 from server.http.answers import Refused
@@ -224,4 +224,4 @@ def _name(temporary: Path, place: Path) -> None:
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
     temporary.chmod(0o644)
-    temporary.replace(place)
+    rename(temporary, place)

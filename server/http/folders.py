@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from minibrains.errors import MinibrainsError
+from minibrains.files import sync_folders
 
 _LONGEST: Final = 200
 """Bytes of a name. A file's may have 255, and what is made of a name, a run folder say, is up to 30 longer."""
@@ -41,14 +42,19 @@ class DataFolders:
         """Where the workflow of this name lies, or would, with or without its ending. Raises BadName."""
         return inside(self.workflows, f"{name.removesuffix('.json')}.json") if name else None
 
-    def throw_away(self, path: Path) -> Path:
-        """Move a file or folder into the trash; returns where it is now. Raises OSError."""
-        stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{path.name}"
+    def throw_away(self, *paths: Path) -> None:
+        """Move files or folders into the trash, and flush that to the disk. Raises OSError."""
         self.trash.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            shutil.move(path, self._place_in_trash(path))
+        sync_folders(self.trash, *(path.parent for path in paths))
+
+    def _place_in_trash(self, path: Path) -> Path:
+        """Return where a file or folder can lie in the trash. Raises OSError."""
+        stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{path.name}"
         for number in range(1000):
             place = self.trash / (f"{stem}-{number}" if number else stem)
             if not os.path.lexists(place):
-                shutil.move(path, place)
                 return place
         raise FileExistsError(f"{stem} is in the trash a thousand times")
 

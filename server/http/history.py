@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from server.http.folders import DataFolders
 from server.http.orders import SERVER_GONE
 
 _REQUEST: Final = "request.json"
-"""Who asked for the run: prompt_id, number, client_id, extra_data, and when (milliseconds)."""
+"""Who asked for the run: prompt_id, number, client_id, extra_data, when (milliseconds), and its place in the history."""
 
 
 class History:
@@ -20,21 +21,27 @@ class History:
 
     def __init__(self, folders: DataFolders) -> None:
         self._folders = folders
-        self._paths: dict[str, Path] = {}
+        newest = 0
+        found: list[tuple[int, Path, str]] = []
         for path in sorted(path for path in folders.runs.iterdir() if path.is_dir()):
             request = _read(path / _REQUEST)
-            self._paths[str(request.get("prompt_id") or path.name)] = path
+            place = request.get("place")
+            # by the name alone a run would change its place when the clock is set back; the command line knows no places
+            place = place if isinstance(place, int) else newest
+            newest = max(newest, place)
+            found.append((place, path, str(request.get("prompt_id") or path.name)))
+        self._paths = {prompt_id: path for _, path, prompt_id in sorted(found)}
+        self._places = count(newest + 1)
 
     def add(self, prompt_id: str, folder: Path, request: dict[str, Any]) -> None:
         """A run begins."""
-        write_whole(folder / _REQUEST, json.dumps(request))
+        write_whole(folder / _REQUEST, json.dumps({**request, "place": next(self._places)}))
         self._paths[prompt_id] = folder
 
     def forget(self, prompt_ids: list[str]) -> None:
         """Move run folders to the trash."""
-        for prompt_id in prompt_ids:
-            if (path := self._paths.pop(prompt_id, None)) is not None and path.exists():
-                self._folders.throw_away(path)
+        paths = [self._paths.pop(prompt_id) for prompt_id in prompt_ids if prompt_id in self._paths]
+        self._folders.throw_away(*(path for path in paths if path.exists()))
 
     def __contains__(self, prompt_id: str) -> bool:
         return prompt_id in self._paths

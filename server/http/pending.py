@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from minibrains.files import write_whole
+from minibrains.files import sync_folders, write_whole
 
 
 class PendingRequests:
@@ -20,9 +20,11 @@ class PendingRequests:
         """Write a request. Raises OSError."""
         write_whole(self._path(sequence), json.dumps(request))
 
-    def remove(self, sequence: int) -> None:
-        """Remove a request that begins, or that nobody wants any more. Raises OSError."""
-        self._path(sequence).unlink(missing_ok=True)
+    def remove(self, *sequences: int) -> None:
+        """Remove requests that begin, or that nobody wants any more. Raises OSError."""
+        for sequence in sequences:
+            self._path(sequence).unlink(missing_ok=True)
+        sync_folders(self._folder)
 
     def sequences(self) -> list[int]:
         """Return the numbers of all requests."""

@@ -158,8 +158,7 @@ class Runs:
             run.state = "stopped"
             self._tell(run, "cancelled", {})
         self._forget_old()
-        for run in cancelled:
-            await asyncio.to_thread(self._pending.remove, run.sequence)
+        await asyncio.to_thread(self._pending.remove, *(run.sequence for run in cancelled))
 
     async def stop(self, run: Run) -> None:
         """End a run after its current tick. The second time its worker is ended, whatever it is doing."""
@@ -261,11 +260,11 @@ class Runs:
     async def _start(self, slot: Slot) -> None:
         try:
             await asyncio.to_thread(slot.start)
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             del self._slots[slot]
             for run in list(self.queue):
                 self.queue.remove(run)
-                self._refuse(run, f"no worker can be started: {error.strerror or error}")
+                self._refuse(run, f"no worker can be started: {getattr(error, 'strerror', None) or error}")
 
     def _begin(self, slot: Slot, run: Run) -> None:
         self._slots[slot], run.slot = run, slot
@@ -340,7 +339,7 @@ class Runs:
             self._fill()
 
     def _ended(self, slot: Slot) -> None:
-        run = self._slots.pop(slot)
+        run = self._slots.pop(slot, None)
         if run is not None:
             words = f"the worker that played this run died: {slot.last_words()}"
             if run.state == "stopping":

@@ -32,15 +32,20 @@ class Slot:
         self.ready = False
 
     def start(self) -> None:
-        """Start the process. Slow; for a thread."""
-        self._child = ChildProcess(
+        """Start the process. Slow; for a thread. Raises OSError, and RuntimeError if there is no memory for its threads."""
+        child = ChildProcess(
             live,
             self._recipe,
             name="minibrains worker",
             shutdown_timeout=_SHUTDOWN_TIMEOUT,
             keep_output=True,
         )
-        self._child.listen(self._take_report, lambda: self._call(self._end))
+        try:
+            child.listen(self._take_report, lambda: self._call(self._end))
+        except RuntimeError:
+            child.kill()
+            raise
+        self._child = child
 
     def tell(self, word: OrderWord, content: Any = None) -> None:
         """Give an order, in turn and without waiting. One that has died hears nothing, and `ended` says so."""

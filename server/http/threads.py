@@ -27,17 +27,28 @@ class DaemonPool(ThreadPoolExecutor):
         self._running: list[threading.Thread] = []
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function on one of the threads. For the event loop: not to be called from several threads."""
+        """Call a function on one of the threads. For the event loop: not to be called from several threads.
+
+        Raises RuntimeError if there is no thread yet, and no memory for one.
+        """
+        if len(self._running) < self._most:
+            self._add_thread()
         future: Future[T] = Future()
         self._jobs.put((future, partial(fn, *args, **kwargs)))
-        if len(self._running) < self._most:
-            thread = threading.Thread(target=self._work, name=f"works {len(self._running)}", daemon=True)
-            self._running.append(thread)
-            thread.start()
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Do nothing: the threads end with the process."""
+
+    def _add_thread(self) -> None:
+        thread = threading.Thread(target=self._work, name=f"works {len(self._running)}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            if not self._running:
+                raise
+            return  # those that there are do it
+        self._running.append(thread)
 
     def _work(self) -> None:
         while True:

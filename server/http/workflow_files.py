@@ -13,7 +13,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from minibrains.errors import MinibrainsError
-from minibrains.files import shipped, write_whole
+from minibrains.files import rename, shipped, write_whole
 from minibrains.graph.workflow import dump_json, load_workflow, parse_workflow
 from minibrains.values import parse_json
 from server.http.answers import Refused, read_body
@@ -70,7 +70,7 @@ class WorkflowFiles:
         async with self._writing:
             path = self._existing(request.match_info["file"])
             await asyncio.to_thread(_refuse_stale, request, path)
-            self._folders.throw_away(path)
+            await asyncio.to_thread(self._folders.throw_away, path)
         self._changed("workflows")
         return web.Response(status=204)
 
@@ -79,10 +79,7 @@ class WorkflowFiles:
             path, to = self._existing(request.match_info["file"]), self._place(request.match_info["to"])
             if to.exists() and path != to and not _is_true(request, "overwrite"):
                 raise Refused(409, "exists", f"there is a workflow {request.match_info['to']!r} already")
-            to.parent.mkdir(parents=True, exist_ok=True)
-            if to.exists() and path != to:
-                self._folders.throw_away(to)
-            path.rename(to)
+            await asyncio.to_thread(self._rename, path, to)
         self._changed("workflows")
         return await self._saved(request, to)
 
@@ -97,6 +94,12 @@ class WorkflowFiles:
         if name not in known:
             raise Refused(404, "not_found", f"there is no shipped workflow {name!r}; the shipped ones are {', '.join(known)}")
         return web.FileResponse(known[name], headers={"Content-Type": "application/json"})
+
+    def _rename(self, path: Path, to: Path) -> None:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        if to.exists() and path != to:
+            self._folders.throw_away(to)
+        rename(path, to)
 
     def _place(self, name: str) -> Path:
         """Where a file of this name lies, or would. Raises BadName."""
