@@ -144,11 +144,11 @@ class Server:
     def address(self) -> str:
         return str(self.announced["address"])
 
-    def talk(self, say: Callable[[Talk], Awaitable[T]], **session: Any) -> T:
-        """Talk to it, from an event loop of its own."""
+    def talk(self, say: Callable[[Talk], Awaitable[T]], patience: float = PATIENCE, **session: Any) -> T:
+        """Talk to it, for at most so many seconds, from an event loop of its own."""
 
         async def begin() -> T:
-            async with aiohttp.ClientSession(self.address, **session) as opened, asyncio.timeout(PATIENCE):
+            async with aiohttp.ClientSession(self.address, **session) as opened, asyncio.timeout(patience):
                 return await say(Talk(opened))
 
         return asyncio.run(begin())

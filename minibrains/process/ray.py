@@ -47,13 +47,12 @@ class RayLauncher:
         self._address = address
 
     def launch(self, number: int, task: bytes, events: Events) -> RayWorker:
-        """Start a worker. Raises RunError if the cluster is gone."""
+        """Start a worker. Raises RunError if the cluster is gone, or has no Minibrains."""
         try:
             return RayWorker(number, task, events)
         except Exception as error:  # Ray's connection ends in any of a dozen classes
-            raise RunError(
-                f"worker {number} cannot be started, the Ray cluster {self._address} is gone: {_first_sentence(error)}"
-            ) from error
+            reason = _first_sentence(error)
+            raise RunError(f"worker {number} cannot be started on the Ray cluster {self._address}: {reason}") from error
 
     def close(self) -> None:
         import ray
