@@ -95,7 +95,7 @@ def test_nothing_grows_in_twenty_minutes(tmp_path: Path) -> None:
     workflows = {
         "a film": film(ticks=600, clock="realtime"),
         "airstriker": _shortened("airstriker_random"),
-        "hello": _shortened("hello"),
+        "pad": _shortened("pad"),
     }
     with serving(tmp_path / "data", "--parallel", 2) as server:
         soak = Soak(server, workflows)
