@@ -1,6 +1,6 @@
 # make run   set up a virtual environment, play Duel with a vision-language model, print result, path of the clip, the editor
 # make test  set up, then lint, types and tests (15 minutes at most)
-# make soak  the tests that take longer
+# make soak  the tests that take longer: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
 PYTHON ?= python3
 VENV ?= .venv
 PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
@@ -17,6 +17,7 @@ run: $(VENV)/installed
 test: $(VENV)/installed-dev
 	@command -v m68k-linux-gnu-gcc >/dev/null && command -v arm-none-eabi-gcc >/dev/null || { echo "Debian packages are missing that rebuild our ROMs: apt-get install gcc-m68k-linux-gnu gcc-arm-none-eabi"; exit 2; }
 	@command -v chromium >/dev/null || { echo "Chromium is missing, which tests the editor: apt-get install chromium"; exit 2; }
+	@command -v strace >/dev/null || { echo "strace is missing, which tests what a power cut leaves: apt-get install strace"; exit 2; }
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -24,7 +25,7 @@ test: $(VENV)/installed-dev
 	$(VENV)/bin/pytest
 
 soak: $(VENV)/installed-dev
-	$(VENV)/bin/pytest -m soak
+	$(VENV)/bin/pytest -m soak -v -s --durations=0
 
 bench: $(VENV)/installed
 	$(VENV)/bin/python -m server bench

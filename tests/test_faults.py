@@ -1,4 +1,4 @@
-"""An hour in real time in which things go wrong: what is left of it, and that nothing hangs."""
+"""Runs in which things go wrong: what is left of them, and that nothing hangs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ import pytest
 from minibrains.files import shipped
 
 PACK = Path(__file__).parent / "data" / "fault_pack.py"
-HOUR, EPISODE, WORKERS, RATE = 3600, 300, 2, 59.92
+MINUTES = 6
+"""Of real time."""
+EPISODE, WORKERS, RATE = 300, 2, 59.92
 FAULTS = 20
+COST_OF_A_DEATH = 10.0
+"""Seconds of one worker: its process is started anew, and an episode of five seconds is begun anew."""
 
 
 def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_path: Path) -> None:
@@ -133,7 +137,7 @@ def _hanging(folder: Path) -> int:
 
 
 @pytest.mark.soak
-def test_an_hour_with_twenty_faults(tmp_path: Path) -> None:
+def test_twenty_faults_in_real_time(tmp_path: Path) -> None:
     """Two workers play Pad in real time. Their processes, and those of a thinking node, are killed or stopped for a while."""
     nodes = {
         "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
@@ -150,19 +154,19 @@ def test_an_hour_with_twenty_faults(tmp_path: Path) -> None:
     }
     file = tmp_path / "faults.json"
     file.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
-    episodes = int(HOUR * RATE * WORKERS / EPISODE)
+    episodes = int(MINUTES * 60 * RATE * WORKERS / EPISODE)
     command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock", "realtime"]
     command += ["--ticks", str(EPISODE), "--episodes", str(episodes), "--workers", str(WORKERS), "--json"]
     dice, injected = random.Random(7), []
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         started = time.monotonic()
         for number in range(FAULTS):
-            due = started + HOUR * (number + 0.5) / FAULTS
+            due = started + MINUTES * 60 * (number + 0.5) / FAULTS
             while time.monotonic() < due:
                 assert run.poll() is None, run.communicate()
                 time.sleep(0.5)
             injected.append(_inject(run.pid, tmp_path, ("thinker", "worker", "stop")[number % 3], dice))
-        out, err = run.communicate(timeout=HOUR)
+        out, err = run.communicate(timeout=MINUTES * 60)
         lasted = time.monotonic() - started
     result = json.loads(out)
     deaths = injected.count("worker")
@@ -174,7 +178,8 @@ def test_an_hour_with_twenty_faults(tmp_path: Path) -> None:
     assert result["nodes"]["fickle"]["errors"] > 0
     served = sum(episode["ticks"] for episode in result["episodes"]) / (lasted * RATE * WORKERS)
     print(f"{len(injected)} faults, {deaths} workers killed, {served:.4f} of the ticks served, {result['deadlines']}")
-    assert served >= 0.99
+    lost = (deaths + WORKERS) * COST_OF_A_DEATH  # and the start and the end of each worker
+    assert served >= 1 - lost / (lasted * WORKERS)
 
 
 def _inject(run: int, folder: Path, what: str, dice: random.Random) -> str:

@@ -28,7 +28,10 @@ _ROOM_OF_A_NODE: Final = 1 << 10
 
 
 class RunFolder(Hook):
-    """One run's files. What was appended or written is on the disk, whatever happens next. Can be sent to another process."""
+    """One run's files. Can be sent to another process.
+
+    What was appended is there when the process is killed; the summary, also when the power is cut.
+    """
 
     def __init__(self, runs: Path, workflow: Workflow) -> None:
         """Make a new folder below `runs`, put the workflow into it, and take room for the summary. Raises MinibrainsError."""

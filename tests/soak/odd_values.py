@@ -1,4 +1,4 @@
-"""Odd values, and what becomes of sound ones when some are put in: drawn by a numbered generator, so that each can be had again."""
+"""Odd values, and sound ones in which some are put: drawn by a numbered generator, so that each can be had again."""
 
 from __future__ import annotations
 
@@ -8,11 +8,53 @@ import random
 from typing import Any, Final
 
 VALUES: Final[tuple[Any, ...]] = (
-    None, True, False, 0, -1, 1, 2**31, 2**63, -(2**64), 10**400, 0.5, -0.0, 1e308, float("nan"), float("inf"),
-    "", " ", ".", "..", "../../etc/passwd", "/etc/passwd", "C:\\NUL", "a\0b", "\x1b[31mred", "\ud800", "\u202e", "字" * 100, "x" * 10_000,
-    "%s%n", "{0.__class__}", "{{ 1 }}", "$(id)", "<img src=x onerror=alert(1)>", "__proto__", "constructor", "1e999", "NaN",
-    [], [[]], [None], [0] * 1000, ["a", 1, None], {}, {"": {}}, {"a": {"a": {"a": 1}}}, {"__proto__": {"x": 1}},
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**63,
+    -(2**64),
+    10**400,
+    0.5,
+    -0.0,
+    1e308,
+    float("nan"),
+    float("inf"),
+    "",
+    " ",
+    ".",
+    "..",
+    "../../etc/passwd",
+    "/etc/passwd",
+    "C:\\NUL",
+    "a\0b",
+    "\x1b[31mred",
+    "\ud800",
+    "\u202e",
+    "字" * 100,
+    "x" * 10_000,
+    "%s%n",
+    "{0.__class__}",
+    "{{ 1 }}",
+    "$(id)",
+    "<img src=x onerror=alert(1)>",
+    "__proto__",
+    "constructor",
+    "1e999",
+    "NaN",
+    [],
+    [[]],
+    [None],
+    [0] * 1000,
+    ["a", 1, None],
+    {},
+    {"": {}},
+    {"a": {"a": {"a": 1}}},
+    {"__proto__": {"x": 1}},
+)
 """What nobody expects in its place."""
 
 

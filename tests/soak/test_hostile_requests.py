@@ -1,4 +1,4 @@
-"""Thousands of requests that nobody would send in good faith: each is answered, none reads or writes outside, none ends the server.
+"""Thousands of requests that nobody sends in good faith: each is answered, and none reads or writes outside.
 
 What fails is printed with its number: `odd_values` makes the same one of it again.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import os
 import random
 import struct
@@ -27,33 +26,113 @@ PATIENCE = 600.0
 HEALTHY = 10.0
 """Seconds in which a server answers a plain question, whatever it was asked before."""
 NAMES: Final = (
-    "x.json", "..", "../outside.json", "../../outside.json", "/etc/passwd", "//etc/passwd", "a/../../outside.json", "./x.json",
-    "a//x.json", ".hidden.json", "a/.hidden.json", " x.json", "x.json ", "x.json.", "x\0.json", "x\n.json", "a\\..\\x.json", "C:\\x.json",
-    "linked.json", "elsewhere/outside.json", "NUL.json", "com1.json", "x.json:stream", "~/x.json", "~root", "%2e%2e/outside.json",
-    "..%c0%afoutside.json", "．．/outside.json", "字" * 80 + ".json", "é" * 150, "a" * 100_000, "", ".", "\ud800.json", "x.json?y", "x.json#y",
-    "outside.safetensors", "../outside.safetensors", "elsewhere/outside.safetensors", "x.png", "../outside.png",
-)  # fmt: skip
+    "x.json",
+    "..",
+    "../outside.json",
+    "../../outside.json",
+    "/etc/passwd",
+    "//etc/passwd",
+    "a/../../outside.json",
+    "./x.json",
+    "a//x.json",
+    ".hidden.json",
+    "a/.hidden.json",
+    " x.json",
+    "x.json ",
+    "x.json.",
+    "x\0.json",
+    "x\n.json",
+    "a\\..\\x.json",
+    "C:\\x.json",
+    "linked.json",
+    "elsewhere/outside.json",
+    "NUL.json",
+    "com1.json",
+    "x.json:stream",
+    "~/x.json",
+    "~root",
+    "%2e%2e/outside.json",
+    "..%c0%afoutside.json",
+    "．．/outside.json",
+    "字" * 80 + ".json",
+    "é" * 150,
+    "a" * 100_000,
+    "",
+    ".",
+    "\ud800.json",
+    "x.json?y",
+    "x.json#y",
+    "outside.safetensors",
+    "../outside.safetensors",
+    "elsewhere/outside.safetensors",
+    "x.png",
+    "../outside.png",
+)
 ENCODINGS: Final = (
     lambda name: quote(name, safe="", errors="surrogatepass"),
     lambda name: quote(name, safe="/", errors="surrogatepass"),
     lambda name: quote(quote(name, safe="", errors="surrogatepass"), safe=""),
 )
 PATHS: Final = (
-    ("GET", "/userdata/{}"), ("GET", "/userdata/workflows%2F{}"), ("GET", "/userdata?dir={}"),
-    ("POST", "/userdata/{}"), ("POST", "/userdata/workflows%2F{}"), ("DELETE", "/userdata/workflows%2F{}"),
-    ("POST", "/userdata/workflows%2F{}/move/workflows%2Fmoved.json"), ("POST", "/userdata/workflows%2Fsound.json/move/{}"),
-    ("POST", "/userdata/workflows%2Fsound.json/move/workflows%2F{}"), ("GET", "/view?filename={}"), ("GET", "/view?type=input&filename={}"),
-    ("GET", "/view?filename=x.png&subfolder={}"), ("GET", "/brains/{}"), ("GET", "/models/{}"), ("GET", "/view_metadata/a?filename={}"),
-    ("GET", "/view_metadata/{}?filename=x"), ("GET", "/templates/{}"), ("GET", "/object_info/{}"), ("GET", "/history/{}"), ("GET", "/runs/{}"),
-    ("POST", "/runs/{}/stop"), ("GET", "/{}"), ("GET", "/assets/{}"), ("GET", "/api/{}"),
-)  # fmt: skip
+    ("GET", "/userdata/{}"),
+    ("GET", "/userdata/workflows%2F{}"),
+    ("GET", "/userdata?dir={}"),
+    ("POST", "/userdata/{}"),
+    ("POST", "/userdata/workflows%2F{}"),
+    ("DELETE", "/userdata/workflows%2F{}"),
+    ("POST", "/userdata/workflows%2F{}/move/workflows%2Fmoved.json"),
+    ("POST", "/userdata/workflows%2Fsound.json/move/{}"),
+    ("POST", "/userdata/workflows%2Fsound.json/move/workflows%2F{}"),
+    ("GET", "/view?filename={}"),
+    ("GET", "/view?type=input&filename={}"),
+    ("GET", "/view?filename=x.png&subfolder={}"),
+    ("GET", "/brains/{}"),
+    ("GET", "/models/{}"),
+    ("GET", "/view_metadata/a?filename={}"),
+    ("GET", "/view_metadata/{}?filename=x"),
+    ("GET", "/templates/{}"),
+    ("GET", "/object_info/{}"),
+    ("GET", "/history/{}"),
+    ("GET", "/runs/{}"),
+    ("POST", "/runs/{}/stop"),
+    ("GET", "/{}"),
+    ("GET", "/assets/{}"),
+    ("GET", "/api/{}"),
+)
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW")
-PLAIN: Final = ("/", "/prompt", "/queue", "/history", "/runs", "/brains", "/nodes", "/check", "/ws", "/upload/brain", "/free", "/interrupt")
-HOSTS: Final = ("evil.example", "127.0.0.1.evil.example", "", "[", "localhost#.evil.example", "evil.example@127.0.0.1", "10.0.0.1:8188")
+PLAIN: Final = (
+    "/",
+    "/prompt",
+    "/queue",
+    "/history",
+    "/runs",
+    "/brains",
+    "/nodes",
+    "/check",
+    "/ws",
+    "/upload/brain",
+    "/free",
+    "/interrupt",
+)
+HOSTS: Final = (
+    "evil.example",
+    "127.0.0.1.evil.example",
+    "",
+    "[",
+    "localhost#.evil.example",
+    "evil.example@127.0.0.1",
+    "10.0.0.1:8188",
+)
 ORIGINS: Final = ("http://evil.example", "null", "file://", "http://[", "https://localhost", "http://127.0.0.1:1")
 BODIES: Final[dict[str, Json]] = {
-    "/prompt": {"prompt": film(ticks=2, clock="fast"), "prompt_id": "mine", "client_id": "me", "number": 3, "front": False,
-                "extra_data": {"name": "sound", "record": True, "settings": {"seed": 1, "ticks": 2}}},
+    "/prompt": {
+        "prompt": film(ticks=2, clock="fast"),
+        "prompt_id": "mine",
+        "client_id": "me",
+        "number": 3,
+        "front": False,
+        "extra_data": {"name": "sound", "record": True, "settings": {"seed": 1, "ticks": 2}},
+    },
     "/check": {"workflow": film(), "name": "sound"},
     "/queue": {"clear": False, "delete": ["a"]},
     "/history": {"delete": ["a"]},
@@ -63,7 +142,7 @@ BODIES: Final[dict[str, Json]] = {
     "/runs/long/step": {"ticks": 3},
     "/runs/long/save_state": {"node": "film", "name": "a"},
     "/userdata/workflows%2Fsound.json": film(),
-}  # fmt: skip
+}
 MESSAGES: Final[tuple[Json, ...]] = (
     {"type": "watch", "data": {"prompt_id": "long", "previews": ["film"], "values": ["film"]}},
     {"type": "ack", "data": {"prompt_id": "long", "node": "film", "seq": 1}},
@@ -201,7 +280,9 @@ def test_odd_uploads_are_answered(server: Server) -> None:
         for seed, path in itertools.product(range(300), ("/upload/image", "/upload/brain")):
             dice = random.Random(f"{seed} {path}")
             body = mutate_bytes(sound.replace(b"image", b"file") if "brain" in path else sound, dice)
-            type_ = dice.choice(("multipart/form-data; boundary=x", "multipart/form-data", "multipart/mixed; boundary=x", "text/plain"))
+            type_ = dice.choice(
+                ("multipart/form-data; boundary=x", "multipart/form-data", "multipart/mixed; boundary=x", "text/plain")
+            )
             await attacker.ask(f"seed {seed}", "POST", path, data=body, headers={"Content-Type": type_})
 
     attack(server, way)
