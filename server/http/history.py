@@ -40,8 +40,10 @@ class History:
 
     def forget(self, prompt_ids: list[str]) -> None:
         """Move run folders to the trash."""
-        paths = [self._paths.pop(prompt_id) for prompt_id in prompt_ids if prompt_id in self._paths]
-        self._folders.throw_away(*(path for path in paths if path.exists()))
+        found = {prompt_id: self._paths[prompt_id] for prompt_id in prompt_ids if prompt_id in self._paths}
+        self._folders.throw_away(*(path for path in found.values() if path.exists()))
+        for prompt_id in found:
+            del self._paths[prompt_id]
 
     def __contains__(self, prompt_id: str) -> bool:
         return prompt_id in self._paths

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ class PendingRequests:
         """Remove requests that begin, or that nobody wants any more. Raises OSError."""
         for sequence in sequences:
             self._path(sequence).unlink(missing_ok=True)
-        sync_folders(self._folder)
+        with suppress(FileNotFoundError):  # somebody removed the folder: nothing can come back
+            sync_folders(self._folder)
 
     def sequences(self) -> list[int]:
         """Return the numbers of all requests."""

@@ -33,7 +33,7 @@ class Slot:
 
     def start(self) -> None:
         """Start the process. Slow; for a thread. Raises OSError, and RuntimeError if there is no memory for its threads."""
-        child = ChildProcess(
+        self._child = child = ChildProcess(
             live,
             self._recipe,
             name="minibrains worker",
@@ -44,8 +44,8 @@ class Slot:
             child.listen(self._take_report, lambda: self._call(self._end))
         except RuntimeError:
             child.kill()
+            self._child = None
             raise
-        self._child = child
 
     def tell(self, word: OrderWord, content: Any = None) -> None:
         """Give an order, in turn and without waiting. One that has died hears nothing, and `ended` says so."""
