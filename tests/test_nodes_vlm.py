@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from minibrains.files import shipped
 from minibrains.loading import BrainRef
 from minibrains.tensors import as_tensor
 from minibrains.testing import opened
-from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, applied, merged
+from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, merged
 from nodes.language.pretrained import Pretrained, VisionLanguageModel, load_pretrained
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
@@ -195,22 +195,66 @@ def test_an_adapter_changes_the_answer_and_leaves_the_model_as_it_is() -> None:
     assert _shares(_ask()) == before
 
 
-def test_an_adapter_is_applied_as_peft_does_and_merging_changes_nothing(pretrained: Pretrained, tmp_path: Path) -> None:
-    from peft import PeftModel
+FIRST = next(iter(sorted(ADAPTER.tensors))).removesuffix(".lora_A.weight")
+MODULE = FIRST.removeprefix("base_model.model.")
 
-    assert ADAPTER.ref is not None
-    inputs, adapters = pretrained.read(IMAGE, PROMPT), [(ADAPTER.ref, 1.0)]
-    (tmp_path / "adapter_config.json").write_text(json.dumps(read_header(LORA).config["adapter"]))
-    (tmp_path / "adapter_model.safetensors").write_bytes(LORA.read_bytes())
-    state = torch.get_rng_state()
-    with torch.inference_mode():
-        ours, added = (make(pretrained.model, adapters)(**inputs).logits for make in (applied, merged))
-        assert torch.equal(torch.get_rng_state(), state), "nothing random is drawn"
-    model = load_pretrained(BRAIN.ref).model  # type: ignore[arg-type]
-    with torch.inference_mode():
-        theirs = PeftModel.from_pretrained(model, tmp_path)(**inputs).logits
-    assert torch.equal(ours, theirs)
-    assert torch.allclose(added, ours, atol=1e-3)
+
+def _rank_two() -> dict[str, np.ndarray]:
+    """The change, with a first module of rank 2."""
+    a, b = (ADAPTER.tensors[f"{FIRST}.lora_{half}.weight"] for half in "AB")
+    return {**ADAPTER.tensors, f"{FIRST}.lora_A.weight": a[:2], f"{FIRST}.lora_B.weight": b[:, :2]}
+
+
+def _other() -> dict[str, np.ndarray]:
+    return {name: array[::-1].copy() for name, array in ADAPTER.tensors.items()}
+
+
+def _saved(tensors: Mapping[str, np.ndarray], adapter: Mapping[str, Any], folder: Path) -> BrainRef:
+    """A folder as PEFT saves an adapter; its tensors are the brain that it becomes."""
+    settings = {**ADAPTER.adapter, **adapter}
+    file = folder / "adapter_model.safetensors"
+    folder.mkdir()
+    brain = LoraAdapter(tensors, adapter=settings, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256)
+    brain.save(file, title="t", made_by="test")
+    (folder / "adapter_config.json").write_text(json.dumps(settings))
+    return BrainRef(str(file), "")
+
+
+@pytest.mark.parametrize(
+    ("adapters", "weights"),
+    [
+        ([(ADAPTER.tensors, {})], [1.0]),
+        ([(ADAPTER.tensors, {"use_rslora": True})], [-0.7]),
+        ([(_rank_two(), {"rank_pattern": {MODULE: 2}, "alpha_pattern": {MODULE: 5, "o_proj": 3.5}})], [1.0]),
+        ([(ADAPTER.tensors, {}), (_other(), {"lora_alpha": 3})], [0.3, 1.6]),
+    ],
+    ids=["one", "rank-stabilized", "patterns", "two"],
+)
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")  # of PEFT's own question to the model
+def test_adapters_are_merged_bit_for_bit_as_peft_merges_them(
+    adapters: Any, weights: list[float], pretrained: Pretrained, tmp_path: Path
+) -> None:
+    from peft import PeftModel
+    from peft.tuners.lora import LoraLayer
+
+    refs = [_saved(*adapter, tmp_path / str(place)) for place, adapter in enumerate(adapters)]
+    theirs = load_pretrained(BRAIN.ref).model  # type: ignore[arg-type]
+    for place, weight in enumerate(weights):
+        changed = PeftModel.from_pretrained(theirs, tmp_path / str(place))
+        for layer in changed.modules():
+            if isinstance(layer, LoraLayer):
+                layer.scale_layer(weight)
+        theirs = changed.merge_and_unload(safe_merge=True)
+    before = {name: tensor.clone() for name, tensor in pretrained.model.state_dict().items()}
+    ours = merged(pretrained.model, list(zip(refs, weights, strict=True)))
+    expected, found = theirs.state_dict(), ours.state_dict()
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    after = pretrained.model.state_dict()
+    assert all(torch.equal(after[name], before[name]) for name in before)
+    differs = [name for name in before if not torch.equal(found[name], before[name])]
+    assert all(found[name].data_ptr() == after[name].data_ptr() for name in set(before) - set(differs)), "shared"
+    assert len(differs) == len(ADAPTER.tensors) / 2
 
 
 def test_an_adapter_for_another_model_is_refused_with_both_names(tmp_path: Path) -> None:
@@ -225,9 +269,6 @@ def _without(name: str) -> dict[str, np.ndarray]:
     return {key: array for key, array in ADAPTER.tensors.items() if not key.startswith(name)}
 
 
-FIRST = next(iter(sorted(ADAPTER.tensors))).removesuffix(".lora_A.weight")
-
-
 def _odd(number: float) -> np.ndarray:
     """The first half of the first change, with one number in it that is none."""
     array = ADAPTER.tensors[f"{FIRST}.lora_A.weight"].copy()
@@ -239,6 +280,11 @@ def _named_otherwise() -> dict[str, np.ndarray]:
     """The same change, of a module that the model does not have."""
     halves = {f"base_model.model.other_proj.lora_{half}.weight": ADAPTER.tensors[f"{FIRST}.lora_{half}.weight"] for half in "AB"}
     return {**_without(FIRST), **halves}
+
+
+def _narrow() -> dict[str, np.ndarray]:
+    """A first change of a layer that takes fewer numbers."""
+    return {**ADAPTER.tensors, f"{FIRST}.lora_A.weight": ADAPTER.tensors[f"{FIRST}.lora_A.weight"][:, :5]}
 
 
 def _large() -> dict[str, np.ndarray]:
@@ -261,6 +307,7 @@ def _large() -> dict[str, np.ndarray]:
         (ADAPTER.tensors, {"rank_pattern": {"q_proj": "4"}}, "'q_proj': '4'; expected numbers by the plain names of modules"),
         (ADAPTER.tensors, {"alpha_pattern": [1]}, "alpha_pattern is .*; expected numbers by the names of modules"),
         (ADAPTER.tensors, {"r": "4"}, "r is '4'; expected a whole number from 1"),
+        (ADAPTER.tensors, {"r": 8}, r"the tensors of 'model.*' are of rank 4; the adapter says 8"),
         (ADAPTER.tensors, {"lora_alpha": {"a": 1}}, "lora_alpha is .*; expected a number"),
         ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}, {}, "has numbers in it that are none"),
         ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.inf)}, {}, "has numbers in it that are none"),
@@ -285,31 +332,12 @@ def test_an_expression_for_modules_is_never_looked_at(tmp_path: Path) -> None:
     assert _shares(changed) == _shares(_ask(_linked()))
 
 
-def test_a_module_with_a_rank_of_its_own_is_applied_as_peft_does(pretrained: Pretrained, tmp_path: Path) -> None:
-    from peft import PeftModel
-
-    module = FIRST.removeprefix("base_model.model.")
-    a, b = (ADAPTER.tensors[f"{FIRST}.lora_{half}.weight"] for half in "AB")
-    tensors = {**ADAPTER.tensors, f"{FIRST}.lora_A.weight": a[:2], f"{FIRST}.lora_B.weight": b[:, :2]}
-    adapter = {**ADAPTER.adapter, "rank_pattern": {module: 2}, "alpha_pattern": {module: 5}}
-    brain = LoraAdapter(tensors, adapter=adapter, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256)
-    brain.save(tmp_path / "adapter_model.safetensors", title="t", made_by="test")
-    (tmp_path / "adapter_config.json").write_text(json.dumps(adapter))
-    inputs = pretrained.read(IMAGE, PROMPT)
-    ref = BrainRef(str(tmp_path / "adapter_model.safetensors"), "")
-    model = load_pretrained(BRAIN.ref).model  # type: ignore[arg-type]
-    with torch.inference_mode():
-        ours = applied(pretrained.model, [(ref, 1.0)])(**inputs).logits
-        theirs = PeftModel.from_pretrained(model, tmp_path)(**inputs).logits
-    assert torch.equal(ours, theirs)
-
-
 @pytest.mark.parametrize(
     ("tensors", "adapter", "sentence"),
     [
-        (_named_otherwise(), {}, r"not those its configuration asks for|PEFT cannot apply it: .*other_proj"),
+        (_named_otherwise(), {}, r"it changes 'other_proj', and the model has no linear layer of that name"),
         (_large(), {"target_modules": None}, "gives numbers that are none"),
-        (ADAPTER.tensors, {"r": 8}, "PEFT cannot apply it: .*size mismatch"),
+        (_narrow(), {}, r"its change of 'model.* is \d+ x 5; the model's weights there are \d+ x \d+"),
     ],
 )
 def test_an_adapter_that_does_not_fit_its_model_is_a_sentence(tensors: Any, adapter: Any, sentence: str, tmp_path: Path) -> None:

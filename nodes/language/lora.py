@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import copy
+import math
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, Self
 
 import numpy as np
 
-from minibrains import Brain, BrainError, Host, MinibrainsError, Node, Socket, setting, widget
+from minibrains import Brain, BrainError, MinibrainsError, Node, Socket, setting, widget
 from minibrains.brain_file import TensorInfo, short
-from minibrains.errors import in_words
 from minibrains.loading import BrainRef
 from minibrains.tensors import as_array, as_tensor
 from minibrains.values import parse_json
@@ -31,6 +30,9 @@ OF_TRAINING: Final = (
 )  # fmt: skip
 """What of it tells of the training, or names what is not used: it is left out."""
 NOTHING: Final[tuple[Any, ...]] = (None, False, (), [], {}, "none")
+PEFT_RANK: Final = 8
+PEFT_ALPHA: Final = 8
+"""What PEFT takes where a configuration says nothing."""
 NAME: Final = re.compile(r"\w+(\.\w+)*")
 TENSOR: Final = re.compile(r"base_model\.model\.(?P<module>.+)\.lora_(?P<half>[AB])\.weight")
 
@@ -77,6 +79,10 @@ class LoraAdapter(Brain):
         for module, halves in found.items():
             if len(halves) != 2 or halves["A"].shape[0] != halves["B"].shape[1]:
                 raise BrainError(f"{where}: lora_A and lora_B of {short(module)} are not two matrices of one rank")
+            rank = _rank(adapter, module)
+            if halves["A"].shape[0] != rank:
+                its = halves["A"].shape[0]
+                raise BrainError(f"{where}: the tensors of {short(module)} are of rank {its}; the adapter says {rank}")
         named = adapter.get(MODULES)
         if isinstance(named, (list, tuple)):
             _check_modules(where, found, named)
@@ -140,67 +146,91 @@ class LoRALoader(Node, category="language"):
     brain: LoraAdapter
     weight: float = widget(default=1.0, min=-4.0, max=4.0, doc="how much of the change: 0 none, 1 as it was trained")
 
-    def open(self, host: Host) -> None:
-        import peft  # noqa: F401 - takes seconds, and the first to need it is in the middle of a game
-
     def tick(self) -> AdapterLink:
         if self.brain.ref is None:
             raise MinibrainsError("an adapter is passed on by its file, and this one is in none")
         return Adapter(self.brain.ref, self.weight, self.brain.base, self.brain.base_sha256)
 
 
-def applied(model: Any, adapters: Sequence[tuple[BrainRef, float]]) -> Any:
-    """The model with these adapters beside its weights, as a PeftModel; `model` itself is left as it is.
-
-    Raises BrainError if an adapter's tensors are not those that its configuration asks for.
-    """
-    from peft import LoraConfig, PeftModel, set_peft_model_state_dict
-    from peft.tuners.lora import LoraLayer
-
-    # of PEFT's own question to the model
-    warnings.filterwarnings("ignore", ".*is_gradient_checkpointing", FutureWarning)
-    # another structure over the same weights: PEFT puts its layers in place of the model's own
-    memo = {id(weight): type(weight)(weight.data, requires_grad=False) for weight in model.parameters()}
-    changed: Any = copy.deepcopy(model, memo)
-    names = [f"adapter_{place}" for place in range(len(adapters))]
-    for name, (ref, weight) in zip(names, adapters, strict=True):
-        brain = LoraAdapter.load(Path(ref.file))
-        tensors = {key: as_tensor(array).float() for key, array in brain.tensors.items()}
-        try:
-            config = LoraConfig(**_peft_settings(brain), inference_mode=True)
-            # made without numbers: no random ones are drawn, and whichever the file does not have is missed below
-            if name == names[0]:
-                changed = PeftModel(changed, config, name, low_cpu_mem_usage=True)
-            else:
-                changed.add_adapter(name, config, low_cpu_mem_usage=True)
-            result = set_peft_model_state_dict(changed, tensors, name, low_cpu_mem_usage=True)
-        except Exception as error:  # whatever PEFT makes of a configuration that it does not expect
-            raise BrainError(f"{ref.file}: PEFT cannot apply it: {' '.join(in_words(error).split())}") from None
-        missing = [key for key in result.missing_keys if f".{name}." in key]
-        if wrong := [*missing, *result.unexpected_keys]:
-            raise BrainError(f"{ref.file}: its tensors are not those its configuration asks for: {short(wrong[0])}")
-        for layer in changed.modules():
-            if isinstance(layer, LoraLayer) and name in layer.scaling:
-                layer.scaling[name] *= weight
-    changed.base_model.set_adapter(names, inference_mode=True)
-    return changed.requires_grad_(False).eval()
-
-
 def merged(model: Any, adapters: Sequence[tuple[BrainRef, float]]) -> Any:
-    """The model with these adapters added to its weights, which costs a forward pass nothing; `model` is left as it is."""
-    changed = applied(model, adapters)
+    """Return the model with adapters added to its weights, which costs a forward pass nothing.
+
+    `model` is left as it is, and the weights that no adapter changes are shared with it. The numbers are those of PEFT's
+    `merge_and_unload`, which takes ten times as long.
+
+    Args:
+        model: The model, with weights of f32.
+        adapters: Each adapter and how much of it is added, one after the other.
+
+    Raises:
+        BrainError: An adapter does not fit the model.
+    """
+    shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    changed = copy.deepcopy(model, shared)
+    for ref, weight in adapters:
+        _add_adapter(changed, ref, weight)
+    return changed
+
+
+def _add_adapter(model: Any, ref: BrainRef, weight: float) -> None:
+    import torch
+
+    brain = LoraAdapter.load(Path(ref.file))
+    for module in _modules(brain.tensors):
+        layer = _find_linear(model, module, ref)
+        down, up = (as_tensor(brain.tensors[_tensor_name(module, half)]).float() for half in "AB")
+        if layer.weight.shape != (up.shape[0], down.shape[1]):
+            found = f"{up.shape[0]} x {down.shape[1]}"
+            expected = " x ".join(map(str, layer.weight.shape))
+            raise BrainError(f"{ref.file}: its change of {short(module)} is {found}; the model's weights there are {expected}")
+        # in place, because room for a large matrix takes longer to get than the sum to work out
+        weights = (up @ down).mul_(_scale(brain.adapter, module) * weight).add_(layer.weight)
+        lowest, highest = torch.aminmax(weights)
+        if not lowest.isfinite() or not highest.isfinite():
+            raise BrainError(f"{ref.file}: added to the model's {short(module)} it gives numbers that are none: infinity or NaN")
+        layer.weight = torch.nn.Parameter(weights, requires_grad=False)
+
+
+def _find_linear(model: Any, module: str, ref: BrainRef) -> Any:
+    import torch
+
     try:
-        return changed.merge_and_unload(safe_merge=True)
-    except ValueError as error:
-        files = ", ".join(ref.file for ref, _ in adapters)
-        raise BrainError(f"{files}: added to the model's weights it gives numbers that are none: {error}") from None
+        layer = model.get_submodule(module)
+    except AttributeError:
+        layer = None
+    if not isinstance(layer, torch.nn.Linear):
+        raise BrainError(f"{ref.file}: it changes {short(module)}, and the model has no linear layer of that name")
+    return layer
 
 
-def _peft_settings(brain: LoraAdapter) -> dict[str, Any]:
-    """Return what PEFT is told of an adapter: names that stand for themselves, and no pattern of the file's."""
-    settings = {key: value for key in USED if (value := brain.adapter.get(key)) is not None}
-    for key in PATTERNS:
-        settings[key] = {re.escape(name): value for name, value in (settings.get(key) or {}).items()}
-    modules = (TENSOR.fullmatch(name) for name in brain.tensors)
-    settings[MODULES] = sorted({match["module"] for match in modules if match is not None})
-    return settings
+def _modules(tensors: Iterable[str]) -> list[str]:
+    """Return the modules that tensors of these names change."""
+    matches = (TENSOR.fullmatch(name) for name in tensors)
+    return sorted({match["module"] for match in matches if match is not None})
+
+
+def _tensor_name(module: str, half: str) -> str:
+    return f"base_model.model.{module}.lora_{half}.weight"
+
+
+# -- what PEFT makes of a configuration ------------------------------------------------------------------
+
+
+def _scale(adapter: Mapping[str, Any], module: str) -> float:
+    """Return by how much a module's change is multiplied."""
+    rank = _rank(adapter, module)
+    alpha: float = _of_module(adapter, "alpha_pattern", module, adapter.get("lora_alpha", PEFT_ALPHA))
+    return alpha / math.sqrt(rank) if adapter.get("use_rslora") else alpha / rank
+
+
+def _rank(adapter: Mapping[str, Any], module: str) -> int:
+    rank: int = _of_module(adapter, "rank_pattern", module, adapter.get("r", PEFT_RANK))
+    return rank
+
+
+def _of_module(adapter: Mapping[str, Any], pattern: str, module: str, default: Any) -> Any:
+    """Return what a pattern has of a module: of the first name in it that the module's own name ends with."""
+    for name, value in (adapter.get(pattern) or {}).items():
+        if f".{module}".endswith(f".{name}"):
+            return value
+    return default
