@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from time import perf_counter
 from types import MappingProxyType
 from typing import Any, BinaryIO, Final
 
 from minibrains.errors import BrainError
+from minibrains.known_digests import FileState, find_digest, keep_digest
 from minibrains.sockets import DTYPES
 from minibrains.values import parse_json
 
@@ -70,14 +72,19 @@ def read_header(path: Path) -> BrainHeader:
 
 def hash_file(path: Path) -> str:
     """The SHA-256 of a file, as people and workflows name a brain."""
-    stat = path.stat()
-    return _hash_file(path.absolute(), stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return _hash_file(path.absolute(), FileState.of(path))
 
 
 @lru_cache(1024)
-def _hash_file(path: Path, *what_changes_with_it: int) -> str:
+def _hash_file(path: Path, state: FileState) -> str:
+    known = find_digest(path, state)
+    if known is not None:
+        return known
+    began = perf_counter()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    keep_digest(path, state, digest, perf_counter() - began)
+    return digest
 
 
 def read_open_header(path: Path, file: BinaryIO) -> BrainHeader:

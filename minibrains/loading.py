@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
+from types import ModuleType
 from typing import Any, Final, TypeVar
+
+import numpy as np
 
 from minibrains.brain_file import hash_file
 from minibrains.errors import BrainError
+from minibrains.savings import tell_saving
 
 T = TypeVar("T")
 
@@ -24,9 +30,13 @@ class BrainRef:
     sha256: str
     adapters: tuple[tuple[BrainRef, float], ...] = ()
 
-    def files(self) -> list[Path]:
-        """The file and those of the adapters."""
-        return [Path(self.file), *(file for adapter, _ in self.adapters for file in adapter.files())]
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        count = len(self.adapters)
+        if not count:
+            return Path(self.file).name
+        return f"{Path(self.file).name} with {count} {'adapter' if count == 1 else 'adapters'}"
 
     def verify(self) -> None:
         """Raises BrainError if a file is gone or no longer the one that was meant."""
@@ -40,40 +50,116 @@ class BrainRef:
             adapter.verify()
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    made: Any
+    seconds: float
+    """What it took to make."""
+    memory: Mapping[int, int]
+    """The blocks of memory that it holds: address -> bytes."""
+
+
 class Loaded:
     """What was made of brains, by reference; the least recently used goes first. `host.load` asks the process's own."""
 
     def __init__(self, budget: int) -> None:
-        """`budget`: bytes of brain files that it may hold. The newest stays even if it is larger."""
+        """`budget`: bytes of arrays and tensors that it may hold. The newest stays even if it is larger."""
         self.budget = budget
         self.used = 0
+        """Bytes. What several hold, like the weights that no adapter changes, counts once."""
         self.loads = 0
         """How often something had to be made."""
-        self._lock = threading.RLock()
-        self._made: OrderedDict[tuple[BrainRef, str], tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[tuple[BrainRef, str], _Entry] = OrderedDict()
+        self._being_made: dict[tuple[BrainRef, str], threading.RLock] = {}
+        self._holders: Counter[int] = Counter()
+        """How many entries hold a block of memory, by its address."""
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        """What `make` made of this brain; `what` names it, so that two makers are not mixed up. Raises BrainError."""
+        """What `make` made of this brain; `what` names it, so that two makers are not mixed up. Raises BrainError.
+
+        Who wants the same thing while it is made waits for it; who wants another does not.
+        """
+        key = ref, what
         with self._lock:
-            key = ref, what
-            if key not in self._made:
+            being_made = self._being_made.setdefault(key, threading.RLock())
+        with being_made:
+            entry = self._find(key)
+            if entry is None:
                 ref.verify()
+                began = perf_counter()
                 made = make(ref)
-                size = sum(file.stat().st_size for file in ref.files())
-                self._made[key] = made, size
-                self.used += size
-                self.loads += 1
-                while self.used > self.budget and len(self._made) > 1:
-                    self.used -= self._made.popitem(last=False)[1][1]
-            self._made.move_to_end(key)
-            found: T = self._made[key][0]
-            return found
+                entry = _Entry(made, perf_counter() - began, find_memory(made))
+                self._keep(key, entry)
+            else:
+                tell_saving(f"{ref.title} in memory", entry.seconds)
+        with self._lock:
+            self._being_made.pop(key, None)
+        found: T = entry.made
+        return found
 
     def clear(self) -> None:
         """Let go of everything; who still uses something keeps it."""
         with self._lock:
-            self._made.clear()
-            self.used = 0
+            while self._entries:
+                self._drop_oldest()
+
+    def _find(self, key: tuple[BrainRef, str]) -> _Entry | None:
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is not None:
+                self._entries.move_to_end(key)
+            return entry
+
+    def _keep(self, key: tuple[BrainRef, str], entry: _Entry) -> None:
+        with self._lock:
+            self._entries[key] = entry
+            self.loads += 1
+            for address, size in entry.memory.items():
+                if not self._holders[address]:
+                    self.used += size
+                self._holders[address] += 1
+            while self.used > self.budget and len(self._entries) > 1:
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        _, entry = self._entries.popitem(last=False)
+        for address, size in entry.memory.items():
+            self._holders[address] -= 1
+            if not self._holders[address]:
+                del self._holders[address]
+                self.used -= size
+
+
+def find_memory(made: Any) -> dict[int, int]:
+    """Return the memory of all arrays and tensors that can be reached from an object: address -> bytes."""
+    found: dict[int, int] = {}
+    seen: dict[int, Any] = {}
+    waiting = [made]
+    torch = sys.modules.get("torch")
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or isinstance(value, _HOLD_NOTHING):
+            continue
+        seen[id(value)] = value
+        if isinstance(value, np.ndarray):
+            while isinstance(value.base, np.ndarray):
+                value = value.base
+            found[value.ctypes.data] = value.nbytes
+        elif torch is not None and isinstance(value, torch.Tensor):
+            storage = value.untyped_storage()
+            found[storage.data_ptr()] = storage.nbytes()
+        elif isinstance(value, Mapping):
+            waiting.extend(value.values())
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            waiting.extend(value)
+        elif hasattr(value, "__dict__"):
+            waiting.extend(vars(value).values())
+    return found
+
+
+_HOLD_NOTHING: Final = (str, bytes, int, float, type, ModuleType)
+"""Kinds of objects that are not looked into."""
 
 
 def _half_of_memory() -> int:

@@ -83,6 +83,16 @@ class Node:
     def open(self, host: Host) -> None:
         """Take hold of what the node needs: files, processes, modules. Raises a MinibrainsError in words."""
 
+    def warm_up(self, constants: Mapping[str, Any]) -> None:
+        """Do beforehand what takes long and follows from inputs that do not change: merge an adapter into a model, say.
+
+        Called when the node is open, and at each live edit, which may give it other constants. `tick` may be under way on
+        another thread just then. So leave what you make with `host.load`, where `tick` finds it, and set nothing.
+
+        Args:
+            constants: The values of those inputs that only nodes with constant results feed, by name.
+        """
+
     def reset(self, episode: Episode) -> None:
         """Start an episode: afterwards the node is as if it were new."""
 

@@ -31,8 +31,8 @@ def minibrains(tmp_path: Path) -> Command:
 def summary(minibrains: Command) -> Callable[..., dict[str, Any]]:
     """The summary of `run … --json` that went well."""
 
-    def run(*arguments: object) -> dict[str, Any]:
-        done = minibrains("run", *arguments, "--json")
+    def run(*arguments: object, env: Mapping[str, str] | None = None) -> dict[str, Any]:
+        done = minibrains("run", *arguments, "--json", env=env)
         assert done.returncode == 0, done.stderr
         result: dict[str, Any] = json.loads(done.stdout)
         return result

@@ -15,6 +15,7 @@ import pytest
 from engine_fixtures import Entries, Noted, make_plan, node, open_engine
 
 from minibrains import ABSENT, Absent, Brain, Episode, Node, Number, Register, Socket, setting, widget
+from minibrains.disk_cache import DiskCache, Made
 from minibrains.engine.engine import Engine
 from minibrains.engine.kept import KeptOutputs, size_of
 from minibrains.engine.node_runtime import NodeFailed
@@ -198,21 +199,21 @@ def test_the_budget_lets_go_of_what_was_not_used_for_longest() -> None:
     row = np.zeros(100, np.uint8)
     kept = KeptOutputs(budget=3 * size_of(row))
     for name in "abc":
-        kept.put(name, row, on_disk=False)
+        kept.put(name, Made(row, 0.0), on_disk=False)
     assert kept.used == 3 * size_of(row)
     kept.get("a", on_disk=False)
-    kept.put("d", row, on_disk=False)
+    kept.put("d", Made(row, 0.0), on_disk=False)
     with pytest.raises(KeyError):
         kept.get("b", on_disk=False)
-    assert [kept.get(name, on_disk=False) is row for name in "acd"] == [True] * 3
+    assert [kept.get(name, on_disk=False).value is row for name in "acd"] == [True] * 3
     assert kept.used == 3 * size_of(row)
 
 
 def test_what_is_larger_than_the_budget_is_not_kept() -> None:
     kept = KeptOutputs(budget=1000)
-    kept.put("small", np.zeros(100, np.uint8), on_disk=False)
-    kept.put("large", np.zeros(2000, np.uint8), on_disk=False)
-    assert kept.get("small", on_disk=False) is not None
+    kept.put("small", Made(np.zeros(100, np.uint8), 0.0), on_disk=False)
+    kept.put("large", Made(np.zeros(2000, np.uint8), 0.0), on_disk=False)
+    assert kept.get("small", on_disk=False).value is not None
     with pytest.raises(KeyError):
         kept.get("large", on_disk=False)
 
@@ -224,6 +225,21 @@ def test_a_run_with_no_budget_comes_to_the_same(brains: Path) -> None:
     assert kept.used == 0
 
 
+def test_what_was_found_is_told_with_the_time_it_took(brains: Path) -> None:
+    disk = DiskCache(brains / "kept")
+    savings: list[dict[str, Mapping[str, float]]] = []
+    for kept in (KeptOutputs(disk=disk), KeptOutputs(disk=disk)):
+        engine = Engine(make_plan(chain(), TYPES, brains), kept)
+        open_engine(engine)
+        savings.append({name: times.savings for name, times in engine.node_times().items() if times.savings})
+        assert engine.close() == []
+    first, second = savings
+    assert first == {}
+    assert second.keys() == {"total", "split"}
+    assert second["total"].keys() == {"its result"}
+    assert second["total"]["its result"] > 0
+
+
 # -- on disk ----------------------------------------------------------------------------------------
 
 
@@ -232,8 +248,8 @@ def test_another_process_finds_what_a_node_wants_kept(brains: Path) -> None:
         import sys
         from pathlib import Path
         sys.path[:0] = {[str(Path(__file__).parent)]!r}
-        from test_kept import KeptOutputs, chain, ran
-        print(ran(chain(), KeptOutputs(folder=Path("kept")), Path(".")))
+        from test_kept import DiskCache, KeptOutputs, chain, ran
+        print(ran(chain(), KeptOutputs(disk=DiskCache(Path("kept"))), Path(".")))
     """
     answers = []
     for _ in range(2):
@@ -248,7 +264,7 @@ def test_another_process_finds_what_a_node_wants_kept(brains: Path) -> None:
 @pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "longer", "gone"])
 def test_a_damaged_file_is_worked_out_again(damage: str, brains: Path) -> None:
     folder = brains / "kept"
-    ran(chain(), KeptOutputs(folder=folder), brains)
+    ran(chain(), KeptOutputs(disk=DiskCache(folder)), brains)
     files = list(folder.iterdir())
     assert len(files) == 2
     for file in files:
@@ -258,31 +274,19 @@ def test_a_damaged_file_is_worked_out_again(damage: str, brains: Path) -> None:
             continue
         flipped = data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
         file.write_bytes({"cut": data[:-5], "empty": b"", "flipped": flipped, "longer": data + b"\0"}[damage])
-    assert ran(chain(), KeptOutputs(folder=folder), brains) == (EVERYTHING, [20.0])
-    assert ran(chain(), KeptOutputs(folder=folder), brains) == (EVERYTHING - {"total", "split"}, [20.0]), "it is whole again"
-
-
-def test_the_disk_has_a_budget_too(tmp_path: Path) -> None:
-    kept = KeptOutputs(folder=tmp_path, disk_budget=2500)
-    for age, name in enumerate("abc"):
-        kept.put(name, np.zeros(1000, np.uint8), on_disk=True)
-        if (tmp_path / name).exists():
-            os.utime(tmp_path / name, (1000 + age, 1000 + age))
-    assert {file.name for file in tmp_path.iterdir()} == {"b", "c"}
-    KeptOutputs(folder=tmp_path, disk_budget=2500).get("b", on_disk=True)  # used: not the oldest any more
-    kept.put("d", np.zeros(1000, np.uint8), on_disk=True)
-    assert {file.name for file in tmp_path.iterdir()} == {"b", "d"}
-    kept.put("large", np.zeros(5000, np.uint8), on_disk=True)
-    assert {file.name for file in tmp_path.iterdir()} == {"b", "d"}
+    assert ran(chain(), KeptOutputs(disk=DiskCache(folder)), brains) == (EVERYTHING, [20.0])
+    assert ran(chain(), KeptOutputs(disk=DiskCache(folder)), brains) == (EVERYTHING - {"total", "split"}, [20.0]), (
+        "it is whole again"
+    )
 
 
 def test_a_folder_that_cannot_be_written_costs_time_not_the_run(brains: Path) -> None:
     (brains / "file").write_text("no folder")
-    assert ran(chain(), KeptOutputs(folder=brains / "file"), brains) == (EVERYTHING, [20.0])
+    assert ran(chain(), KeptOutputs(disk=DiskCache(brains / "file")), brains) == (EVERYTHING, [20.0])
 
 
 def test_a_node_whose_output_no_disk_can_have_is_named(brains: Path) -> None:
-    engine = Engine(make_plan({"poor": node("Unstorable")}, TYPES), KeptOutputs(folder=brains / "kept"))
+    engine = Engine(make_plan({"poor": node("Unstorable")}, TYPES), KeptOutputs(disk=DiskCache(brains / "kept")))
     with pytest.raises(NodeFailed, match=r"poor \(Unstorable\) failed before the first tick: TypeError: .*set cannot be packed"):
         open_engine(engine)
     assert engine.close() == []
@@ -309,9 +313,10 @@ def test_a_node_whose_file_was_edited_is_another(tmp_path: Path) -> None:
         sys.path[:0] = [{str(Path(__file__).parent)!r}, "."]
         from engine_fixtures import make_plan, open_engine
         from minibrains.engine.engine import Engine
+        from minibrains.disk_cache import DiskCache
         from minibrains.engine.kept import KeptOutputs
         from answer import Answer
-        engine = Engine(make_plan({{"a": {{"type": "Answer@1"}}}}, [Answer]), KeptOutputs(folder=Path("kept")))
+        engine = Engine(make_plan({{"a": {{"type": "Answer@1"}}}}, [Answer]), KeptOutputs(disk=DiskCache(Path("kept"))))
         open_engine(engine)
         engine.reset(0, 0)
         engine.advance(1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from minibrains.engine.motion import Motion
 from minibrains.engine.node_runtime import NodeRuntime
+from minibrains.savings import Savings
 
 Spent = tuple[Motion, list[float]]
 """Seconds of every step of a plan in motion."""
@@ -30,6 +31,8 @@ class NodeTimes:
     """Seconds spent thinking, beside the tick or while it stood still."""
     late: int
     """Results that came later than the declared latency."""
+    savings: Savings
+    """What caches answered in the place of work when it was made ready."""
     think_times: tuple[int, ...]
     """How many thoughts took how long, as ThinkTimes counts them; of a node that does not think, none."""
 
@@ -60,6 +63,7 @@ def count(motion: Motion, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> di
             cached=cached[name],
             thinking=0.0 if background is None else background.seconds,
             late=0 if pending is None else pending.late,
+            savings=runtime.savings.copy(),
             think_times=() if background is None else background.times.counts(),
         )
     return times

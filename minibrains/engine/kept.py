@@ -7,87 +7,61 @@ import hashlib
 import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
 
 from minibrains.annotations import ABSENT, Sample
-from minibrains.codec import pack, unpack
+from minibrains.disk_cache import DiskCache, Made
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import Plan
-from minibrains.files import write_whole
 from minibrains.graph.check import CheckedNode, Wire
+from minibrains.software import hash_with_software
 
 MEMORY: Final = 1 << 30
-DISK: Final = 4 << 30
-"""Budgets in bytes."""
+"""Budget in bytes."""
 
 
 class KeptOutputs:
     """Outputs by signature, the least recently used go first. One a process; runs share it."""
 
-    def __init__(self, budget: int = MEMORY, folder: Path | None = None, disk_budget: int = DISK) -> None:
-        """`folder`: where nodes that say `keep` also find what an earlier process left."""
+    def __init__(self, budget: int = MEMORY, disk: DiskCache | None = None) -> None:
+        """`disk`: where nodes that say `keep` also find what an earlier process left."""
         self.budget = budget
-        self.folder = folder
-        self.disk_budget = disk_budget
+        self.disk = disk
         self.used = 0
-        self._known: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[Made, int]] = OrderedDict()
 
-    def get(self, signature: str, on_disk: bool) -> Any:
+    def get(self, signature: str, on_disk: bool) -> Made:
         """What was kept under the signature. Raises KeyError."""
         if signature in self._known:
             self._known.move_to_end(signature)
             return self._known[signature][0]
-        if not on_disk or self.folder is None:
+        if not on_disk or self.disk is None:
             raise KeyError(signature)
-        try:
-            file = self.folder / signature
-            value = _read(file)
-            file.touch()
-        except (OSError, ValueError):
-            raise KeyError(signature) from None  # not there or damaged: it is computed again
-        self._remember(signature, value)
-        return value
+        made = self.disk.get(hash_with_software(signature))
+        self._remember(signature, made)
+        return made
 
-    def put(self, signature: str, value: Any, on_disk: bool) -> None:
+    def put(self, signature: str, made: Made, on_disk: bool) -> None:
         """Keep a value; one that is larger than the budget is not kept. Raises TypeError if the disk cannot have it."""
-        self._remember(signature, value)
-        if on_disk and self.folder is not None:
-            data = pack(value)
-            if len(data) <= self.disk_budget:
-                with suppress(OSError):  # a full disk costs time, not the run
-                    write_whole(self.folder / signature, hashlib.sha256(data).digest() + data)
-                    self._sweep()
+        self._remember(signature, made)
+        if on_disk and self.disk is not None:
+            self.disk.put(hash_with_software(signature), made)
 
-    def _remember(self, signature: str, value: Any) -> None:
-        size = size_of(value)
+    def _remember(self, signature: str, made: Made) -> None:
+        size = size_of(made.value)
         if size > self.budget:
             return
-        self.used += size - self._known.pop(signature, (None, 0))[1]
-        self._known[signature] = value, size
+        if signature in self._known:
+            self.used -= self._known.pop(signature)[1]
+        self._known[signature] = made, size
+        self.used += size
         while self.used > self.budget:
             self.used -= self._known.popitem(last=False)[1][1]
-
-    def _sweep(self) -> None:
-        assert self.folder is not None
-        files = sorted(((file.stat(), file) for file in self.folder.iterdir()), key=lambda pair: pair[0].st_mtime)
-        over = sum(stat.st_size for stat, _ in files) - self.disk_budget
-        for stat, file in files:
-            if over > 0:
-                file.unlink(missing_ok=True)
-                over -= stat.st_size
-
-
-def _read(file: Path) -> Any:
-    """Raises OSError, or ValueError if it is not what was written."""
-    data = file.read_bytes()
-    if hashlib.sha256(data[32:]).digest() != data[:32]:
-        raise ValueError("the file is damaged")
-    return unpack(data[32:])
 
 
 def size_of(value: Any) -> int:
@@ -106,6 +80,8 @@ def size_of(value: Any) -> int:
 def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], kept: KeptOutputs) -> None:
     """Give every node of the still part its constant result, from what was kept or by running the node.
 
+    Nodes that the still part feeds are told of what it came to, so that they can make ready.
+
     Raises NodeFailed.
     """
     outputs: dict[tuple[str, str], Any] = {}
@@ -121,21 +97,47 @@ def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], kept: KeptOu
         signature = signatures[node.id] = _signature(node, wires, signatures)
         if _waits_forever(node, wires, outputs):
             continue
-        computed = False
         try:
-            try:
-                result = kept.get(signature, node.cls.keep)
-            except KeyError:
-                result = runtime.endpoint.tick(*_arguments(node, wires, outputs))
-                computed = True
-            given = _given(node, result)
+            made, computed = _result(runtime, signature, _arguments(node, wires, outputs), kept)
+            given = _given(node, made.value)
             if computed:
-                kept.put(signature, result, node.cls.keep)
+                kept.put(signature, made, node.cls.keep)
         except Exception as error:
             raise runtime.failure(None, error) from error
-        runtime.constant = ConstantResult(result, computed, signature, given)
+        runtime.constant = ConstantResult(made.value, computed, signature, given)
         for output, value in given.items():
             outputs[node.id, output] = value
+    for name, runtime in runtimes.items():
+        if runtime.constant is None:
+            runtime.warm_up(_constants(into[name], outputs))
+
+
+def _result(runtime: NodeRuntime, signature: str, arguments: Iterator[Any], kept: KeptOutputs) -> tuple[Made, bool]:
+    """Return a constant result, and whether it had to be computed. Raises what the node raises."""
+    try:
+        made = kept.get(signature, runtime.checked.cls.keep)
+    except KeyError:
+        began = perf_counter()
+        value = runtime.endpoint.tick(*arguments)
+        return Made(value, perf_counter() - began), True
+    runtime.savings["its result"] = made.seconds
+    return made, False
+
+
+def _constants(wires: list[Wire], outputs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+    """Return what a node reads and what does not change, by input: of those that only nodes with constant results feed."""
+    constants: dict[str, Any] = {}
+    moving = {wire.input.name for wire in wires if (wire.source, wire.output.name) not in outputs}
+    for wire in wires:
+        name = wire.input.name
+        if name in moving or wire.input.reading != "last":
+            continue
+        value = outputs[wire.source, wire.output.name]
+        if wire.input.many:
+            constants.setdefault(name, []).append(value)
+        else:
+            constants[name] = value
+    return constants
 
 
 def _waits_forever(node: CheckedNode, wires: list[Wire], outputs: Mapping[tuple[str, str], Any]) -> bool:

@@ -12,6 +12,7 @@ from minibrains.graph.check import CheckedNode
 from minibrains.graph.error_policy import reports_hanging
 from minibrains.host import Episode, Host
 from minibrains.node import Node, check_names
+from minibrains.savings import Savings, listen
 
 
 class NodeFailed(RunError):
@@ -55,6 +56,8 @@ class NodeRuntime:
     pending: PendingResult | None = None
     """The result that is still to come, if it is computed while the game goes on."""
     constant: ConstantResult | None = None
+    savings: Savings = field(default_factory=dict)
+    """What caches answered in the place of work when it was made ready."""
     is_open: bool = False
     is_hanging: bool = False
     """It had not answered `report` when Ctrl-C came."""
@@ -98,7 +101,8 @@ class NodeRuntime:
         """
         self.is_open = True
         try:
-            self.node.open(host)
+            with listen(self.savings):
+                self.node.open(host)
             check_names(self.node)
         except KeyboardInterrupt:
             raise
@@ -113,6 +117,19 @@ class NodeRuntime:
             if self.checked.continues:
                 self.pending = PendingResult(self.background)
         self.apply_limits()
+
+    def warm_up(self, constants: Mapping[str, Any]) -> None:
+        """Tell an open node what it will be given and what does not change. Raises NodeFailed.
+
+        One in a process of its own is not told: it may be thinking, and can be asked one thing at a time.
+        """
+        if not self.is_open or not isinstance(self.node, Node):
+            return
+        try:
+            with listen(self.savings):
+                self.node.warm_up(constants)
+        except Exception as error:
+            raise self.failure(None, error) from error
 
     def reset(self, episode: Episode) -> None:
         """Start an episode. Raises what the node raises."""

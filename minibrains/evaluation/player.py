@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import minibrains
-from minibrains.brain_file import hash_file
 from minibrains.engine.kept import hash_module
 from minibrains.evaluation.protocol import Protocol
 from minibrains.graph.check import Graph
 from minibrains.graph.workflow import NodeEntry
 from minibrains.run.spec import RunSpec
-
-_LIBRARIES: Final = ("numpy", "stable-retro", "torch", "transformers", "peft")
-_OURS: Final = ("minibrains", "nodes")
-"""The code that decides how a game goes; the modules of node packs come to it."""
+from minibrains.software import machine, software
 
 
 @dataclass
@@ -76,35 +65,6 @@ class Player:
             "brains": self.graph.brain_files(),
             "left_out": self.left_out,
         }
-
-
-@cache
-def software() -> dict[str, str]:
-    """Versions of what games are played with; `code` is the SHA-256 of our own files, which change between versions."""
-    found = {"minibrains": minibrains.__version__, "python": platform.python_version()}
-    for library in _LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    code = hashlib.sha256()
-    for package in _OURS:
-        folder = Path(sys.modules[package].__file__ or "").parent
-        for file in sorted(folder.rglob("*.py")):
-            code.update(f"{package}/{file.relative_to(folder).as_posix()} {hash_file(file)}\n".encode())
-    return {**found, "code": code.hexdigest()}
-
-
-@cache
-def machine() -> dict[str, Any]:
-    """The computer: sums of floating-point numbers may differ from one to another."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    cpu = names[0] if names else platform.processor() or platform.machine()
-    return {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform()}
 
 
 def _meaning(entry: NodeEntry) -> dict[str, Any]:

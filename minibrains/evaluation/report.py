@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from minibrains.errors import RunError
-from minibrains.evaluation.player import machine, software
 from minibrains.evaluation.protocol import Protocol
 from minibrains.evaluation.statistics import sign_test, wilson
+from minibrains.software import machine, software
 
 OUTCOMES: Final = ("won", "lost", "drawn", "timed_out", "failed")
 """How an episode ends. All but the first are no wins, and all of them count."""

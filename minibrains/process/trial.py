@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from contextlib import closing, suppress
-from pathlib import Path
+from contextlib import closing
+from time import perf_counter
 from typing import Any, Final
 
+from minibrains.disk_cache import Made, disk_cache
 from minibrains.errors import MinibrainsError
-from minibrains.files import home, write_whole
 from minibrains.process.child import ChildProcess
 from minibrains.process.messages import Failure, decode, encode
 from minibrains.process.parent import ParentProcess
+from minibrains.savings import tell_saving
+from minibrains.software import hash_with_software
 
 MEMORY: Final = 4 << 30
 """Bytes."""
@@ -28,31 +29,25 @@ def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what `function(*arguments)` returns in a process with limits, or returned when it was tried before.
 
     Args:
-        key: A SHA-256 in hexadecimal digits of everything that the result follows from.
-        function: A function at the top of a module. What it returns is JSON.
+        key: A SHA-256 in hexadecimal digits of everything that the result follows from, besides software and machine.
+        function: A function at the top of a module. What it returns can be packed by `minibrains.codec`.
         arguments: Anything that can be pickled.
 
     Raises:
         MinibrainsError: The function raised one, or needs more memory or time than it gets. That is kept as well.
     """
-    file = home() / "trials" / f"{key}.json"
-    verdict = _read(file)
-    if verdict is None:
+    cache = disk_cache()
+    key = hash_with_software(f"trial {key}")
+    try:
+        verdict, seconds = cache.get(key)
+        tell_saving("its files were tried out before", seconds)
+    except KeyError:
+        began = perf_counter()
         verdict = _verdict(function, arguments)
-        with suppress(OSError):  # then it is tried again the next time
-            write_whole(file, json.dumps(verdict))
+        cache.put(key, Made(verdict, perf_counter() - began))
     if verdict["refused"] is not None:
         raise MinibrainsError(verdict["refused"])
     return verdict["result"]
-
-
-def _read(file: Path) -> dict[str, Any] | None:
-    """Return what was kept; None if it was not tried yet."""
-    try:
-        verdict = json.loads(file.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return verdict if isinstance(verdict, dict) and verdict.keys() == {"refused", "result"} else None
 
 
 def _verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, Any]:

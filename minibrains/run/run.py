@@ -11,6 +11,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, ClassVar, Final, Literal
 
+from minibrains.disk_cache import disk_cache
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
 from minibrains.engine.kept import KeptOutputs
@@ -18,7 +19,6 @@ from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.engine.peek import peek
 from minibrains.engine.plan import Plan
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, as_error
-from minibrains.files import home
 from minibrains.graph.check import Graph
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Workflow
@@ -34,6 +34,7 @@ from minibrains.run.parallel import ParallelEpisodes
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.spec import RunSpec
 from minibrains.run.summary import Counts, Results, summarise
+from minibrains.savings import listen
 from minibrains.tape.recording import Recall, Recorder, recorded
 from minibrains.torch_node import restore_threads
 
@@ -102,8 +103,8 @@ class Run:
         self.workflow = spec.load_workflow()
         """As it is kept in the run folder: without what hooks put into it."""
         self.settings = self.workflow.run
-        self.graph = self.check(self.workflow)
         self.results = Results()
+        self.graph = self.check(self.workflow)
         self.error: BaseException | None = None
         """What went wrong first."""
         self.troubles: list[str] = []
@@ -119,7 +120,7 @@ class Run:
         recorder = Recorder() if spec.record else None
         if recorder is not None:
             self.hooks.insert(0, recorder)
-        self.engine = Engine(compile_graph(self.graph), cache or KeptOutputs(folder=home() / "kept"), recorder or tape)
+        self.engine = Engine(compile_graph(self.graph), cache or KeptOutputs(disk=disk_cache()), recorder or tape)
         self.clock = self.engine
         self._editing = threading.Lock()
         self._over = threading.Event()
@@ -326,7 +327,8 @@ class Run:
         workflow = self.registry.migrate(workflow)
         for hook in self.hooks:
             workflow = hook.prepare(workflow, self.registry)
-        return self.spec.check(workflow, self.registry)
+        with listen(self.results.savings):
+            return self.spec.check(workflow, self.registry)
 
     def edit(self, plan: Plan) -> str:
         """Go on with another plan from the coming tick on; returns what that changes, in words.

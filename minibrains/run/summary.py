@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -15,6 +16,7 @@ from minibrains.graph.check import Graph
 from minibrains.graph.workflow import RunSettings
 from minibrains.run.deadlines import Deadlines
 from minibrains.run.folder import RunFolder
+from minibrains.savings import Savings
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Results:
     """Node -> the file and SHA-256 of the brain it played with."""
     counts: dict[int, Counts] = field(default_factory=dict)
     """The newest of each worker; of the engine in this process as number 0."""
+    savings: Savings = field(default_factory=dict)
+    """What caches answered in the place of work, but for the nodes."""
     seconds: float = 0.0
     """Spent in ticks; with workers, from the first tick of any to the last."""
     workers: int = 1
@@ -84,6 +88,7 @@ def summarise(graph: Graph, results: Results, settings: RunSettings, folder: Run
         **({"deadlines": deadlines.report()} if deadlines else {}),
         **({"thinned": paces} if paces else {}),
         "nodes": {name: _node(name, results) for name in names},
+        **_cache(results),
         "actions_sha256": _fold([episode["actions_sha256"] for episode in episodes if "actions_sha256" in episode]),
         "distinct_episodes": len(set(trajectories)) if trajectories else None,
         "seed": settings.seed,
@@ -113,6 +118,21 @@ def _node(name: str, results: Results) -> dict[str, Any]:
         "mean_us": round(seconds / runs * 1e6, 3) if runs else None,
         **{name: value for name, value in now_and_then.items() if value},
     }
+
+
+def _cache(results: Results) -> dict[str, Any]:
+    """Return what was found in a cache, for whom, and what that saved; nothing if nothing was."""
+    found: dict[tuple[str | None, str], float] = defaultdict(float)
+    for what, seconds in results.savings.items():
+        found[None, what] += seconds
+    for counts in results.counts.values():
+        for name, node in counts.nodes.items():
+            for what, seconds in node.savings.items():
+                found[name, what] += seconds
+    if not found:
+        return {}
+    answers = [{"node": name, "what": what, "saved_s": round(seconds, 4)} for (name, what), seconds in found.items()]
+    return {"cache": {"saved_s": round(sum(found.values()), 4), "answers": answers}}
 
 
 def _fold(digests: list[str]) -> str | None:

@@ -68,6 +68,9 @@ class VLMStrategist(Node, category="language", background="thread", fallback=Ans
         if self.answer == "choose":
             self._tokens = torch.tensor([self._plain.token(answer) for answer in self.brain.answers])
 
+    def warm_up(self, constants: Mapping[str, Any]) -> None:
+        self._model(constants.get("adapters", []))
+
     def tick(self, image: ColorFrame, prompt: Text, adapters: list[OwnAdapter]) -> Answer:
         import torch
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+LEAST_SAVED: Final = 0.001
+"""Seconds from which on it is told that something was found in a cache."""
 
 
 def describe(summary: dict[str, Any]) -> str:
@@ -32,6 +35,8 @@ def describe(summary: dict[str, Any]) -> str:
     lines.extend(
         f"{name} failed {node['errors']} times, and the run went on: {node['first_error']}" for name, node in failed.items()
     )
+    if "cache" in summary:
+        lines.extend(_cache(summary["cache"]))
     if summary["worker_deaths"]:
         lines.append(f"workers died {summary['worker_deaths']} times")
     lines.append(f"{'slowest nodes':<20}  {'runs':>9}  {'skips':>9}  {'µs a run':>9}")
@@ -44,6 +49,19 @@ def describe(summary: dict[str, Any]) -> str:
     if "clip" in summary:
         lines.append(f"clip {summary['clip']}")
     return "\n".join(lines)
+
+
+def _cache(cache: dict[str, Any]) -> list[str]:
+    """What was found in a cache, what saved most first; of what took no time to make nobody has to read."""
+    answers = [answer for answer in cache["answers"] if answer["saved_s"] >= LEAST_SAVED]
+    if not answers:
+        return []
+    answers.sort(key=lambda answer: -answer["saved_s"])
+    lines = [f"found in a cache, which saved {cache['saved_s']:.3f} s:"]
+    for answer in answers[:5]:
+        name = answer["node"] or "the workflow"
+        lines.append(f"{name:<20}  {answer['saved_s']:>7.3f} s  {answer['what']}")
+    return lines
 
 
 def _deadlines(summary: dict[str, Any]) -> list[str]:

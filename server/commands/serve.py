@@ -16,6 +16,7 @@ from typing import Final
 
 from aiohttp import web
 
+from minibrains.disk_cache import disk_cache
 from minibrains.errors import MinibrainsError
 from minibrains.files import home
 from server.cli import DONE
@@ -33,6 +34,7 @@ def main(arguments: argparse.Namespace) -> int:
     Raises MinibrainsError if the address cannot be had.
     """
     registry = read_registry(arguments)
+    disk_cache()  # if its size is no number, that is said now, and not by each worker
     token = arguments.token or (None if is_loopback(arguments.host) else secrets.token_urlsafe(24))
     settings = ServiceSettings(
         data=Path(arguments.data) if arguments.data else home(),

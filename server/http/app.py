@@ -70,7 +70,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     history, clients = History(folders), Clients()
     digests = Digests(lambda: clients.files_changed("brains"))
     types = NodeTypes(registry, folders, digests)
-    recipe = WorkerRecipe(folders.root, folders.models, settings.packs, settings.files)
+    recipe = WorkerRecipe(folders.models, settings.packs, settings.files)
     runs = clients.runs = Runs(folders, history, recipe, settings.parallel, clients.tell)
     parts: list[Part] = [
         types,

@@ -57,7 +57,6 @@ class Outcome:
 class WorkerRecipe:
     """What a worker has to know before its first run."""
 
-    data: Path
     models: Path
     packs: bool
     files: tuple[Path, ...]

@@ -136,5 +136,9 @@ class Teller:
         us = round(seconds / runs * 1e6, 1) if runs > 0 else (told or {}).get("us")
         if now.thinking and now.runs:  # a thought may end in another report than it began
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
-        now_and_then = {"errors": now.errors, "think_times": by_duration(now.think_times)}
+        now_and_then = {
+            "errors": now.errors,
+            "think_times": by_duration(now.think_times),
+            "savings": list(now.savings.items()),
+        }
         return {"state": state, "runs": now.runs, "us": us, **{key: value for key, value in now_and_then.items() if value}}

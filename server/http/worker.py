@@ -9,6 +9,7 @@ import traceback
 from queue import SimpleQueue
 from typing import Any, Final
 
+from minibrains.disk_cache import disk_cache
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.kept import KeptOutputs
 from minibrains.errors import MinibrainsError, RunError, as_error, faults_of, sentence, shorten
@@ -48,7 +49,7 @@ class Worker:
     def live(self) -> None:
         registry, _ = node_types(self._recipe.packs, self._recipe.files)
         self._registry = registry
-        self._cache = KeptOutputs(folder=self._recipe.data / "kept")
+        self._cache = KeptOutputs(disk=disk_cache())
         threading.Thread(target=self._listen, name="listens to the server", daemon=True).start()
         files = _count_openable()
         self._send("ready", None)
