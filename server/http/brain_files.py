@@ -18,9 +18,8 @@ from minibrains.errors import BrainError
 from minibrains.files import find_inside, rename, shipped
 from minibrains.graph.facts import brain_facts, users
 from minibrains.graph.registry import Registry
-from minibrains.known_digests import FileState
 from server.http.answers import Refused
-from server.http.digests import Digests, file_key
+from server.http.digests import Digests, FileKey, file_key
 from server.http.folders import BadName, DataFolders, files_below, inside
 from server.http.uploads import read_chunks, read_parts
 
@@ -47,7 +46,7 @@ class BrainFiles:
         self._reading = asyncio.Lock()
         """Held while headers are read: however many ask, one thread of all that the server has is at it."""
         self._naming = asyncio.Lock()
-        self._headings: dict[Path, tuple[FileState, dict[str, Any]]] = {}
+        self._headings: dict[Path, tuple[FileKey, dict[str, Any]]] = {}
         """What the headers of the listed files say, and the state of the file that said it."""
 
     def routes(self) -> Iterator[web.RouteDef]:
@@ -171,7 +170,7 @@ class BrainFiles:
             **heading,
         }
 
-    def _heading(self, path: Path, key: FileState | None) -> dict[str, Any]:
+    def _heading(self, path: Path, key: FileKey | None) -> dict[str, Any]:
         """Return kind, title and fault. A header is read again only when the file has changed: it may be a long one."""
         if key is None or not os.access(path, os.R_OK):
             return _read_heading(path)

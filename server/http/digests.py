@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 
 from minibrains.known_digests import FileState, find_digest, keep_digest
 
@@ -20,6 +21,17 @@ _BLOCK: Final = 1 << 20
 """Bytes that are read at once."""
 _BLOCKS: Final = 32
 """Blocks of a file before it is asked whether another one has less left."""
+
+
+class FileKey(NamedTuple):
+    """What changes with a file. Its name need not."""
+
+    device: int
+    inode: int
+    size: int
+    """Bytes."""
+    modified: int
+    """The time of the last change in ns."""
 
 
 class Digests:
@@ -32,8 +44,8 @@ class Digests:
     def __init__(self, found: Callable[[], None]) -> None:
         """`found` is called after each digest that was worked out."""
         self._found = found
-        self._kept: dict[FileState, str] = {}
-        self._waiting: dict[FileState, asyncio.Future[str | None]] = {}
+        self._kept: dict[FileKey, str] = {}
+        self._waiting: dict[FileKey, asyncio.Future[str | None]] = {}
         self._asked: SimpleQueue[_Unfinished] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -64,12 +76,12 @@ class Digests:
         over, _ = await asyncio.wait([waiting], timeout=patience)
         return waiting.result() if over else None
 
-    def _keep(self, key: FileState, digest: str) -> None:
+    def _keep(self, key: FileKey, digest: str) -> None:
         self._kept[key] = digest
         if len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
 
-    def _over(self, key: FileState, digest: str | None) -> None:
+    def _over(self, key: FileKey, digest: str | None) -> None:
         """In the event loop: the thread has done with a file."""
         if digest is not None:
             self._keep(key, digest)
@@ -98,49 +110,53 @@ class Digests:
 class _Unfinished:
     """A file that was hashed up to some point."""
 
-    def __init__(self, path: Path, key: FileState) -> None:
+    def __init__(self, path: Path, key: FileKey) -> None:
         self.path, self.key = path, key
         self.left = key.size
         """Bytes."""
         self._position = 0
         self._hash = hashlib.sha256()
+        self._state: FileState | None = None
+        """Before the first block was read."""
         self._seconds = 0.0
         """Spent with it so far."""
 
     def go_on(self) -> str | None:
         """Read the next blocks; return the digest at the end. Raises OSError, also if the file has changed meanwhile."""
-        if not self._position:
-            known = find_digest(self.path, self.key)
-            if known is not None:
-                return known
         began = perf_counter()
         block = memoryview(bytearray(_BLOCK))
         with self.path.open("rb", buffering=0) as file:
             if file_key(file.fileno()) != self.key:
                 raise OSError("the file has changed")
+            if self._state is None:
+                self._state = FileState.of(file.fileno())
+                known = find_digest(self.path, self._state)
+                if known is not None:
+                    return known
             file.seek(self._position)
             for _ in range(_BLOCKS):
                 count = file.readinto(block)
                 self._hash.update(block[:count])
                 self._position += count
                 if not count:
-                    self._seconds += perf_counter() - began
-                    return self._finish(file.fileno())
+                    return self._finish(file.fileno(), self._seconds + perf_counter() - began)
         self.left = self.key.size - self._position
         self._seconds += perf_counter() - began
         return None
 
-    def _finish(self, file: int) -> str:
+    def _finish(self, file: int, seconds: float) -> str:
         if file_key(file) != self.key:
             raise OSError("the file has changed")
         digest = self._hash.hexdigest()
-        keep_digest(self.path, self.key, digest, self._seconds)
+        assert self._state is not None
+        keep_digest(self.path, self._state, digest, seconds)
         return digest
 
 
-def file_key(file: Path | int) -> FileState | None:
+def file_key(file: Path | int) -> FileKey | None:
     """Return the state of a file; None if there is none, or one that nobody may look at."""
     try:
-        return FileState.of(file)
+        stat = os.stat(file)
     except OSError:
         return None
+    return FileKey(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)

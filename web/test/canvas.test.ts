@@ -6,6 +6,7 @@ import { goesBack, laneFor } from "../src/canvas/wire";
 import { pressed } from "../src/editor/commands";
 import { readFrame, unpackPalette } from "../src/live/frames";
 import { advance, newRun } from "../src/live/run";
+import { areNotable, savingsText } from "../src/live/savings";
 import { catalog } from "./catalog";
 
 test("only the board knows litegraph", () => {
@@ -86,9 +87,13 @@ test("a run is put together from what changes", () => {
   run = advance(run, "nodes", { prompt_id: "r", nodes: { a: { state: "skipped" } } });
   run = advance(run, "values", { prompt_id: "r", values: { "a.x": 0.123456, "a.y": "up" } });
   expect([run.state, run.tick, run.score]).toEqual(["running", 6, 1.5]);
-  expect([run.nodes.get("a"), run.nodes.get("b")?.state]).toEqual([{ state: "skipped", ms: 0.25, error: null, thoughts: [] }, null]);
+  expect([run.nodes.get("a"), run.nodes.get("b")?.state]).toEqual([{ state: "skipped", ms: 0.25, error: null, thoughts: [], savings: [] }, null]);
   expect([...run.values]).toEqual([["a.x", "0.123"], ["a.y", "up"]]);
   expect(advance(run, "run", { prompt_id: "other", tick: 9 })).toBe(run);
+  const found = advance(run, "nodes", { prompt_id: "r", nodes: { a: { state: "running", savings: [["model in memory", 0.25], ["x", 1e-5], ["y"]] } } });
+  const { savings } = found.nodes.get("a")!;
+  expect(savingsText(savings)).toBe("Found in a cache, which saved 250 ms\nmodel in memory: 250 ms\nx: less than 1 ms");
+  expect([areNotable(savings), areNotable([["x", 1e-5]]), savingsText([])]).toEqual([true, false, ""]);
   const failed = advance(run, "failed", { prompt_id: "r", message: "It broke.", node: "a" });
   expect([failed.state, failed.error, failed.nodes.get("a")?.error]).toEqual(["failed", "It broke.", "It broke."]);
 });

@@ -10,6 +10,7 @@ import type { CanvasPointerEvent, LGraphNode } from "@comfyorg/litegraph";
 import type { Look } from "../canvas/paint";
 import { partAt } from "../canvas/shape";
 import { readTheme } from "../canvas/theme";
+import { areNotable, savingsText } from "../live/savings";
 import type { Catalog } from "../model/catalog";
 import { same } from "../model/json";
 import { groupsOf, links, modeOf, nameOf, placeOf, readGroup, sources, typeName } from "../model/workflow";
@@ -196,10 +197,10 @@ export class Board {
     canvas.wireUnderNode = found;
   }
 
-  /** The page's own tooltip says what the socket under the pointer is. */
+  /** The page's own tooltip says what the socket under the pointer is, or what caches saved the node. */
   #showTip(at: Point): void {
     const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
-    const tip = this.#canvas.isDragging ? "" : node?.tipAt(at) ?? "";
+    const tip = this.#canvas.isDragging || !node ? "" : node.tipAt(at) || savingsText(this.#notes.run.get(node.name)?.savings ?? []);
     if (this.element.title !== tip) this.element.title = tip;
   }
 
@@ -232,6 +233,7 @@ export class Board {
       selected: node.selected === true,
       state: run?.state ?? null,
       ms: run?.ms ?? null,
+      isSaved: run !== undefined && areNotable(run.savings),
       fault: run?.error ?? this.#notes.faults.get(node.name) ?? null,
       linked: (port, side) => {
         const slots = side === "in" ? node.inputs : node.outputs;

@@ -1,6 +1,7 @@
 /** What the board tells its owner: gestures, in ids and sockets of the workflow. */
 
 import type { NodeState } from "../canvas/paint";
+import type { Savings } from "../live/savings";
 import type { Box, End, Link, Point } from "../model/workflow";
 
 /** What is being dragged: a new link from one end, or one that was taken off its input. */
@@ -38,6 +39,7 @@ export interface RunLook {
   readonly error: string | null;
   /** Of a node that thinks: how many thoughts took less than so many ms, and no less than the pair before. */
   readonly thoughts: readonly (readonly [ms: number, count: number])[];
+  readonly savings: Savings;
 }
 
 /** What the board shows of nodes besides the workflow; run and faults by node id, values by "node.socket". */

@@ -16,6 +16,8 @@ export interface Look {
   readonly state: NodeState | null;
   /** Mean milliseconds a run, while it runs. */
   readonly ms: number | null;
+  /** A cache saved it work that would have been noticed. */
+  readonly isSaved: boolean;
   readonly fault: string | null;
   readonly linked: (port: Port, side: "in" | "out") => boolean;
   /** 0: not dragging; else how this node's sockets stand to the link that is being dragged. */
@@ -121,6 +123,11 @@ function paintParts(ctx: Context, shape: Shape, look: Look, theme: Theme): void 
     const text = look.ms < 0.0995 ? `${Math.round(look.ms * 1000)} µs` : `${look.ms.toPrecision(2)} ms`;
     ctx.fillText(text, right, HEADER / 2 + 0.5);
     right -= ctx.measureText(text).width + 8;
+  }
+  if (look.isSaved && look.state !== "cached") {
+    ctx.fillStyle = theme.muted;
+    ctx.fillRect(right - 7, HEADER / 2 - 3.5, 7, 7);
+    right -= 15;
   }
   ctx.textAlign = "left";
   ctx.font = `600 13px ${FONT}`;

@@ -3,6 +3,7 @@
 import type { RunLook } from "../board/events";
 import type { NodeState } from "../canvas/paint";
 import { isObject, type Json, type JsonObject } from "../model/json";
+import { readSavings } from "./savings";
 
 export type RunState = "queued" | "starting" | "running" | "paused" | "stopping" | "done" | "failed" | "stopped";
 
@@ -77,6 +78,7 @@ function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Ma
       ms: typeof data.us === "number" ? data.us / 1000 : (old?.ms ?? null),
       error: typeof data.error === "string" ? data.error : data.error === null ? null : (old?.error ?? null),
       thoughts: Array.isArray(data.think_times) ? data.think_times.filter(isPair) : (old?.thoughts ?? []),
+      savings: data.savings === undefined ? (old?.savings ?? []) : readSavings(data.savings),
     });
   }
   return nodes;
@@ -88,7 +90,8 @@ function failed(run: Run, data: JsonObject): Run {
   const message = typeof data.message === "string" ? data.message : "The run failed without a word.";
   if (typeof data.node !== "string" || !data.node) return { ...run, state: "failed", error: message };
   const old = run.nodes.get(data.node);
-  const nodes = new Map(run.nodes).set(data.node, { state: "failed", ms: old?.ms ?? null, error: message, thoughts: old?.thoughts ?? [] });
+  const look: RunLook = { state: "failed", ms: old?.ms ?? null, error: message, thoughts: old?.thoughts ?? [], savings: old?.savings ?? [] };
+  const nodes = new Map(run.nodes).set(data.node, look);
   return { ...run, state: "failed", error: message, nodes };
 }
 

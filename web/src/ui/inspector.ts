@@ -8,6 +8,7 @@ import type { Editor } from "../editor/editor";
 import type { RunLook } from "../board/events";
 import type { Session } from "../editor/session";
 import { isTicking } from "../live/run";
+import { savingsText } from "../live/savings";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
 import { isObject, own, withKey, type Json } from "../model/json";
 import { brainFile, endText, linkedInputs, modeOf, readEnd, sources, typeName, WHEN, type NodeEntry } from "../model/workflow";
@@ -31,6 +32,7 @@ export class Inspector {
       if (what !== "run") return;
       this.#renderFaults();
       this.#renderThoughts();
+      this.#renderSavings();
       this.#renderGame();
     });
   }
@@ -76,6 +78,7 @@ export class Inspector {
       h("div", { class: "faults" }),
       h("div", { class: "game" }),
       h("div", { class: "thoughts" }),
+      h("div", { class: "savings doc" }),
       type ? h("p", { class: "summary" }, summary)
         : h("p", { class: "notice" }, icon("warn"), `${typeName(entry.type)} is not installed here. Everything it had is kept; install its pack to run it.`),
       ...this.#widgets(id, entry, type),
@@ -87,6 +90,7 @@ export class Inspector {
     );
     this.#renderFaults();
     this.#renderThoughts();
+    this.#renderSavings();
     this.#renderGame();
   }
 
@@ -110,6 +114,15 @@ export class Inspector {
     if (place.dataset.thoughts === key) return;
     place.dataset.thoughts = key;
     place.replaceChildren(...(thoughts.length ? [section("Thoughts", histogram(thoughts))] : []));
+  }
+
+  /** What caches saved a node in the run that is shown. */
+  #renderSavings(): void {
+    const place = this.element.querySelector<HTMLElement>(".savings");
+    const id = this.editor.selection[0];
+    if (!place || this.editor.selection.length !== 1 || !id) return;
+    const text = savingsText(this.session.run?.nodes.get(id)?.savings ?? []);
+    if (place.textContent !== text) place.textContent = text;
   }
 
   /** What is wrong with the node as it stands, and what it failed of in the run that is shown. */
