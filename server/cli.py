@@ -165,7 +165,7 @@ def parser() -> argparse.ArgumentParser:
     make.set_defaults(module="make_brains")
 
     bench = commands.add_parser("bench", help="the benchmarks, each beside its baseline", parents=[changes, packs, as_json])
-    names = ["engine", "agent", "realtime", "tape", "workers", "editor"]
+    names = ["engine", "agent", "realtime", "tape", "workers", "start", "editor"]
     bench.add_argument("name", metavar="NAME", nargs="?", choices=names, help=", ".join(names) + " (default: the first two)")
     bench.add_argument("workflow", metavar="WORKFLOW", nargs="?", default="airstriker", help="what plays, where one does")
     bench.add_argument(

@@ -512,6 +512,9 @@ def test_the_shipped_model_is_small_and_says_that_it_is_untrained() -> None:
 
 
 ANSWERS = '''
+from collections.abc import Mapping
+from typing import Any
+
 from minibrains import ABSENT, ColorFrame, Host, Text
 from nodes.language.lora import AdapterLink
 from nodes.language.vlm import Answer, VLMStrategist
@@ -523,11 +526,16 @@ class Answers(VLMStrategist):
     def open(self, host: Host) -> None:
         pass
 
+    def warm_up(self, constants: Mapping[str, Any]) -> None:
+        pass
+
     def tick(self, image: ColorFrame, prompt: Text, adapters: list[AdapterLink]) -> Answer:
         return Answer("9", 1, ABSENT, ABSENT)
 '''
 HANGS = '''
 import threading
+from collections.abc import Mapping
+from typing import Any
 
 from minibrains import Absent, ColorFrame, Host, Text
 from nodes.language.lora import AdapterLink
@@ -540,6 +548,9 @@ class Hangs(VLMStrategist):
 
     def open(self, host: Host) -> None:
         self.left = [2]
+
+    def warm_up(self, constants: Mapping[str, Any]) -> None:
+        pass
 
     def tick(self, image: ColorFrame, prompt: Text, adapters: list[AdapterLink]) -> Answer:
         if not self.left[0]:

@@ -6,7 +6,7 @@ import ctypes
 import gc
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,18 @@ _LARGE: Final = 1 << 21
 """Bytes of a large page."""
 _POLICY: Final = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 """The administrator's word on large pages, which the advice itself does not ask for: "always [madvise] never"."""
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Let the collector rest while nodes are opened: what libraries make as they are imported stays, and is looked at for nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def settle() -> None:

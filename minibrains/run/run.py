@@ -28,7 +28,7 @@ from minibrains.process.launchers import choose_launcher
 from minibrains.run.episode import EpisodeResult, episode_row, errors_since
 from minibrains.run.folder import RunFolder
 from minibrains.run.host import Map, RunHost
-from minibrains.run.memory import settle
+from minibrains.run.memory import settle, without_collector
 from minibrains.run.monitor import Monitor
 from minibrains.run.parallel import ParallelEpisodes
 from minibrains.run.realtime import RealtimeClock
@@ -389,7 +389,8 @@ class Run:
     def _open_engine(self) -> None:
         self._holds_process = True
         Run._open_engines += 1
-        self.engine.open(self.make_host)
+        with without_collector():
+            self.engine.open(self.make_host)
         if self.settings.clock == "realtime":
             self._use_realtime_clock()
         settle()

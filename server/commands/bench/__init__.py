@@ -32,6 +32,10 @@ def main(arguments: argparse.Namespace) -> int:
         from server.commands.bench import workers
 
         results["workers"] = workers.run(read_spec(arguments))
+    if arguments.name == "start":
+        from server.commands.bench import start
+
+        results["start"] = start.run(read_spec(arguments))
     if arguments.name == "editor":
         from server.commands.bench import editor
 
