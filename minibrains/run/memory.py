@@ -20,7 +20,7 @@ _POLICY: Final = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Let the collector rest while nodes are opened: what libraries make as they are imported stays, and is looked at for nothing."""
+    """Let the collector rest while nodes are opened: what libraries make as they are imported stays."""
     was_on = gc.isenabled()
     gc.disable()
     try:
