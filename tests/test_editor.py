@@ -466,6 +466,22 @@ def test_how_long_the_model_thought_is_a_histogram(page: EditorPage) -> None:
     assert page.troubles == []
 
 
+def test_what_a_cache_saved_is_said_at_the_node(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+    page.select("head")
+    said = page.page.locator("#inspector .savings")
+    for found in ("", "airstriker-untrained.safetensors in memory"):
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        expect(page.status).to_contain_text("Running", timeout=30_000)
+        expect(said).to_contain_text(found)
+        page.page.get_by_role("button", name="Stop").first.click()
+        expect(page.status).to_contain_text("Stopped")
+    expect(said).to_contain_text(re.compile(r"Found in a cache, which saved \d+ ms"))
+    page.select("console")
+    expect(said).to_have_text("")
+    assert page.troubles == []
+
+
 def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(page: EditorPage, address: str) -> None:
     page.start_with("duel_expert")
     page.page.get_by_role("button", name="Run", exact=True).click()
