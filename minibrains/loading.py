@@ -31,8 +31,8 @@ class BrainRef:
     adapters: tuple[tuple[BrainRef, float], ...] = ()
 
     @property
-    def title(self) -> str:
-        """What people call it."""
+    def label(self) -> str:
+        """The name of the file, and how many adapters are on top of it: for people."""
         count = len(self.adapters)
         if not count:
             return Path(self.file).name
@@ -92,7 +92,7 @@ class Loaded:
                 entry = _Entry(made, perf_counter() - began, find_memory(made))
                 self._keep(key, entry)
             else:
-                tell_saving(f"{ref.title} in memory", entry.seconds)
+                tell_saving(f"{ref.label} in memory", entry.seconds)
         with self._lock:
             self._being_made.pop(key, None)
         found: T = entry.made

@@ -2,7 +2,7 @@
 
 | what fails | `stop` | `hold` | `fallback` |
 |---|---|---|---|
-| `open`, `state`, a constant result | the run ends | the run ends | the run ends |
+| `open`, `warm_up`, `state`, a constant result | the run ends | the run ends | the run ends |
 | `tick` | the run ends | counted, nothing is delivered | counted, the class's `fallback` is delivered |
 | `emit` | the run ends | counted, nothing is delivered, lazy outputs are absent | the run ends |
 | `latch`, a lazy output, ABSENT that was not declared | the run ends | counted, nothing is delivered | the run ends |
