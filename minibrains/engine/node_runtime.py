@@ -128,7 +128,9 @@ class NodeRuntime:
         try:
             with listen(self.savings):
                 self.node.warm_up(constants)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise self.failure(None, error) from error
 
     def reset(self, episode: Episode) -> None:

@@ -156,7 +156,7 @@ def merged(model: Any, adapters: Sequence[tuple[BrainRef, float]]) -> Any:
     """Return the model with adapters added to its weights, which costs a forward pass nothing.
 
     `model` is left as it is, and the weights that no adapter changes are shared with it. The numbers are those of PEFT's
-    `merge_and_unload`, which takes ten times as long.
+    `merge_and_unload`, which puts layers of its own into the model first.
 
     Args:
         model: The model, with weights of f32.
