@@ -96,7 +96,7 @@ def test_an_adapter_for_another_model_is_refused_before_anything_is_opened(comma
     done = minibrains(command, "sf2", "--brain", f"lora={stranger}")
     assert done.returncode == 2
     assert (
-        f"'Qwen3-VL of 1.6 million numbers, untrained', 000000000000 is what the brain {stranger} of lora was made for, "
+        f"'Qwen3-VL of 2.1 million numbers, untrained', 000000000000 is what the brain {stranger} of lora was made for, "
         "'another model'. Give strategist and lora brains that belong together, or mute lora (--mute lora)" in done.stderr
     )
     assert "plays" not in done.stderr
