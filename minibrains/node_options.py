@@ -13,7 +13,18 @@ from minibrains.values import is_value_type, name_type, read_value
 if TYPE_CHECKING:
     from minibrains.node import Node
 
-Background = Literal["thread", "process", "optional"]
+Background = Literal["thread", "process", "either", "optional"]
+Place = Literal["thread", "process"]
+"""Where a background node computes."""
+
+PLACES: Final[Mapping[Background | None, tuple[Place, ...]]] = {
+    None: (),
+    "thread": ("thread",),
+    "process": ("process",),
+    "either": ("thread", "process"),
+    "optional": ("thread", "process"),
+}
+"""Where a node with this class option can compute beside the tick; where it does if the workflow does not say comes first."""
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -40,8 +51,9 @@ class NodeOptions(TypedDict, total=False):
 
     background: Background | None
     """The node may take longer than a frame, so the engine runs it off the tick: on a thread (work that releases the
-    interpreter lock, like torch's), or in a process of its own (work in Python). "optional": on a thread where the
-    workflow says "busy", otherwise within the tick."""
+    interpreter lock, like torch's), or in a process of its own (work in Python). "either": on a thread, or in a process where
+    the workflow says `"background": "process"`. "optional": the same where the workflow says "busy" or "background",
+    otherwise within the tick."""
 
     keep: bool
     """In the still part of a graph, keep the outputs on disk too, for the next process."""

@@ -1,24 +1,26 @@
 """Nodes that think beside the clock: each has a thread of its own, and whatever it is asked, it is asked there.
 
 The thread either computes itself or waits for the node's own process (`node_process.py`); both let go of
-the interpreter, so the tick goes on.
+the interpreter, so the tick goes on. When that process ends the thread starts another at once, beside the game.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any, Final
 
-from minibrains.engine.node_process import NodeProcess
+from minibrains.engine.node_process import Health, NodeProcess
 from minibrains.engine.timing import ThinkTimes
 from minibrains.errors import RunError, in_words
 from minibrains.host import Episode
 
 PATIENCE: Final = 5.0
 """Seconds that a node gets to come to an end when something else is wanted of it."""
+_HEALTH_CHECK: Final = 0.1
+"""Seconds after which a process that is asked nothing is looked at."""
 
 
 class Job:
@@ -66,6 +68,7 @@ class BackgroundNode:
         """Spent thinking in all finished thoughts."""
         self.times = ThinkTimes()
         self._node = node
+        self._process = node if isinstance(node, NodeProcess) else None
         self._last: Job | None = None
         """What it was asked last, whatever that was."""
         self._thought: Job | None = None
@@ -77,8 +80,19 @@ class BackgroundNode:
 
     # -- thinking -----------------------------------------------------------------------------------
 
-    def launch(self, arguments: tuple[Any, ...], tick: int) -> Job:
-        """Begin a thought. Raises RunError while one that was given up is still running."""
+    def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool = True) -> Job:
+        """Begin a thought.
+
+        Args:
+            arguments: What the node's `tick` is given.
+            tick: The tick on which it is asked.
+            waits: If its process is only being started, the thought begins when it is there; else that is an error.
+
+        Raises:
+            RunError: The node cannot begin: a thought that was given up is still running, or its process is not there.
+        """
+        if self._process is not None and not waits:
+            self._process.check_health()
         if self.stuck:
             raise self._still_busy()
         self._thought = self._begin("tick", arguments, tick)
@@ -93,7 +107,7 @@ class BackgroundNode:
     def wait(self, job: Job) -> None:
         """Wait until a thought is over. Raises RunError after the time limit, and gives it up.
 
-        A process that has to be started anew takes the time that takes: the limit is for thinking.
+        A process that is only being started takes the time that takes: the limit is for thinking.
         """
         while not job.over.wait(job.left(self.timeout)):
             if job.left(self.timeout) == 0:
@@ -115,11 +129,20 @@ class BackgroundNode:
         """Whether it is still busy with a thought that was given up: a thread cannot be ended from outside."""
         return self._given_up is not None and not self._given_up.over.is_set()
 
+    @property
+    def health(self) -> Health:
+        """Whether the node's process is there; a thread always is."""
+        return "ready" if self._process is None else self._process.health
+
+    @property
+    def restarts(self) -> int:
+        """How often the node's process ended and another took its place."""
+        return 0 if self._process is None else self._process.restarts
+
     def _give_up(self, job: Job) -> None:
         """Wait no longer: a process is ended, a thread runs on and its result is dropped."""
-        if isinstance(self._node, NodeProcess):
-            while not job.over.wait(0.02):
-                self._node.kill()  # once more: it may only just have been starting
+        if self._process is not None:
+            self._process.kill()
         else:
             self._given_up = job
 
@@ -146,9 +169,11 @@ class BackgroundNode:
     def close(self, patience: float | None = None) -> None:
         """End the thread; the node itself is closed by whoever opened it. Raises RunError if it does not end in time."""
         self._jobs.put(None)
+        if self._process is not None:
+            self._process.dismiss()
         self._thread.join(PATIENCE if patience is None else patience)
-        while self._thread.is_alive() and isinstance(self._node, NodeProcess):
-            self._node.kill()
+        while self._thread.is_alive() and self._process is not None:
+            self._process.kill()
             self._thread.join(0.02)
         if self._thread.is_alive():
             raise RunError("it is still thinking, and a thread cannot be ended from outside")
@@ -174,21 +199,34 @@ class BackgroundNode:
         return job
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while (job := self._next_job()) is not None:
+            self._do(job)
+            if self._process is not None:
+                self._process.restart_if_ended()
+
+    def _next_job(self) -> Job | None:
+        """Wait for what the node is asked next; meanwhile see to it that its process is there."""
+        if self._process is None:
+            return self._jobs.get()
+        while True:
             try:
-                if isinstance(self._node, NodeProcess):
-                    self._node.revive()
-                while not self._changes.empty():
-                    self._node.set(**self._changes.get())
-                job.began = perf_counter()
-                job.result = getattr(self._node, job.what)(*job.arguments)
-            except BaseException as error:  # it is raised again where the result is taken
-                job.error = error
-            if job.what == "tick" and job.began is not None:
-                seconds = perf_counter() - job.began
-                self.seconds += seconds
-                self.times.add(seconds)
-            job.over.set()
+                return self._jobs.get(timeout=_HEALTH_CHECK)
+            except Empty:
+                self._process.restart_if_ended()
+
+    def _do(self, job: Job) -> None:
+        try:
+            while not self._changes.empty():
+                self._node.set(**self._changes.get())
+            job.began = perf_counter()
+            job.result = getattr(self._node, job.what)(*job.arguments)
+        except BaseException as error:  # it is raised again where the result is taken
+            job.error = error
+        if job.what == "tick" and job.began is not None:
+            seconds = perf_counter() - job.began
+            self.seconds += seconds
+            self.times.add(seconds)
+        job.over.set()
 
 
 class PendingResult:
@@ -210,9 +248,9 @@ class PendingResult:
         self._expected = 0
         """The tick on which the result is to be given out."""
 
-    def launch(self, arguments: tuple[Any, ...], tick: int) -> None:
-        """Raises RunError if the node cannot begin."""
-        self.job = self.background.launch(arguments, tick)
+    def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool) -> None:
+        """Begin a thought; the clock `waits` for a process that is being started, or not. Raises RunError if it cannot begin."""
+        self.job = self.background.launch(arguments, tick, waits)
         self._expected = tick + self.latency
 
     def fail(self, error: Exception, tick: int) -> None:

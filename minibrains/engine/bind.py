@@ -190,7 +190,7 @@ class _Binder:
         return beside
 
     def _launch(self, step: Step) -> Callable[..., Any]:
-        runtime, motion = self.runtimes[step.node], self.motion
+        runtime, world, motion = self.runtimes[step.node], self.world, self.motion
         values, idle, index = motion.values, motion.idle, step.index
         terminals = motion.plan.terminals
         on_error = runtime.checked.entry.on_error
@@ -203,7 +203,7 @@ class _Binder:
                 idle[index] += 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
                 try:
-                    pending.launch(arguments, values[TICK_SLOT])
+                    pending.launch(arguments, values[TICK_SLOT], not world.realtime)
                 except RunError as error:
                     if after_failed_step(on_error, error) != "fallback":
                         raise

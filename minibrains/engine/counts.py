@@ -33,6 +33,8 @@ class NodeTimes:
     """Results that came later than the declared latency."""
     savings: Savings
     """What caches answered in the place of work when it was made ready."""
+    restarts: int
+    """Times that its process ended and another took its place."""
     think_times: tuple[int, ...]
     """How many thoughts took how long, as ThinkTimes counts them; of a node that does not think, none."""
 
@@ -64,6 +66,7 @@ def count(motion: Motion, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> di
             thinking=0.0 if background is None else background.seconds,
             late=0 if pending is None else pending.late,
             savings=runtime.savings.copy(),
+            restarts=0 if background is None else background.restarts,
             think_times=() if background is None else background.times.counts(),
         )
     return times

@@ -14,7 +14,7 @@ from minibrains.engine.kept import KeptOutputs, fold_constants
 from minibrains.engine.live_edit import Edit
 from minibrains.engine.make import make_nodes
 from minibrains.engine.motion import Motion
-from minibrains.engine.node_process import NodeDied
+from minibrains.engine.node_process import Health, NodeDied
 from minibrains.engine.node_runtime import NodeRuntime, registers_first
 from minibrains.engine.plan import TICK_SLOT, Plan
 from minibrains.engine.replay_policy import Tape
@@ -100,12 +100,13 @@ class Engine:
     def report(self) -> dict[str, Any]:
         """Return what the nodes say of the episode: registers first, so that a Score node has the last word.
 
-        A node that is thinking is not asked, and neither is one that hung when it was asked before.
+        A node that is thinking is not asked, and neither is one that hung when it was asked before, nor in real time one
+        whose process is being started.
         """
         report: dict[str, Any] = {}
         for runtime in registers_first(self.runtimes):
             try:
-                report.update(runtime.report())
+                report.update(runtime.report(waits=not self.world.realtime))
             except Exception as error:
                 self._unanswered(runtime, self.tick, error)
         return report
@@ -233,6 +234,11 @@ class Engine:
     def thinking(self) -> set[str]:
         """The nodes that are thinking at this moment. May be asked from any thread."""
         return {name for name, runtime in self.runtimes.items() if runtime.is_thinking}
+
+    def health(self) -> dict[str, Health]:
+        """Return the health of the background nodes that are open. May be asked from any thread."""
+        runtimes = self.runtimes
+        return {name: runtime.health for name, runtime in runtimes.items() if runtime.background is not None}
 
     def spent(self) -> Spent:
         """Seconds of every step so far, for `spent_since`: cheap enough to be asked on every tick."""

@@ -7,14 +7,16 @@ import importlib.util
 import math
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from time import perf_counter
+from typing import Any, Final, Literal
 
-from minibrains.errors import RunError
+from minibrains.errors import RunError, in_words
 from minibrains.host import Episode, Host, map_here
 from minibrains.loading import LOADED, BrainRef
 from minibrains.node import Node, check_names
@@ -24,6 +26,14 @@ from minibrains.process.parent import ParentProcess
 
 _SHUTDOWN_TIMEOUT: Final = 5.0
 """Seconds that a process gets to come to an end."""
+_MOST_STARTS: Final = 5
+"""Times in a row that a process may fail to open its node before it is given up."""
+_FIRST_DELAY: Final = 0.5
+_LONGEST_DELAY: Final = 8.0
+"""Seconds before a start, when the one before brought no result; they double from the first to the longest."""
+Health = Literal["ready", "restarting", "lost"]
+"""Of a node's process: "lost" is one that ended and could not be started again."""
+
 _GIVEN: Final = "what the node was given"
 _GIVEN_OUT: Final = "what the node gave out"
 
@@ -80,19 +90,31 @@ class _HostCall:
 
 
 class NodeDied(RunError):
-    """A node's process came to an end by itself."""
+    """A node's process came to an end by itself, or there is none any more."""
 
 
 class NodeProcess:
     """Stands for a node in another process: the same life, asked for over a pipe, one thing at a time.
 
-    A process that died is started anew when the node is next wanted, and its node is as after `reset`.
+    When the process has ended, `restart_if_ended` starts another, whose node is as after `reset`. `kill` and `dismiss`
+    may be called from any thread, and so may what is asked of the process's health; all else is for one thread.
     """
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
+        self.restarts = 0
+        """How often the process ended and another took its place."""
         self._child: ChildProcess | None = None
+        self._is_open = False
+        """The node is open in the process, and has begun the episode."""
         self._episode: Episode | None = None
+        self._delay = 0.0
+        """Seconds before the next start. After a result there are none, then they double."""
+        self._untold: NodeDied | None = None
+        """Nobody was waiting for the process when it died, so whoever asks next has to be told."""
+        self._given_up: NodeDied | None = None
+        """Why there will be no process any more."""
+        self._dismissed = threading.Event()
 
     def open(self, host: Host) -> None:
         """Start the process and open the node there. Raises what opening it raised, or NodeDied."""
@@ -102,18 +124,77 @@ class NodeProcess:
     def settle(self) -> None:
         """Do nothing: the other process has done it."""
 
-    def revive(self) -> ChildProcess:
-        """Return the process, started anew if it died or was killed."""
-        if self._child is not None and self._child.killed:
-            self._let_go()
-        return self._child or self._start()
+    # -- its health -----------------------------------------------------------------------------------
+
+    @property
+    def health(self) -> Health:
+        """Whether a question would be answered now."""
+        if self._given_up is not None:
+            return "lost"
+        child = self._child
+        is_ready = self._is_open and child is not None and not child.killed
+        return "ready" if is_ready else "restarting"
+
+    def check_health(self) -> None:
+        """Raise NodeDied unless the process is ready for a question."""
+        health = self.health
+        if health != "ready":
+            self._raise_untold()
+            raise self._given_up or NodeDied("its process is being started again")
+
+    def restart_if_ended(self) -> None:
+        """If the process has ended, start another; where its node cannot be opened, wait and try again, a few times."""
+        child = self._child
+        if child is not None and not child.killed and not child.has_ended:
+            return
+        if child is not None:
+            death = self._death(child)
+            self._untold = None if child.killed else death  # who killed it knows
+        if self._given_up is None:
+            self._restart()
+
+    def _restart(self) -> None:
+        began = perf_counter()
+        for _ in range(_MOST_STARTS):
+            if self._dismissed.wait(self._delay):
+                return
+            self._delay = min(_LONGEST_DELAY, max(_FIRST_DELAY, 2 * self._delay))
+            try:
+                self._start()
+            except Exception as error:
+                failure = error
+            else:
+                self.restarts += 1
+                self._host.say(f"its process had ended; another was ready after {perf_counter() - began:.1f} s")
+                return
+        if not self._dismissed.is_set():
+            sentence = f"its process ended, and {_MOST_STARTS} others could not open the node: {in_words(failure)}"
+            self._given_up = NodeDied(sentence)
+            self._host.say(sentence)
+
+    def kill(self) -> None:
+        """End the process at once, whatever it is doing."""
+        child = self._child
+        if child is not None:
+            child.kill()
+
+    def dismiss(self) -> None:
+        """Start no process any more, and end one that is only just being started."""
+        self._dismissed.set()
+        if self.health != "ready":
+            self.kill()
+
+    # -- a node's life --------------------------------------------------------------------------------
 
     def reset(self, episode: Episode) -> None:
         self._episode = episode
         self._ask("reset", episode)
 
     def tick(self, *arguments: Any) -> Any:
-        return self._ask("tick", *arguments)
+        self._raise_untold()
+        result = self._ask("tick", *arguments)
+        self._delay = 0.0
+        return result
 
     def report(self) -> Mapping[str, Any]:
         report: Mapping[str, Any] = self._ask("report")
@@ -130,12 +211,6 @@ class NodeProcess:
         self.recipe = replace(self.recipe, widgets={**self.recipe.widgets, **widgets})
         self._ask("set", widgets)
 
-    def kill(self) -> None:
-        """End the process at once, whatever it is doing. The only thing that may be called from another thread."""
-        child = self._child
-        if child is not None:
-            child.kill()
-
     def close(self) -> None:
         """Close the node and end its process. Raises RunError if that takes more than five seconds; then it is killed."""
         child = self._child
@@ -147,11 +222,14 @@ class NodeProcess:
         finally:
             self._let_go()
 
-    def _start(self) -> ChildProcess:
+    def _start(self) -> None:
+        self._is_open = False
         about = _About(self._host.node, self._host.dir, self._host.frame_rate)
         name = f"node {about.node}"
         child = ChildProcess(_serve, self.recipe, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT)
         self._child = child
+        if self._dismissed.is_set():
+            child.kill()
         try:
             self._take_answer(child)
             if self._episode is not None:
@@ -160,10 +238,12 @@ class NodeProcess:
             child.kill()
             self._let_go()
             raise
-        return child
+        self._is_open = True
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        return self._call(self.revive(), math.inf, method, *arguments)
+        if self._child is None:
+            raise self._given_up or NodeDied("its process has ended")
+        return self._call(self._child, math.inf, method, *arguments)
 
     def _call(self, child: ChildProcess, timeout: float, method: str, *arguments: Any) -> Any:
         request = encode((method, self._host.tick, arguments), _GIVEN)
@@ -208,6 +288,11 @@ class NodeProcess:
         self._let_go()
         how = f"by {child.exit_signal}" if child.exit_signal else f"with status {child.exit_status}"
         return NodeDied(f"its process ended {how}")
+
+    def _raise_untold(self) -> None:
+        death, self._untold = self._untold, None
+        if death is not None:
+            raise death
 
     def _let_go(self) -> None:
         """See the process to its end."""

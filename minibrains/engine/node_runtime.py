@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from minibrains.engine.background import BackgroundNode, PendingResult
+from minibrains.engine.node_process import Health
 from minibrains.errors import Fault, RunError, WorkflowError, in_words, is_refusal
 from minibrains.graph.check import CheckedNode
 from minibrains.graph.error_policy import reports_hanging
@@ -138,10 +139,21 @@ class NodeRuntime:
         self.endpoint.reset(episode)
         check_names(self.node)
 
-    def report(self) -> Mapping[str, Any]:
-        """Return what the node says of the episode; nothing if it would have to be waited for. Raises what it raises."""
+    @property
+    def health(self) -> Health:
+        """Whether it can be asked; what is not in a process of its own always can."""
+        return "ready" if self.background is None else self.background.health
+
+    def report(self, waits: bool) -> Mapping[str, Any]:
+        """Return what the node says of the episode; nothing if it would have to be waited for. Raises what it raises.
+
+        Args:
+            waits: The clock does wait for a process that is being started.
+        """
         silent = self.checked.cls.report is Node.report
         if silent or not self.is_open or self.is_hanging or self.is_busy:
+            return {}
+        if self.health != "ready" and not waits:
             return {}
         try:
             report: Mapping[str, Any] = self.endpoint.report()

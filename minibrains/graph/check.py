@@ -15,6 +15,7 @@ from minibrains.graph.registry import Registry
 from minibrains.graph.run_files import file_faults
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
 from minibrains.node import Node, Register
+from minibrains.node_options import PLACES, Place
 from minibrains.node_schema import Input, Output
 from minibrains.sockets import Known, Mismatch, Sha256, Size, SocketType, SocketTypes, Unifier
 from minibrains.values import is_value_type, read_value
@@ -50,11 +51,13 @@ class CheckedNode:
         return issubclass(self.cls, Register)
 
     @property
-    def background(self) -> Literal["thread", "process"] | None:
+    def background(self) -> Place | None:
         """Where it computes, if not within the tick."""
-        if self.cls.background == "optional":
-            return "thread" if "busy" in self.entry.raw else None
-        return self.cls.background
+        if self.entry.background is not None:
+            return self.entry.background
+        if self.cls.background == "optional" and "busy" not in self.entry.raw:
+            return None
+        return next(iter(PLACES[self.cls.background]), None)
 
     @property
     def continues(self) -> bool:
@@ -214,12 +217,17 @@ class _Checker:
     def _check_keys(self, name: str) -> None:
         """Notice keys of the entry that a node of this class cannot have."""
         cls, entry = self.classes[name], self.entries[name]
-        for key in ("busy", "latency", "timeout"):
+        within_tick = cls.background == "optional" and entry.background is None and "busy" not in entry.raw
+        for key in ("background", "busy", "latency", "timeout"):
             if key in entry.raw and cls.background is None:
                 self._fault("not_applicable", f'"{key}" is for background nodes, and {entry.type} is none', name)
-            elif key in entry.raw and cls.background == "optional" and "busy" not in entry.raw:
+            elif key in entry.raw and within_tick:
                 message = f'"{key}" is for a node that computes beside the tick, and {entry.type} does so only with "busy"'
                 self._fault("not_applicable", message, name, hint='Write "busy": "continue", or "hold", as well')
+        places = PLACES[cls.background]
+        if places and entry.background not in (None, *places):
+            message = f'{entry.type} cannot compute in a {entry.background}; expected "background": "{places[0]}"'
+            self._fault("not_applicable", message, name)
         if gives_fallback(entry.on_error) and cls.fallback is None:
             message = f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"'
             self._fault("not_applicable", message, name)

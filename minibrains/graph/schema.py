@@ -12,6 +12,7 @@ from typing import Any
 
 from minibrains.graph.workflow import FORMAT, LINK, NODE_ID, RATE, SHA256, Mode, OnError, RunClock, RunSettings
 from minibrains.node import Node
+from minibrains.node_options import Place
 from minibrains.values import plain_value, value_schema
 from minibrains.widgets import Widget
 
@@ -97,6 +98,7 @@ def _node_keys() -> dict[str, Any]:
         "every": {"anyOf": [_whole(1, 2**31 - 1), _matching(RATE)]},
         "offset": _whole(0, 2**31 - 2),
         "when": {"anyOf": [_LINK, _NULL]},
+        "background": {"anyOf": [value_schema(Place), _NULL]},
         "busy": {"enum": ["hold", "continue"]},
         "latency": {"anyOf": [_whole(1, 2**31 - 1), _NULL]},
         "timeout": {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e6}, _NULL]},

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, get_args
 
 from minibrains.errors import Fault, FaultCode, WorkflowError, near
 from minibrains.files import write_whole
+from minibrains.node_options import Place
 from minibrains.values import parse_json
 
 FORMAT: Final = 1
@@ -68,6 +69,8 @@ class NodeEntry:
     when: Link | None = None
     mode: Mode = "run"
     on_error: OnError = "stop"
+    background: Place | None = None
+    """Where a background node computes; None: where its class does by default."""
     busy: Busy = "hold"
     """While it thinks the clock stands still, or the game goes on with the last result."""
     latency: int | None = None
@@ -194,8 +197,8 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
 
 
 _KEYS = ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra")
-_NODE_KEYS = ("type", "set", "in", "brain", "every", "offset", "when", "busy", "latency", "timeout", "optional",
-              "mode", "on_error", "title")  # fmt: skip
+_NODE_KEYS = ("type", "set", "in", "brain", "every", "offset", "when", "background", "busy", "latency", "timeout",
+              "optional", "mode", "on_error", "title")  # fmt: skip
 
 
 def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
@@ -204,11 +207,11 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
     def wrong(message: str, code: FaultCode = "invalid_value", **details: Any) -> None:
         faults.append(Fault(message, name, code=code, **details))
 
-    def choice(key: str, options: tuple[str, ...]) -> Any:
+    def choice(key: str, options: tuple[str | None, ...]) -> Any:
         value = entry.get(key, options[0])
         if value in options:
             return value
-        expected = "one of " + ", ".join(options)
+        expected = "one of " + ", ".join(option for option in options if option is not None)
         wrong(f'"{key}" is not known', "value_not_in_list", expected=expected, found=repr(value))
         return options[0]
 
@@ -244,6 +247,7 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         None if when is None else _read_link("when", when, wrong),
         choice("mode", ("run", "mute", "bypass")),
         choice("on_error", ("stop", "hold", "fallback")),
+        choice("background", (None, "thread", "process")),
         choice("busy", ("hold", "continue")),
         *_read_patience(entry, wrong),
         entry,

@@ -86,6 +86,11 @@ class ChildProcess:
         """Its process id."""
         return self._process.pid
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it runs no more."""
+        return not self._process.is_alive()
+
     # -- ask and wait ---------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:

@@ -108,6 +108,7 @@ def _node(name: str, results: Results) -> dict[str, Any]:
         "think_ms": round(thinking / runs * 1e3, 3) if thinking and runs else 0,
         "think_times": by_duration([sum(counts) for counts in zip_longest(*(part.think_times for part in parts), fillvalue=0)]),
         "late": sum(part.late for part in parts),
+        "restarts": sum(part.restarts for part in parts),
         "cached": sum(part.cached for part in parts),
         "errors": sum(part.errors for part in parts),
         "first_error": next((part.reason for part in parts if part.reason), ""),

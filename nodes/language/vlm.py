@@ -32,7 +32,7 @@ class Answer(NamedTuple):
     probabilities: Probabilities | Absent
 
 
-class VLMStrategist(Node, category="language", background="thread", fallback=Answer("", 0, ABSENT, ABSENT)):
+class VLMStrategist(Node, category="language", background="either", fallback=Answer("", 0, ABSENT, ABSENT)):
     """Show a vision-language model a picture, ask it something, and give out its answer.
 
     image:     uint8 [h, w, 3]; what is not a multiple of the model's patches is scaled to one

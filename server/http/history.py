@@ -65,7 +65,7 @@ class History:
                     "state": "idle",
                     "runs": node.get("runs", 0),
                     "us": node.get("mean_us"),
-                    **({"think_times": node["think_times"]} if "think_times" in node else {}),
+                    **{key: node[key] for key in ("think_times", "restarts") if key in node},
                 }
                 for name, node in summary.get("nodes", {}).items()
             },

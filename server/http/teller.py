@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
 
 from minibrains.engine.counts import NodeTimes
+from minibrains.engine.engine import Engine
 from minibrains.engine.timing import by_duration
 from server.http.attendant import Attendant, Counts, words
 from server.http.orders import Order, ReportWord
@@ -21,6 +22,7 @@ _EVERY: Final = 0.05
 """Seconds from one report to the next."""
 _RATE_OVER: Final = 1.0
 """Seconds over which ticks a second are counted."""
+_BACKGROUND_STATES: Final = ("thinking", "restarting", "lost")
 
 
 class Teller:
@@ -87,7 +89,7 @@ class Teller:
         if engine is None or counts is None:
             return
         parts = {"run": self._run(counts), "values": {key: words(value) for key, value in self._attendant.values.items()}}
-        parts["nodes"] = self._nodes(counts, engine.thinking())
+        parts["nodes"] = self._nodes(counts, _background_states(engine))
         news = {part: self._new(part, entries) for part, entries in parts.items()}
         if any(news.values()):
             self._send("seen", news)
@@ -117,28 +119,40 @@ class Teller:
             "misses": counts.misses,
         }
 
-    def _nodes(self, counts: Counts, busy: set[str]) -> dict[str, Any]:
-        if counts is self._counted:  # only who is thinking can have changed meanwhile
+    def _nodes(self, counts: Counts, states: Mapping[str, str]) -> dict[str, Any]:
+        if counts is self._counted:  # only what is in the background can have changed meanwhile
             told = self._told["nodes"]
-            return {name: {**told[name], "state": "thinking"} for name in busy if name in told}
+            return {name: {**told[name], "state": state} for name, state in states.items() if name in told}
         self._counted = counts
-        entries = {name: self._node(name, now, name in busy) for name, now in counts.nodes.items()}
+        entries = {name: self._node(name, now, states.get(name)) for name, now in counts.nodes.items()}
         self._times = dict(counts.nodes)
         return entries
 
-    def _node(self, name: str, now: NodeTimes, busy: bool) -> dict[str, Any]:
+    def _node(self, name: str, now: NodeTimes, state: str | None) -> dict[str, Any]:
+        """Return what is told of a node; `state`: the one it has in the background, if any."""
         before, told = self._times.get(name), self._told["nodes"].get(name)
         runs = now.runs - (before.runs if before else 0)
-        if told is not None and before is not None and not busy and not runs and now.skips == before.skips:
-            return told if told["state"] != "thinking" else {**told, "state": "skipped"}
+        if told is not None and before is not None and state is None and not runs and now.skips == before.skips:
+            return told if told["state"] not in _BACKGROUND_STATES else {**told, "state": "skipped"}
         seconds = now.seconds - (before.seconds if before else 0.0)
-        state = "thinking" if busy else "running" if runs > 0 else "cached" if now.cached else "skipped" if now.skips else "idle"
+        if state is None:
+            state = "running" if runs > 0 else "cached" if now.cached else "skipped" if now.skips else "idle"
         us = round(seconds / runs * 1e6, 1) if runs > 0 else (told or {}).get("us")
         if now.thinking and now.runs:  # a thought may end in another report than it began
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
         now_and_then = {
             "errors": now.errors,
+            "restarts": now.restarts,
             "think_times": by_duration(now.think_times),
             "savings": list(now.savings.items()),
         }
         return {"state": state, "runs": now.runs, "us": us, **{key: value for key, value in now_and_then.items() if value}}
+
+
+def _background_states(engine: Engine) -> dict[str, str]:
+    """Return the states of the nodes whose process is not there, and of those that are thinking."""
+    states = dict.fromkeys(engine.thinking(), "thinking")
+    for name, health in engine.health().items():
+        if health != "ready":
+            states[name] = health
+    return states

@@ -87,7 +87,7 @@ test("a run is put together from what changes", () => {
   run = advance(run, "nodes", { prompt_id: "r", nodes: { a: { state: "skipped" } } });
   run = advance(run, "values", { prompt_id: "r", values: { "a.x": 0.123456, "a.y": "up" } });
   expect([run.state, run.tick, run.score]).toEqual(["running", 6, 1.5]);
-  expect([run.nodes.get("a"), run.nodes.get("b")?.state]).toEqual([{ state: "skipped", ms: 0.25, error: null, thoughts: [], savings: [] }, null]);
+  expect([run.nodes.get("a"), run.nodes.get("b")?.state]).toEqual([{ state: "skipped", ms: 0.25, error: null, thoughts: [], savings: [], restarts: 0 }, null]);
   expect([...run.values]).toEqual([["a.x", "0.123"], ["a.y", "up"]]);
   expect(advance(run, "run", { prompt_id: "other", tick: 9 })).toBe(run);
   const found = advance(run, "nodes", { prompt_id: "r", nodes: { a: { state: "running", savings: [["model in memory", 0.25], ["x", 1e-5], ["y"]] } } });

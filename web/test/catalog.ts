@@ -20,7 +20,7 @@ const output = (text: string): Output => ({ ...kind(text), absent: false, lazy: 
 function type(name: string, inputs: Record<string, Input>, outputs: Record<string, Output>, more: Partial<NodeType> = {}): NodeType {
   return {
     type: `${name}@1`, category: "test", summary: `${name} does its work.`, doc: "", inputs, outputs, widgets: {}, brain: null,
-    register: false, console: false, outside: false, clocked: false, ...more,
+    register: false, console: false, outside: false, clocked: false, background: null, ...more,
   };
 }
 

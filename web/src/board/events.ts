@@ -40,6 +40,8 @@ export interface RunLook {
   /** Of a node that thinks: how many thoughts took less than so many ms, and no less than the pair before. */
   readonly thoughts: readonly (readonly [ms: number, count: number])[];
   readonly savings: Savings;
+  /** How often its process ended and another took its place. */
+  readonly restarts: number;
 }
 
 /** What the board shows of nodes besides the workflow; run and faults by node id, values by "node.socket". */

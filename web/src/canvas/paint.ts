@@ -5,7 +5,7 @@ import type { Mode } from "../model/workflow";
 import { HEADER, ROW, valueText, type Port, type Shape } from "./shape";
 import { FONT, labelColour, type Theme } from "./theme";
 
-export type NodeState = "idle" | "running" | "skipped" | "thinking" | "cached" | "failed";
+export type NodeState = "idle" | "running" | "skipped" | "thinking" | "restarting" | "lost" | "cached" | "failed";
 
 export interface Look {
   readonly title: string;
@@ -60,8 +60,9 @@ function paintBody(ctx: Context, { width, height, seam }: Shape, look: Look, the
   ctx.fillRect(0, 0, width, HEADER);
   if (seam) paintSeamGround(ctx, width, seam, theme);
   ctx.restore();
-  const alarm = look.fault !== null || look.state === "failed";
-  ctx.strokeStyle = look.selected ? theme.accent : alarm ? theme.bad : look.state === "thinking" ? theme.warn : theme.line;
+  const alarm = look.fault !== null || look.state === "failed" || look.state === "lost";
+  const waiting = look.state === "thinking" || look.state === "restarting";
+  ctx.strokeStyle = look.selected ? theme.accent : alarm ? theme.bad : waiting ? theme.warn : theme.line;
   ctx.lineWidth = look.selected ? 2 : alarm ? 1.5 : 1;
   if (look.unknown || look.mode === "bypass") ctx.setLineDash([6, 4]);
   ctx.beginPath();
@@ -176,7 +177,7 @@ function paintState(ctx: Context, x: number, y: number, look: Look, theme: Theme
   ctx.lineWidth = 1.6;
   ctx.lineCap = "round";
   ctx.beginPath();
-  if (state === "failed") {
+  if (state === "failed" || state === "lost") {
     ctx.fillStyle = theme.bad;
     ctx.arc(x, y, 7, 0, Math.PI * 2);
     ctx.fill();
@@ -201,6 +202,13 @@ function paintState(ctx: Context, x: number, y: number, look: Look, theme: Theme
       ctx.arc(x + dx, y, 1.8, 0, Math.PI * 2);
     }
     ctx.fill();
+  } else if (state === "restarting") {
+    ctx.strokeStyle = theme.warn;
+    ctx.arc(x, y, 4.5, -0.2 * Math.PI, 1.4 * Math.PI);
+    ctx.moveTo(x + 5.6, y - 6);
+    ctx.lineTo(x + 3.8, y - 2.4);
+    ctx.lineTo(x + 0.2, y - 3.4);
+    ctx.stroke();
   } else if (state === "skipped") {
     ctx.strokeStyle = theme.muted;
     ctx.moveTo(x - 4, y);

@@ -30,7 +30,7 @@ export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(
 /** It ticks, or is paused between two ticks. */
 export const isTicking = (run: Run | null): run is Run => run !== null && (run.state === "running" || run.state === "paused");
 
-const STATES: ReadonlySet<string> = new Set<NodeState>(["idle", "running", "skipped", "thinking", "cached", "failed"]);
+const STATES: ReadonlySet<string> = new Set<NodeState>(["idle", "running", "skipped", "thinking", "restarting", "lost", "cached", "failed"]);
 const SAID = 50;
 
 export function newRun(id: string): Run {
@@ -79,6 +79,7 @@ function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Ma
       error: typeof data.error === "string" ? data.error : data.error === null ? null : (old?.error ?? null),
       thoughts: Array.isArray(data.think_times) ? data.think_times.filter(isPair) : (old?.thoughts ?? []),
       savings: data.savings === undefined ? (old?.savings ?? []) : readSavings(data.savings),
+      restarts: typeof data.restarts === "number" ? data.restarts : (old?.restarts ?? 0),
     });
   }
   return nodes;
@@ -90,8 +91,9 @@ function failed(run: Run, data: JsonObject): Run {
   const message = typeof data.message === "string" ? data.message : "The run failed without a word.";
   if (typeof data.node !== "string" || !data.node) return { ...run, state: "failed", error: message };
   const old = run.nodes.get(data.node);
-  const look: RunLook = { state: "failed", ms: old?.ms ?? null, error: message, thoughts: old?.thoughts ?? [], savings: old?.savings ?? [] };
-  const nodes = new Map(run.nodes).set(data.node, look);
+  const nodes = new Map(run.nodes).set(data.node, {
+    state: "failed", ms: old?.ms ?? null, error: message, thoughts: old?.thoughts ?? [], savings: old?.savings ?? [], restarts: old?.restarts ?? 0,
+  });
   return { ...run, state: "failed", error: message, nodes };
 }
 

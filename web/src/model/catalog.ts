@@ -54,6 +54,8 @@ export interface NodeType {
   /** What it gives out comes from a person at the page. */
   readonly outside: boolean;
   readonly clocked: boolean;
+  /** Where it computes beside the tick, if it does: "either" and "optional" leave that to the workflow. */
+  readonly background: "thread" | "process" | "either" | "optional" | null;
 }
 
 export class Catalog {

@@ -15,6 +15,7 @@ export interface NodeEntry {
   readonly brain?: string | { readonly file: string; readonly sha256?: string } | null;
   readonly every?: number | string;
   readonly when?: string | null;
+  readonly background?: "thread" | "process" | null;
   readonly busy?: "hold" | "continue";
   readonly latency?: number | null;
   readonly mode?: Mode;

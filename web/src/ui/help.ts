@@ -34,6 +34,8 @@ export function openHelp(commands: readonly Command[]): void {
 
 const SIGNS: readonly (readonly [string, string])[] = [
   ["▶ running", "ran since the last look"], ["– skipped", "nothing was delivered to it"], ["••• thinking", "works in the background"],
-  ["■ cached", "a cache had its result, or, behind the name, a part of it: point at it"], ["● socket", "reads the last value"], ["◆ socket", "reads a value on the tick it arrives"],
+  ["↻ restarting", "its process ended, and another is being started"],
+  ["■ cached", "a cache had its result, or, behind the name, a part of it: point at it"],
+  ["● socket", "reads the last value"], ["◆ socket", "reads a value on the tick it arrives"],
   ["latch | emit", "a register: takes at the end of a tick, gives out at the start of the next"],
 ];

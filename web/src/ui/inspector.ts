@@ -109,11 +109,15 @@ export class Inspector {
     const place = this.element.querySelector<HTMLElement>(".thoughts");
     const id = this.editor.selection[0];
     if (!place || this.editor.selection.length !== 1 || !id) return;
-    const thoughts = this.session.run?.nodes.get(id)?.thoughts ?? [];
-    const key = JSON.stringify(thoughts);
+    const node = this.session.run?.nodes.get(id);
+    const thoughts = node?.thoughts ?? [];
+    const health = node ? healthOf(node) : "";
+    const key = JSON.stringify([thoughts, health]);
     if (place.dataset.thoughts === key) return;
     place.dataset.thoughts = key;
-    place.replaceChildren(...(thoughts.length ? [section("Thoughts", histogram(thoughts))] : []));
+    const bars = thoughts.length ? histogram(thoughts) : null;
+    const words = health ? h("p", { class: "notice" }, health) : null;
+    place.replaceChildren(...(bars || words ? [section("Thoughts", words, bars)] : []));
   }
 
   /** What caches saved a node in the run that is shown. */
@@ -236,14 +240,22 @@ export class Inspector {
       });
       rows.push(row("every", every, 'ticks, or a rate like "10 hz"'), row("when", this.#when(id, entry), "runs only while this flag is true"));
     }
+    if (type?.background === "either" || type?.background === "optional") rows.push(this.#place(id, entry));
     rows.push(row("busy", choice("busy", ["hold", "continue"]), "while it thinks: the clock waits, or the game goes on"));
     if (entry.busy === "continue") {
       rows.push(row("latency", control({ type: "integer", minimum: 1 }, entry.latency ?? 1, "latency", set("latency")), "ticks from launch to result"));
     }
     rows.push(row("on_error", choice("on_error", ["stop", "hold", "fallback"]), "stop the run, let the last output stand, or give out the fallback"),
       row("mode", choice("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"));
-    const isPlain = !["every", "when", "busy", "latency", "on_error", "mode"].some((key) => Object.hasOwn(entry, key));
+    const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some((key) => Object.hasOwn(entry, key));
     return [fold("When it runs", !isPlain, ...rows)];
+  }
+
+  /** Where a node computes that leaves it to the workflow. */
+  #place(id: string, entry: NodeEntry): HTMLElement {
+    const choice = control({ enum: ["default", "thread", "process"] }, entry.background ?? "default", "background",
+      (value) => this.editor.setKey(id, "background", value === "default" ? undefined : value));
+    return row("background", choice, "a process of its own is restarted when it dies, and the game goes on");
   }
 
   #when(id: string, entry: NodeEntry): HTMLElement {
@@ -321,6 +333,13 @@ export class Inspector {
 }
 
 export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+/** What became of the process of a node that has one, in words; nothing if it never ended. */
+function healthOf(node: RunLook): string {
+  if (node.state === "lost") return "Its process ended, and no other could be started.";
+  if (node.state === "restarting") return "Its process ended; another is being started.";
+  return node.restarts ? `Its process was restarted ${count(node.restarts, "time")}.` : "";
+}
 
 /** Durations as bars, each half an octave wide. */
 function histogram(thoughts: RunLook["thoughts"]): HTMLElement {
