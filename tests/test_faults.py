@@ -56,6 +56,21 @@ def test_a_process_whose_node_hangs_ends_with_the_run_that_was_killed(tmp_path: 
     _await(lambda: not _lives(number))
 
 
+def test_a_process_that_was_started_again_ends_with_the_run_that_was_killed(tmp_path: Path) -> None:
+    workflow = _thinking(tmp_path)
+    workflow["nodes"]["thinker"] |= {"busy": "continue", "on_error": "hold"}
+    file = tmp_path / "thinks.json"
+    file.write_text(json.dumps(workflow))
+    command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock", "realtime"]
+    with subprocess.Popen(command, cwd=tmp_path) as run:
+        _await(lambda: list(tmp_path.glob("thinker-*")))
+        (first,) = _thinkers(tmp_path)
+        os.kill(first, signal.SIGKILL)
+        _await(lambda: len(_thinkers(tmp_path)) == 2)
+        run.kill()
+    _await(lambda: not any(_lives(number) for number in _thinkers(tmp_path)))
+
+
 def test_a_change_whose_node_never_opens_does_not_keep_the_run_from_ending(tmp_path: Path) -> None:
     file = tmp_path / "live.json"
     file.write_text(json.dumps(_thinking(tmp_path)))
@@ -186,8 +201,7 @@ def test_twenty_faults_in_real_time(tmp_path: Path) -> None:
 def _inject(run: int, folder: Path, what: str, dice: random.Random) -> str:
     """One fault, in a process that is there."""
     if what == "thinker":
-        numbers = [int(file.name.removeprefix("thinker-")) for file in folder.glob("thinker-*")]
-        os.kill(dice.choice([number for number in numbers if _lives(number)]), signal.SIGKILL)
+        os.kill(dice.choice([number for number in _thinkers(folder) if _lives(number)]), signal.SIGKILL)
         return what
     worker = dice.choice([pid for pid in _children(run) if "multiprocessing" in _command(pid) and "spawn_main" in _command(pid)])
     if what == "worker":
@@ -197,6 +211,11 @@ def _inject(run: int, folder: Path, what: str, dice: random.Random) -> str:
         time.sleep(0.3)
         os.kill(worker, signal.SIGCONT)
     return what
+
+
+def _thinkers(folder: Path) -> list[int]:
+    """Return the numbers of the processes that were there for a thinking node."""
+    return [int(file.name.removeprefix("thinker-")) for file in folder.glob("thinker-*")]
 
 
 def _children(pid: int) -> list[int]:

@@ -108,7 +108,12 @@ WRONG_OPTIONS = {
     "option like no other": ("Node, x=1", TICK, "Wrong", "The options are: abstract, category, version"),
     "option of another type": ("Node, clocked=1", TICK, "'clocked'", "1; expected bool"),
     "category that is no text": ("Node, category=None", TICK, "'category'", "None; expected text"),
-    "background of no kind": ("Node, background='fibre'", TICK, "'background'", "'thread', 'process', 'either', 'optional' or null"),
+    "background of no kind": (
+        "Node, background='fibre'",
+        TICK,
+        "'background'",
+        "'thread', 'process', 'either', 'optional' or null",
+    ),
     "background of a register": ("Register, background='thread'", f"{EMIT}\n{LATCH}", "Wrong", "this is a register"),
     "version 0": ("Node, version=0", TICK, "'version'", "0"),
     "version that is no number": ("Node, version='2'", TICK, "'version'", "'2'; expected int"),

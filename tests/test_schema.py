@@ -128,6 +128,8 @@ def test_the_form_of_background_work_is_known():
     VALIDATOR.validate(gauge(busy="hold", latency=12))
     assert not VALIDATOR.is_valid(gauge(busy="wait"))
     assert not VALIDATOR.is_valid(gauge(latency=-1))
+    VALIDATOR.validate(gauge(background="process"))
+    assert not VALIDATOR.is_valid(gauge(background="fibre"))
 
 
 @pytest.mark.parametrize(

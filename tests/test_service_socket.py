@@ -131,6 +131,27 @@ def test_the_time_of_a_node_that_thinks_is_that_of_its_thoughts(server: Server) 
     server.talk(talk)
 
 
+def test_a_page_sees_that_a_process_is_started_again(server: Server) -> None:
+    workflow = film()
+    keys = {"busy": "continue", "on_error": "hold", "every": 6}
+    workflow["nodes"]["mortal"] = {"type": "service_nodes.Mortal@1", "in": {"value": "film.count"}, **keys}
+
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run(workflow)
+            await page.watch(prompt_id)
+            await page.until("nodes", lambda data: data["nodes"].get("mortal", {}).get("state") == "restarting")
+            told = await page.until("nodes", lambda data: data["nodes"].get("mortal", {}).get("restarts", 0) > 0)
+            assert told["nodes"]["mortal"]["errors"] > 0
+            await client.post(f"/runs/{prompt_id}/stop")
+            outcome = await client.outcome(page, prompt_id)
+            assert outcome["summary"]["nodes"]["mortal"]["restarts"] > 0
+            details = await client.get(f"/runs/{prompt_id}")
+            assert details["nodes"]["mortal"]["restarts"] > 0
+
+    server.talk(talk)
+
+
 def test_a_page_that_comes_back_sees_the_whole_state(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:

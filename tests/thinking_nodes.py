@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
@@ -76,6 +77,26 @@ class InThread(Slow, background="thread"):
 
 class InProcess(Slow, background="process"):
     pass
+
+
+class Anywhere(Slow, background="either"):
+    """On a thread, or in a process where the workflow says so."""
+
+
+class OpensWhenLet(Slow, background="process", fallback=Counted(-1, 0)):
+    """Opens when the file `door` is there, refuses while there is something in it, and leaves its process's number."""
+
+    door: str = widget()
+
+    def open(self, host: Any) -> None:
+        door = Path(self.door)
+        while not door.exists():
+            time.sleep(0.01)
+        if door.read_text():
+            raise ValueError("the door is locked")
+
+    def tick(self, number: Number) -> Counted:
+        return super().tick(number)._replace(runs=os.getpid())
 
 
 class Stateless(Node, background="thread", fallback=-1):

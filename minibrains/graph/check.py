@@ -226,7 +226,7 @@ class _Checker:
                 self._fault("not_applicable", message, name, hint='Write "busy": "continue", or "hold", as well')
         places = PLACES[cls.background]
         if places and entry.background not in (None, *places):
-            message = f'{entry.type} cannot compute in a {entry.background}; expected "background": "{places[0]}"'
+            message = f'"background": "{entry.background}" is not for {entry.type}; expected "{places[0]}"'
             self._fault("not_applicable", message, name)
         if gives_fallback(entry.on_error) and cls.fallback is None:
             message = f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"'
