@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from engine_fixtures import make_engine, open_engine
@@ -59,7 +67,7 @@ def test_optional_nodes_make_room_and_come_back() -> None:
             clock.advance(6)
             monitor.look()
         assert engine.world.thinning >= 8
-        assert "deadlines were missed" in said[0]
+        assert re.match(r"\d+ of \d+ deadlines were missed, \d+ of them because the machine was busy otherwise", said[0])
         engine.nodes["heavy"].busy = False
         while engine.world.thinning > 4 and engine.tick < 4000:
             clock.advance(6)
@@ -74,14 +82,97 @@ def test_optional_nodes_make_room_and_come_back() -> None:
         engine.close()
 
 
-def test_unscheduled_misses_thin_nothing_and_there_is_an_end_to_it() -> None:
-    engine = make_engine(NODES, TYPES)
-    deadlines = Deadlines(60.0)
-    monitor = Monitor(engine, deadlines, lambda text: None)
-    deadlines.ticks, deadlines.unscheduled = 60, 5
-    monitor.look()
-    assert engine.world.thinning == 1
-    for second in range(2, 20):
-        deadlines.ticks, deadlines.engine = 60 * second, second
-        monitor.look()
-    assert engine.world.thinning == LEAST
+class Seconds:
+    """A monitor, told second by second which deadlines were missed."""
+
+    def __init__(self) -> None:
+        self.engine = make_engine(NODES, TYPES)
+        self.deadlines = Deadlines(60.0)
+        self.monitor = Monitor(self.engine, self.deadlines, lambda text: None)
+
+    def go_by(self, seconds: int, own: int = 0, outside: int = 0) -> list[int]:
+        """Let so many seconds go by, each with these misses; returns what optional nodes were thinned to after each."""
+        found = []
+        for _ in range(seconds):
+            self.deadlines.ticks += 60
+            self.deadlines.engine += own
+            self.deadlines.unscheduled += outside
+            self.monitor.look()
+            found.append(self.engine.world.thinning)
+        return found
+
+
+def test_a_busy_machine_thins_from_its_second_second_on_and_there_is_an_end_to_it() -> None:
+    seconds = Seconds()
+    assert seconds.go_by(4, outside=3) == [1, 2, 4, 8]
+    sentence = "3 of 60 deadlines were missed, 3 of them because the machine was busy otherwise"
+    assert seconds.monitor.changes[0] == {"tick": 0, "thinning": 2, "why": sentence}
+    assert seconds.go_by(20, outside=1)[-1] == LEAST
+    assert seconds.go_by(5)[-1] == LEAST // 2
+    assert seconds.go_by(50)[-1] == 1
+
+
+def test_a_hiccup_now_and_then_thins_nothing_and_keeps_nothing_thin() -> None:
+    seconds = Seconds()
+    for _ in range(5):
+        assert seconds.go_by(1, outside=5) == [1]
+        seconds.go_by(1)
+    assert seconds.go_by(2, own=1) == [2, 4]
+    for _ in range(10):
+        seconds.go_by(1, outside=5)
+        seconds.go_by(1)
+    assert seconds.engine.world.thinning == 1
+
+
+def test_on_a_crowded_core_the_fight_goes_on_and_its_overlay_is_drawn_less_often(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "server", "run", "sf2_realtime", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            await_decision(run, tmp_path)
+            core = min(os.sched_getaffinity(0))
+            os.sched_setaffinity(run.pid, {core})  # only the thread that ticks: the model has the other cores
+            os.setpriority(os.PRIO_PROCESS, run.pid, 5)
+            with crowding(core):
+                await_line(run, "because the machine was busy otherwise; optional nodes now run on")
+            run.send_signal(signal.SIGINT)
+            result = json.loads(run.communicate(timeout=120)[0])
+        finally:
+            run.kill()
+    ticks, nodes = result["ticks"], result["nodes"]
+    assert result["thinned"][0]["thinning"] == 2
+    assert nodes["screen"]["runs"] < ticks
+    assert nodes["overlay"]["runs"] < ticks
+    assert nodes["console"]["runs"] == nodes["gate"]["runs"] == ticks
+    assert nodes["strategist"]["runs"] > 0
+
+
+@contextmanager
+def crowding(core: int) -> Iterator[None]:
+    """Keep a core busy with other processes."""
+    others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(12)]
+    try:
+        for other in others:
+            os.sched_setaffinity(other.pid, {core})
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def await_decision(run: subprocess.Popen[str], folder: Path) -> None:
+    """Wait until the strategist was asked for the first time: then everything is open, and the game is on."""
+    while not any(file.stat().st_size for file in folder.glob("runs/*/decisions.jsonl")):
+        assert run.poll() is None, run.communicate()
+        time.sleep(0.05)
+
+
+def await_line(run: subprocess.Popen[str], words: str) -> None:
+    """Read what the run says until these words are in a line."""
+    assert run.stderr is not None
+    lines = []
+    for line in run.stderr:
+        lines.append(line)
+        if words in line:
+            return
+    raise AssertionError(f"the run ended and did not say {words!r} but {lines}")

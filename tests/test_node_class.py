@@ -112,7 +112,7 @@ WRONG_OPTIONS = {
         "Node, background='fibre'",
         TICK,
         "'background'",
-        "'thread', 'process', 'either', 'optional' or null",
+        "'process', 'either', 'optional' or null",
     ),
     "background of a register": ("Register, background='thread'", f"{EMIT}\n{LATCH}", "Wrong", "this is a register"),
     "version 0": ("Node, version=0", TICK, "'version'", "0"),

@@ -13,12 +13,14 @@ from minibrains.run.deadlines import Deadlines
 if TYPE_CHECKING:
     from minibrains.run.run import Run
 
-LEAST: Final = 64
-"""Optional nodes run on at least one in so many of their ticks."""
+LEAST: Final = 256
+"""Optional nodes run on at least one in so many of their ticks: too few for the slowest hundredth to be made of them."""
+_BUSY: Final = 2
+"""Seconds in a row with deadlines missed because the machine was busy, before anything is done about it. One may be a hiccup."""
 _ROOM: Final = 0.5
 """Share of the time that ticks may take for there to be room."""
 _CALM: Final = 5
-"""Seconds in a row with room, and without a miss, before they run more often."""
+"""Seconds in a row with room, and without a reason to run less often, before they run more often."""
 
 
 @dataclass
@@ -31,8 +33,11 @@ class Monitor(Hook):
     changes: list[dict[str, Any]] = field(default_factory=list)
     """What it did: the tick of the run, the thinning from then on, and why."""
     _ticks: int = 0
-    _misses: int = 0
+    _own_misses: int = 0
+    _outside_misses: int = 0
     _spent: float = 0.0
+    _busy: int = 0
+    """Seconds in a row with deadlines missed because the machine was busy."""
     _calm: int = 0
 
     def between_ticks(self, run: Run) -> None:
@@ -46,11 +51,16 @@ class Monitor(Hook):
             return
         misses = deadlines.misses - deadlines.unscheduled
         spent = sum(self.engine.motion.spent)  # without what nodes took to think while the clock stood still
-        missed, load = misses - self._misses, (spent - self._spent) * deadlines.rate / ticks
-        self._ticks, self._misses, self._spent = deadlines.ticks, misses, spent
-        self._calm = self._calm + 1 if not missed and load < _ROOM else 0
-        if missed and world.thinning < LEAST:
-            self._set(world.thinning * 2, f"{missed} of {ticks} deadlines were missed")
+        own, outside = misses - self._own_misses, deadlines.unscheduled - self._outside_misses
+        load = (spent - self._spent) * deadlines.rate / ticks
+        self._ticks, self._spent = deadlines.ticks, spent
+        self._own_misses, self._outside_misses = misses, deadlines.unscheduled
+        self._busy = self._busy + 1 if outside else 0
+        pressed = own > 0 or self._busy >= _BUSY
+        self._calm = self._calm + 1 if not pressed and load < _ROOM else 0
+        if pressed and world.thinning < LEAST:
+            why = f"{own + outside} of {ticks} deadlines were missed, {outside} of them because the machine was busy otherwise"
+            self._set(world.thinning * 2, why)
         elif self._calm >= _CALM and world.thinning > 1:
             self._calm = 0
             self._set(world.thinning // 2, f"there is room: ticks take {load:.0%} of the time")
