@@ -171,6 +171,7 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--seconds", metavar="N", type=_count, help="how long: realtime (default 60), editor (600), agent (101 turns)"
     )
+    bench.add_argument("--kill", metavar="NODE", help="realtime: kill the process of this node every ten seconds")
     bench.set_defaults(module="bench")
     return top
 

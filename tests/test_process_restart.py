@@ -135,6 +135,17 @@ def test_in_real_time_the_game_goes_on_until_the_next_process_is_there(
     assert sentence.startswith("its process had ended; another was ready after ")
 
 
+def test_in_real_time_a_process_past_its_time_limit_is_replaced_beside_the_game() -> None:
+    entries = thinks("Anywhere", {"sleeps": 3}, background="process", busy="continue", on_error="hold", timeout=1.0)
+    with running(entries) as engine:
+        engine.world.realtime = True
+        until(engine, lambda: engine.node_times()["slow"].errors > 0)
+        assert engine.node_times()["slow"].reason == "it took longer than its time limit of 1 s"
+        before = len(seen(engine))
+        until(engine, lambda: len(seen(engine)) > before)
+        assert restarts(engine) == 1
+
+
 @pytest.mark.parametrize("engine", ["stop"], indirect=True)
 def test_where_errors_stop_the_run_a_process_that_died_does(engine: Engine) -> None:
     until(engine, lambda: len(answers(engine)) > 2)

@@ -423,6 +423,29 @@ def test_the_benchmark_sees_one_frame_a_tick(minibrains: Any, tmp_path: Path) ->
     assert 0 < result["cpu"] < 1
 
 
+def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(minibrains: Any, tmp_path: Path) -> None:
+    thinker = {
+        "type": "fault_pack.Thinker@1",
+        "set": {"folder": str(tmp_path)},
+        "in": {"number": "frame.number"},
+        "busy": "continue",
+        "on_error": "hold",
+    }
+    frame = {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}}
+    workflow = {"minibrains": 1, "nodes": {**PAD, "frame": frame, "thinker": thinker}}
+    (tmp_path / "pad.json").write_text(json.dumps(workflow))
+    pack = Path(__file__).parent / "data" / "fault_pack.py"
+    command = ("bench", "realtime", "pad.json", "--pack", pack, "--json", "--seconds")
+    done = minibrains(*command, 20, "--kill", "thinker")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["kills"] >= 1
+    assert 0 < result["ready_s"] <= result["answered_s"]
+    refused = minibrains(*command, 1, "--kill", "frame")
+    assert refused.returncode != 0
+    assert "--kill is for a node with" in refused.stderr
+
+
 def test_a_process_that_was_stopped_was_not_scheduled_and_ctrl_c_ends_it(sleepy: tuple[str, ...], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "server", *sleepy, "--json"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -45,25 +45,38 @@ class Monitor(Hook):
 
     def look(self) -> None:
         """Look once, between two ticks."""
-        deadlines, world = self.deadlines, self.engine.world
-        ticks = deadlines.ticks - self._ticks
-        if ticks < deadlines.rate:
+        ticks = self.deadlines.ticks - self._ticks
+        if ticks < self.deadlines.rate:
             return
-        misses = deadlines.misses - deadlines.unscheduled
-        spent = sum(self.engine.motion.spent)  # without what nodes took to think while the clock stood still
-        own, outside = misses - self._own_misses, deadlines.unscheduled - self._outside_misses
-        load = (spent - self._spent) * deadlines.rate / ticks
-        self._ticks, self._spent = deadlines.ticks, spent
-        self._own_misses, self._outside_misses = misses, deadlines.unscheduled
+        self._ticks = self.deadlines.ticks
+        own, outside = self._count_misses()
+        load = self._count_seconds() * self.deadlines.rate / ticks
         self._busy = self._busy + 1 if outside else 0
         pressed = own > 0 or self._busy >= _BUSY
         self._calm = self._calm + 1 if not pressed and load < _ROOM else 0
-        if pressed and world.thinning < LEAST:
+        thinning = self.engine.world.thinning
+        if pressed and thinning < LEAST and self._has_optional_nodes():
             why = f"{own + outside} of {ticks} deadlines were missed, {outside} of them because the machine was busy otherwise"
-            self._set(world.thinning * 2, why)
-        elif self._calm >= _CALM and world.thinning > 1:
+            self._set(thinning * 2, why)
+        elif self._calm >= _CALM and thinning > 1:
             self._calm = 0
-            self._set(world.thinning // 2, f"there is room: ticks take {load:.0%} of the time")
+            self._set(thinning // 2, f"there is room: ticks take {load:.0%} of the time")
+
+    def _count_misses(self) -> tuple[int, int]:
+        """Count the deadlines missed since the last look: by the run's own making, and because the machine was busy."""
+        before_own, before_outside = self._own_misses, self._outside_misses
+        self._outside_misses = self.deadlines.unscheduled
+        self._own_misses = self.deadlines.misses - self._outside_misses
+        return self._own_misses - before_own, self._outside_misses - before_outside
+
+    def _count_seconds(self) -> float:
+        """Count what ticks took since the last look, without what nodes took to think while the clock stood still."""
+        before = self._spent
+        self._spent = sum(self.engine.motion.spent)
+        return self._spent - before
+
+    def _has_optional_nodes(self) -> bool:
+        return any(node.entry.optional for node in self.engine.plan.graph.nodes.values())
 
     def _set(self, thinning: int, why: str) -> None:
         self.engine.world.thinning = thinning

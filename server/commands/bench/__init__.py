@@ -23,7 +23,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.name == "realtime":
         from server.commands.bench import realtime
 
-        results["realtime"] = realtime.run(read_spec(arguments), arguments.seconds or 60)
+        results["realtime"] = realtime.run(read_spec(arguments), arguments.seconds or 60, arguments.kill)
     if arguments.name == "tape":
         from server.commands.bench import tape
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from dataclasses import replace
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, Final
 
 from minibrains.console import Console, find_console
 from minibrains.engine.engine import Engine
@@ -13,8 +14,11 @@ from minibrains.run.realtime import RealtimeClock
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 
+_KILL_EVERY: Final = 10.0
+"""Seconds from one kill to the next, if the node has answered by then."""
 
-def run(spec: RunSpec, seconds: float) -> dict[str, Any]:
+
+def run(spec: RunSpec, seconds: float, kill: str | None = None) -> dict[str, Any]:
     """Play for so many seconds of the game's time, one episode after another.
 
     `{"workflow", "rate", "ticks", "frames", "frames_by_game", "on_time", "p99_ms", "max_ms", "missed", "late_ms",
@@ -22,16 +26,75 @@ def run(spec: RunSpec, seconds: float) -> dict[str, Any]:
     that end an episode; `frames_by_game`: how many of them the game's own counter (its variable "frame", where it has
     one) confirms; raises RunError on a frame dropped or doubled. `drift_frames`: of the episode that was worst, how
     far its last tick ended after that tick was due, by a clock of its own. `cpu`: share of one core.
+
+    `kill`: a node whose process is killed again and again; the game goes on. Then there are also `"kills"`, and the longest
+    times after which another process was ready and the node had answered, `"ready_s"` and `"answered_s"`.
     """
     bench = Run(replace(spec, clock="fast"))  # the clock is its own
     engine = bench.engine
     _, console = find_console(engine.nodes)
     with bench:
         assert engine.frame_rate is not None
-        return _measure(engine, console, engine.frame_rate, round(seconds * engine.frame_rate))
+        engine.world.realtime = True
+        killer = None if kill is None else _Killer(engine, kill)
+        return _measure(engine, console, engine.frame_rate, round(seconds * engine.frame_rate), killer)
 
 
-def _measure(engine: Engine, console: Console, rate: float, ticks: int) -> dict[str, Any]:
+class _Killer:
+    """Kills the process of a node, and sees after how long the node answers again."""
+
+    def __init__(self, engine: Engine, node: str) -> None:
+        checked = engine.plan.graph.nodes.get(node)
+        if checked is None or checked.background != "process" or not checked.continues:
+            raise RunError(f'--kill is for a node with "background": "process" and "busy": "continue", found {node!r}')
+        self._engine = engine
+        self._node = node
+        self._due = perf_counter() + _KILL_EVERY / 2
+        self._killed: float | None = None
+        """When the process was killed whose node has not answered since."""
+        self._answers = 0
+        """How often the node had answered when its next process was ready."""
+        self._kills = 0
+        self._ready: list[float] = []
+        self._answered: list[float] = []
+
+    def look(self) -> None:
+        """Look once, between two ticks."""
+        now = perf_counter()
+        if self._killed is None:
+            if now >= self._due and self._count_answers():
+                self._kill(now)
+            return
+        if len(self._ready) < self._kills:
+            if self._engine.node_times()[self._node].restarts == self._kills:
+                self._ready.append(now - self._killed)
+                self._answers = self._count_answers()
+        elif self._count_answers() > self._answers:
+            self._answered.append(now - self._killed)
+            self._killed = None
+
+    def report(self) -> dict[str, Any]:
+        """Return how often the process was killed, and the longest times until another was ready and had answered."""
+        ready, answered = max(self._ready, default=None), max(self._answered, default=None)
+        return {
+            "kills": self._kills,
+            "ready_s": None if ready is None else round(ready, 2),
+            "answered_s": None if answered is None else round(answered, 2),
+        }
+
+    def _kill(self, now: float) -> None:
+        (process,) = (child for child in multiprocessing.active_children() if child.name == f"node {self._node}")
+        process.kill()
+        self._kills += 1
+        self._killed, self._due = now, now + _KILL_EVERY
+
+    def _count_answers(self) -> int:
+        times, pending = self._engine.node_times()[self._node], self._engine.runtimes[self._node].pending
+        is_underway = pending is not None and pending.job is not None
+        return times.runs - times.errors - is_underway
+
+
+def _measure(engine: Engine, console: Console, rate: float, ticks: int, killer: _Killer | None) -> dict[str, Any]:
     clock = RealtimeClock(engine, rate)
     emulated = by_game = episodes = 0
     wall = cpu = drift = 0.0
@@ -41,6 +104,8 @@ def _measure(engine: Engine, console: Console, rate: float, ticks: int) -> dict[
         ended = False
         started, used = perf_counter(), process_time()
         while not ended and engine.ticks < ticks:
+            if killer is not None:
+                killer.look()
             count, shown = console.frames, console.emit().variables.get("frame")
             ended = clock.advance(1)
             # on the tick that ends an episode nothing is latched, so nothing is emulated
@@ -67,6 +132,7 @@ def _measure(engine: Engine, console: Console, rate: float, ticks: int) -> dict[
         "drift_frames": round(drift, 4),
         "ticks_per_s": round(engine.ticks / wall, 2),
         "cpu": round(cpu / wall, 4),
+        **({} if killer is None else killer.report()),
     }
 
 
