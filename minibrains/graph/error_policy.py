@@ -61,7 +61,7 @@ def after_failed_step(on_error: OnError, error: BaseException) -> OnError:
 def ends_when_unanswered(on_error: OnError, died: bool) -> bool:
     """Return whether the run ends when `reset` or `report` raised; `died`: because the node's process came to an end.
 
-    A process that died is started anew when the node is next wanted.
+    Another takes the place of a process that died.
     """
     return on_error == "stop" or not died
 
