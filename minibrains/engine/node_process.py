@@ -137,8 +137,7 @@ class NodeProcess:
 
     def check_health(self) -> None:
         """Raise NodeDied unless the process is ready for a question."""
-        health = self.health
-        if health != "ready":
+        if self.health != "ready":
             self._raise_untold()
             raise self._given_up or NodeDied("its process is being started again")
 

@@ -80,7 +80,7 @@ def _step(plan: Plan, step: Step) -> dict[str, Any]:
         facts["reads"] = {"when": [str(step.clock.when)]} if step.inputs else {}
         return facts
     entry = plan.graph.nodes[step.node].entry
-    own = step.role in _TAKING and (entry.every, entry.hertz, entry.when) != (1, None, None)
+    own = step.role in _TAKING and (entry.every, entry.hertz, entry.when, entry.optional) != (1, None, None, False)
     facts["inherited"] = bool(step.clocks) and not own
     if step.role == "read":
         facts["output"] = step.outputs[0].name
@@ -118,4 +118,6 @@ def _clock(plan: Plan, clock: Clock) -> str:
     if clock.when is not None:
         muted = "" if clock.when.node in plan.graph.nodes else " (muted)"
         words.append(f"while {clock.when}{muted} is true")
+    if clock.optional:
+        words.append("while there is room")
     return " ".join(words)
