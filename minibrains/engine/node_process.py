@@ -164,11 +164,15 @@ class NodeProcess:
                 failure = error
             else:
                 self.restarts += 1
-                self._host.say(f"its process had ended; another was ready after {perf_counter() - began:.1f} s")
+                self._say(f"its process had ended; another was ready after {perf_counter() - began:.1f} s")
                 return
         if not self._dismissed.is_set():
             sentence = f"its process ended, and {_MOST_STARTS} others could not open the node: {in_words(failure)}"
             self._given_up = NodeDied(sentence)
+            self._say(sentence)
+
+    def _say(self, sentence: str) -> None:
+        with suppress(Exception):  # nobody asked: there is no question that this could be the answer to
             self._host.say(sentence)
 
     def kill(self) -> None:
