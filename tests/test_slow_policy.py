@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -108,6 +109,23 @@ def test_without_busy_it_is_part_of_the_tick() -> None:
     open_engine(engine)
     assert engine.runtimes["head"].background is None
     engine.close()
+
+
+def test_a_policy_in_a_process_gives_what_it_gives_within_the_tick() -> None:
+    found = []
+    for keys in ({}, {"background": "process"}):
+        entries = _entries(**keys)
+        entries["head"] |= {"type": "PolicyHead@1"}
+        engine = Engine(make_plan(entries, [Camera, PolicyHead, Seen], MODELS))
+        try:
+            open_engine(engine)
+            engine.reset(0, 0)
+            engine.advance(2)
+            assert len(multiprocessing.active_children()) == len(keys)
+            found.append(engine.nodes["seen"].logits)
+        finally:
+            assert engine.close() == []
+    assert np.array_equal(*found)
 
 
 def test_a_time_limit_needs_busy() -> None:
