@@ -710,6 +710,28 @@ def test_a_screening_goes_on_only_while_one_half_is_possible(monkeypatch: pytest
     assert 20 < calibrate.screen("macro:1,2", 4)["n"] < 300
 
 
+def test_damage_is_told_by_move_and_a_win_by_the_clock_apart() -> None:
+    """Two rounds cost all of the other's health, of which there are 177 points."""
+    code = """if True:
+        import itertools, json
+        from games.source.duel import matches
+        for policy in ("patient@30", "patient-throw@30", "random44"):
+            for setting in itertools.islice(matches.settings(policy, 1), 3):
+                result = matches.play_one(setting)
+                print(json.dumps([policy, result.won, result.time_outs, result.won_by_clock, result.damage]))
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    moves: dict[str, set[str]] = {policy: set() for policy, *_ in told}
+    for policy, won, time_outs, by_clock, damage in told:
+        assert not by_clock or time_outs
+        assert by_clock or not won or policy == "random44" or sum(damage.values()) >= 2 * 177
+        moves[policy] |= damage.keys()
+    assert "throw" in moves["patient@30"]
+    assert "throw" not in moves["patient-throw@30"]
+    assert moves["random44"] == set(), "who does not look is played too quickly to see that"
+
+
 def test_matches_that_went_alike_count_once_and_are_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
     results = [Result(True, False, 3000, 2, 0, (3, 3), trajectory) for trajectory in "abacd"]
     row = calibrate.row_of("some", results[:3])
@@ -732,6 +754,17 @@ def test_a_suite_is_alive_by_the_bounds_of_its_matches() -> None:
     assert calibrate.lifeless(rows(5)) == ["time-outs in up to 11.2%"], "5 of 100 may be more than one in ten"
     assert calibrate.lifeless(rows(0, kinds=2)) == ["not most have 3 kinds of move from both sides"]
     assert calibrate.lifeless(rows(0, frames=2000)) == ["not most last 40 s"]
+
+
+def test_where_damage_comes_from_is_a_table_of_its_own() -> None:
+    results = [
+        Result(True, False, 3000, 2, 1, (3, 3), "a", won_by_clock=True, damage={"rising": 30, "A": 10}),
+        Result(True, False, 3000, 2, 0, (3, 3), "b", damage={"rising": 60}),
+    ]
+    row = calibrate.row_of("patient@30 at 4", results)
+    assert (row["by_clock"], row["damage"]) == (1, {"rising": 90, "A": 10})
+    assert calibrate.damage_table([row])[-1] == "| patient@30 at 4 | 2 of 2 | 1 | 25 | rising 90%, A 10% |"
+    assert calibrate.damage_table([]) == []
 
 
 def test_rows_are_kept_and_used_again(tmp_path: Path) -> None:

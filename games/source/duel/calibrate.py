@@ -16,6 +16,7 @@ import math
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -26,7 +27,8 @@ from typing import Any
 
 from games.source.duel import FOLDER, fighters
 from games.source.duel.matches import FRAMES_A_SECOND, LEVELS, Result, Setting, computers, mirrored, play_one, settings
-from nodes.fighting.fighters import RULES
+from nodes.fighting.fighters import LATE, RULES
+from nodes.fighting.strategist import PATIENT
 
 FULL = 1000
 """--n of the whole calibration; a smaller one makes all but the screenings smaller in proportion."""
@@ -136,7 +138,7 @@ def row_of(what: str, results: Iterable[Result], wanted: int = 0) -> Row:
     low, high = wilson(won, played)
     seconds = [result.frames / FRAMES_A_SECOND for result in counted]
     return {
-        "what": what, "n": played, "wanted": wanted, "won": won,
+        "what": what, "n": played, "wanted": wanted, "won": won, "by_clock": sum(result.won_by_clock for result in counted),
         "share": won / played, "low": low, "high": high,
         "drawn": sum(result.drawn for result in counted), "repeated": len(every) - played,
         "median_s": round(median(seconds), 1),
@@ -144,6 +146,7 @@ def row_of(what: str, results: Iterable[Result], wanted: int = 0) -> Row:
         "timed_out": sum(result.time_outs > 0 for result in counted),
         "rounds": sum(result.rounds for result in counted), "rounds_timed_out": sum(result.time_outs for result in counted),
         "varied": sum(min(result.kinds) >= KINDS for result in counted),
+        "damage": dict(sum((Counter(result.damage) for result in counted), Counter())),
         "kinds": [median(result.kinds[side] for result in counted) for side in (0, 1)],
         "frames": sum(result.frames for result in every),
         "processor_s": round(sum(result.seconds for result in every), 2),
@@ -300,6 +303,20 @@ def ceiling(run: Run, n: int) -> Iterator[Judged]:
         yield run.tally(f"{policy} at {level}", settings(policy, level), matches), JUDGED_FROM
 
 
+TEACHER_LEVELS = (2, 4, 6, 8)
+
+
+def teacher(run: Run, n: int) -> Iterator[Judged]:
+    """What the scripted teacher lives off: how often it decides, how late it sees, and each of its rules left out.
+
+    The last of its rules always has something to say, so it stays.
+    """
+    policies = [f"patient@{interval}:{late}" for interval in INTERVALS for late in (0, LATE)]
+    policies += [f"patient-{rule.__name__}@{INTERVALS[0]}" for rule in PATIENT[:-1]]
+    for policy, level in itertools.product(policies, TEACHER_LEVELS):
+        yield run.tally(f"{policy} at {level}", settings(policy, level), part(n, 300)), None
+
+
 def share(row: Row) -> float:
     """What the screened are ranked by. Not the bound: a screening that goes on ends as soon as that is below one half."""
     return float(row["share"])
@@ -326,9 +343,11 @@ def macros(run: Run, n: int) -> Iterator[Judged]:
         yield row, NEVER_HALF
 
 
-EVERY = (noop, random44, rusher, rushers, ladder, mirror, styles, rules, ceiling, macros)
+EVERY = (noop, random44, rusher, rushers, ladder, mirror, styles, rules, ceiling, teacher, macros)
 SUITES = {suite.__name__: suite for suite in EVERY}
-THE_TABLE = [name for name in SUITES if name != "rushers"]
+TO_LOOK_AT = ("rushers", "teacher")
+"""Suites without a limit, played only when they are named."""
+THE_TABLE = [name for name in SUITES if name not in TO_LOOK_AT]
 PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
 """Suites whose matches, taken together, have to be alive as well: both sides play."""
 
@@ -394,8 +413,23 @@ def markdown(rows: list[Row]) -> str:
             lines.append(f"| macros: {len(screened)} screened, {len(over)} not below one half; the best: " + "| " * 11 + "|")
             shown = screened[: max(len(over), BEST_MACROS)] + again
         lines += [cells(row) for row in shown]
+    lines += damage_table([row for row in rows if row["suite"] == "teacher"])
     lines += ["", *(f"- {name}: {verdict}" for name, verdict in verdicts(rows).items())]
     return "\n".join(lines)
+
+
+def damage_table(rows: list[Row]) -> list[str]:
+    """Of each row, the wins by the clock, and which moves its damage comes from."""
+    if not rows:
+        return []
+    lines = ["", "| matches | won | by the clock | damage a round | by move |", "|---|---|---|---|---|"]
+    for row in rows:
+        total = sum(row["damage"].values())
+        moves = sorted(row["damage"].items(), key=lambda entry: entry[1], reverse=True)
+        shares = ", ".join(f"{move} {dealt / total:.0%}" for move, dealt in moves)
+        a_round = total / row["rounds"]
+        lines.append(f"| {row['what']} | {row['won']} of {row['n']} | {row['by_clock']} | {a_round:.0f} | {shares} |")
+    return lines
 
 
 def write(path: Path, text: str) -> None:

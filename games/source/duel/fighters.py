@@ -195,8 +195,11 @@ class Restricted:
 
     interval: int
     late: int = 0
+    without: str = ""
+    """The name of a rule that is left out, to see what it is worth."""
 
     def reset(self, seed: int) -> None:
+        self.rules = [rule for rule in PATIENT if rule.__name__ != self.without]
         self.eyes = Eyes((), self.late)
         self.eyes.reset(seed)
         self.table = dict(zip(action_names(), actions(), strict=True))
@@ -217,7 +220,7 @@ class Restricted:
 
     def decide(self, view: View) -> str:
         """The best action of the first rule that has something to say, or the next best if it was made twice running."""
-        choice = next(choice for rule in PATIENT if (choice := rule(view)))
+        choice = next(choice for rule in self.rules if (choice := rule(view)))
         names = [in_table(action, view) for action in choice]
         return next(name for name in names if self.latest.count(name) < 2)
 

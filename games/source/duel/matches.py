@@ -8,9 +8,9 @@ import itertools
 import json
 import struct
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,6 +31,13 @@ TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
 CHARACTERS = STAGES = 4
 LEVELS = 8
+KNOCKED_OUT = -1
+"""The health of who is."""
+MOVES = (
+    "none", "X", "Y", "Z", "A", "B", "C", "down X", "down Y", "down Z", "down A", "down B", "down C",
+    "air X", "air Y", "air Z", "air A", "air B", "air C", "throw", "projectile", "rising",
+)  # fmt: skip
+"""By the number that the variables agent_move and enemy_move have."""
 VICTORIES = 2
 """With so many a match is decided; one without any winner is seen by the countdown to the next."""
 
@@ -64,6 +71,42 @@ class Result:
     """A hash of what could be seen on the way, at every eighth frame, or where the console's frames ended."""
     seconds: float = 0.0
     """Of processor time that it took."""
+    won_by_clock: bool = False
+    """Won, and the clock ended at least one of the rounds that were won."""
+    damage: Mapping[str, int] = field(default_factory=dict)
+    """By name of the move, what the side whose match it is took off the other; empty if pad 1's player does not look."""
+
+
+class Account:
+    """What can be told of a match only while it is played, of the side whose match it is."""
+
+    def __init__(self, bench: Bench, side: int) -> None:
+        self.bench = bench
+        self.mine, self.theirs = ("agent", "enemy") if side == 0 else ("enemy", "agent")
+        self.rounds_by_clock = 0
+        self.damage: Counter[str] = Counter()
+        self._victories = 0
+        self._hp = 0
+        self._move = 0
+        self._shot = 0
+
+    def count_round(self, variables: Mapping[str, int]) -> None:
+        """Notice a round that was won; asked often enough to see each of them before the next one begins."""
+        victories = variables[f"{self.mine}_victories"]
+        if victories > self._victories and variables[f"{self.theirs}_hp"] != KNOCKED_OUT:
+            self.rounds_by_clock += 1
+        self._victories = victories
+
+    def count_damage(self, variables: Mapping[str, int]) -> None:
+        """Notice what was dealt on this frame; asked on every frame."""
+        hp = variables[f"{self.theirs}_hp"]
+        move = self.bench.get(f"{self.mine}_move")
+        shot = self.bench.get(f"{self.mine}_projectile_x")
+        if hp < self._hp:
+            # who is hit on the same frame has no move any more
+            by = "projectile" if self._shot and not shot else MOVES[move or self._move]
+            self.damage[by] += self._hp - hp
+        self._hp, self._move, self._shot = hp, move, shot
 
 
 @functools.cache
@@ -141,12 +184,15 @@ class Bench:
         trace = hashlib.sha256()
         frames = 0
         variables = self.data.lookup_all()
+        account = Account(self, setting.side)
         coming: deque[int] = deque()
         while frames < MOST_FRAMES:
             if sees:
                 for _ in range(CHECKED_EVERY):
-                    self.press(player.pad(self.data.lookup_all()))
+                    self.press(player.pad(variables))
                     self.emulator.step()
+                    variables = self.data.lookup_all()
+                    account.count_damage(variables)
                 frames += CHECKED_EVERY
             else:
                 while len(coming) < MOST_PACE:
@@ -154,20 +200,33 @@ class Bench:
                 for _ in range(self.play_queued(coming)):
                     coming.popleft()
                     frames += 1
-            variables = self.data.lookup_all()
+                variables = self.data.lookup_all()
             trace.update(bytes(variables[name] & 255 for name in TRACED))
+            account.count_round(variables)
             if VICTORIES in (variables["agent_victories"], variables["enemy_victories"]) or variables["reset_countdown"]:
                 break
         sides = ("agent", "enemy") if setting.side == 0 else ("enemy", "agent")
         mine, theirs = (variables[f"{side}_victories"] for side in sides)
         kinds = self.get(f"{sides[0]}_landed").bit_count(), self.get(f"{sides[1]}_landed").bit_count()
         rounds, time_outs, seconds = self.get("round"), self.get("time_outs"), time.process_time() - begin
-        return Result(mine > theirs, mine == theirs, frames, rounds, time_outs, kinds, trace.hexdigest(), seconds)
+        return Result(
+            won=mine > theirs,
+            drawn=mine == theirs,
+            frames=frames,
+            rounds=rounds,
+            time_outs=time_outs,
+            kinds=kinds,
+            trajectory=trace.hexdigest(),
+            seconds=seconds,
+            won_by_clock=mine > theirs and account.rounds_by_clock > 0,
+            damage=account.damage,
+        )
 
 
 def player_named(policy: str) -> fighters.Player:
     """cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher, rusher:KIND, macro:I[,J], a style,
-    style/rule (that rule of it alone), or patient@N[:LATE] (through the action table, a decision every N frames, seeing late)."""
+    style/rule (that rule of it alone), or patient[-RULE]@N[:LATE] (through the action table, a decision every N frames, seeing
+    late, without one of its rules)."""
     if policy in ("noop", "cpu"):
         return fighters.Nothing()
     if policy == "random44":
@@ -179,8 +238,10 @@ def player_named(policy: str) -> fighters.Player:
     if policy.startswith("macro:"):
         return fighters.macro([int(number) for number in policy[6:].split(",")])
     if "@" in policy:
-        interval, _, late = policy.partition("@")[2].partition(":")
-        return fighters.Restricted(int(interval), int(late or 0))
+        name, _, timing = policy.partition("@")
+        interval, _, late = timing.partition(":")
+        without = name.removeprefix("patient").removeprefix("-")
+        return fighters.Restricted(int(interval), int(late or 0), without)
     name, _, rule = policy.partition("/")
     rules = RULES[name]
     return Scripted([r for r in rules if r.__name__ == rule] if rule else rules)
