@@ -104,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     evaluate.add_argument("--states", metavar="SPLIT[/PATTERN]", required=True, help="of the game's splits.json: validation, …")
     evaluate.add_argument("--episodes", metavar="N", type=_count, required=True, help="how many, each player the same")
+    evaluate.add_argument("--opponents", metavar="GROUP[/NAME]", help="play against these at pad 2: training, held_back, '*'")
     evaluate.add_argument("--against", metavar="WORKFLOW", action="append", default=[], help="compare with this one, in pairs")
     evaluate.add_argument("--ticks", metavar="N", type=_count, help="end an episode after so many (default: what the game says)")
     evaluate.add_argument("--seed", metavar="S", type=_seed, default=0, help="which starts, in which order (default 0)")

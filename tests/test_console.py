@@ -94,7 +94,7 @@ def test_a_console_of_another_kind_is_filmed(summary: Summary, tmp_path: Path) -
 
 
 def test_a_console_of_another_kind_is_evaluated_and_measured(tmp_path: Path) -> None:
-    protocol = Protocol("Counting", "", "validation", "*", {"Start": ""}, 7, {"seed": "$seed"}, 5, 3)
+    protocol = Protocol("Counting", "", "validation", "*", {"Start": ""}, 7, {"seed": "$seed"}, 5, 3, {})
     pinned = protocol.pin(parse_workflow(COUNTING), REGISTRY, 2)
     graph = checked(pinned)
     assert graph.nodes["console"].widgets == {

@@ -17,7 +17,8 @@ import pytest
 from games.source.duel import FOLDER as DUEL
 from games.source.duel import calibrate, fighters
 from games.source.duel.matches import Result, settings
-from nodes.fighting.fighters import RULES, Scripted
+from nodes.fighting.fighters import Scripted
+from nodes.fighting.styles import STYLES
 
 ROOT = Path(__file__).resolve().parent.parent
 REACTIONS = {1: 30, 2: 27, 3: 25, 4: 22, 5: 17, 6: 15, 7: 9, 8: 7}
@@ -420,7 +421,7 @@ def play_match(game: Game, frames: int, **settings: int) -> list[tuple[int, ...]
 def test_the_published_pad_replayed_as_pad_2_reproduces_the_match(game: Game, style: str | None, level: int, won: bool) -> None:
     """A whole match that is drawn, frame by frame; again, as two pads, it is not drawn."""
     settings = {"enemy_level": level, "seed": 1000 + level, "agent_character": level % 4, "enemy_character": 3, "stage": 2}
-    player = Scripted(RULES[style] if style else ())
+    player = Scripted(STYLES[style] if style else ())
     player.reset(level)
     game.begin(mode=0, blank=0, **settings)
     first = now = game.now()

@@ -16,7 +16,8 @@ from games.source.duel import fighters
 from minibrains import MinibrainsError
 from minibrains.files import shipped
 from minibrains.testing import opened, play
-from nodes.fighting.fighters import ATTACK, CROUCH, HIT, JUMP, READ, RULES, SPECIAL, STAND, Scripted, ScriptedFighter
+from nodes.fighting.fighters import READ, Scripted, ScriptedFighter
+from nodes.fighting.styles import ATTACK, CROUCH, HIT, JUMP, SPECIAL, STAND, STYLES
 
 
 def test_it_reads_only_variables_of_the_shared_map() -> None:
@@ -47,12 +48,12 @@ def moments(count: int) -> list[dict[str, int]]:
     return [scene for scene in scenes for _ in range(20)]
 
 
-@pytest.mark.parametrize("style", RULES)
+@pytest.mark.parametrize("style", STYLES)
 def test_a_style_sees_nothing_of_the_latest_frames(style: str) -> None:
     seen = moments(2000)
     pads = []
     for last in (seen[-1], {**seen[-1], "enemy_x": 256, "enemy_status": ATTACK}):
-        player = Scripted(RULES[style])
+        player = Scripted(STYLES[style])
         player.reset(3)
         pads.append([player.pad(now) for now in [*seen, *[last] * player.late]])
     assert pads[0] == pads[1]
@@ -85,14 +86,14 @@ def test_the_restricted_player_keeps_to_the_restrictions(interval: int) -> None:
 
 def test_every_style_plays_a_match_to_its_end(summary: Callable[..., dict[str, Any]]) -> None:
     trajectories = set()
-    for style in RULES:
+    for style in STYLES:
         result = summary("duel_expert", "--episodes", 1, "--set", f"fighter.style={style}")
         (episode,) = result["episodes"]
         assert result["game"] == "Duel-Genesis"
         assert episode["ended"] == "done"
         assert episode["won"] is (episode["score"] > 0)
         trajectories.add(episode["trajectory_sha256"])
-    assert len(trajectories) == len(RULES)
+    assert len(trajectories) == len(STYLES)
 
 
 def test_its_matches_differ_by_seed_and_repeat(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:

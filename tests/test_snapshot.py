@@ -26,7 +26,7 @@ from minibrains.loading import BrainRef
 from minibrains.tape import snapshot
 from minibrains.tape.snapshot import dump, load
 from minibrains.testing import ScratchHost, check_node
-from nodes.fighting import fighters
+from nodes.fighting import fighters, styles
 from nodes.language.lora import Adapter
 
 MODULES = {__name__, "nodes.fighting.fighters"}
@@ -95,7 +95,7 @@ def test_a_fighter_may_go_on_in_another_process_with_its_style_changed() -> None
     fighter.reset(Episode(0, 0, "fighter"))
     other = fighters.ScriptedFighter(style="grappler", late=2)
     other.load_state(fighter.state())
-    assert other.player.rules == fighters.RULES["grappler"]
+    assert other.player.rules == styles.STYLES["grappler"]
 
 
 def test_collections_numbers_and_objects_come_back() -> None:

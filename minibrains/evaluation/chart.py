@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minibrains.evaluation.report import headline, interval, share
 from minibrains.files import write_whole
@@ -24,33 +24,52 @@ _MINE, _OTHERS = ("#0b4fb3", "#8fb8f6", "#e4eefd"), ("#3e4954", "#b4bdc7", "#eef
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:
-    """Write the PNG. Raises OSError."""
+    """Draw all players, or against opponents the evaluated one only, and write the PNG. Raises OSError."""
     from PIL import Image, ImageDraw
 
-    players = result["players"]
-    bottom = _TOP + _LINE * len(players)
+    sections = result.get("opponents") or [result]
+    bars = [_Bar(player["name"], ", ".join(player["roles"]), player) for player in sections[0]["players"]]
+    if "opponents" in result:
+        bars = [_against(section) for section in sections]
+    bottom = _TOP + _LINE * len(bars)
     image = Image.new("RGB", (_WIDTH, bottom + _FOOT), _PAPER)
     pen = ImageDraw.Draw(image)
-    _write(pen, (48, 40), f"Episodes won: {players[0]['name']}", 40, _INK)
-    _write(pen, (48, 100), headline(result), 24, _PALE)
+    _write(pen, (48, 40), f"Episodes won: {sections[0]['players'][0]['name']}", 40, _INK)
+    _write(pen, (48, 100), headline(sections[0]), 24, _PALE)
     for tenth in range(0, 11, 2):
         x = _place(tenth / 10)
         pen.line([(x, _TOP - 8), (x, bottom)], _GRID, 2)
         _write(pen, (x, bottom + 14), f"{10 * tenth} %", 22, _PALE, "ma")
-    for number, player in enumerate(players):
-        _player(pen, player, _TOP + _LINE * number + _LINE // 2, _OTHERS if number else _MINE)
+    for number, bar in enumerate(bars):
+        colours = _MINE if "evaluated" in bar.player["roles"] else _OTHERS
+        _draw_bar(pen, bar, _TOP + _LINE * number + _LINE // 2, colours)
     _write(pen, (48, bottom + 58), "Mark: share of distinct episodes won. Box: Wilson 95 % interval.", 20, _PALE)
     data = BytesIO()
     image.save(data, "PNG")
     write_whole(path, data.getvalue())
 
 
-def _player(pen: ImageDraw, player: Mapping[str, Any], y: int, colours: tuple[str, str, str]) -> None:
+class _Bar(NamedTuple):
+    """A line of the picture."""
+
+    name: str
+    note: str
+    player: Mapping[str, Any]
+    """Its figures."""
+
+
+def _against(section: Mapping[str, Any]) -> _Bar:
+    group, _, name = section["protocol"]["opponent"].partition("/")
+    return _Bar(f"against {name}", group, section["players"][0])
+
+
+def _draw_bar(pen: ImageDraw, shown: _Bar, y: int, colours: tuple[str, str, str]) -> None:
     mark, box, bar = colours
+    player = shown.player
     low, high, won = (_place(player[name]) for name in ("low", "high", "share"))
-    name = player["name"] if len(player["name"]) <= _LONGEST else player["name"][: _LONGEST - 1] + "…"
+    name = shown.name if len(shown.name) <= _LONGEST else shown.name[: _LONGEST - 1] + "…"
     _write(pen, (48, y - 30), name, 28, _INK)
-    _write(pen, (48, y + 4), ", ".join(player["roles"]), 20, _PALE)
+    _write(pen, (48, y + 4), shown.note, 20, _PALE)
     pen.rectangle([_LEFT, y - 22, max(won, _LEFT + 1), y + 22], bar)
     pen.rectangle([low, y - 11, high, y + 11], box)
     pen.rectangle([won - 3, y - 22, won + 2, y + 22], mark)

@@ -9,34 +9,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 from minibrains.brain_file import hash_file
-from minibrains.errors import Fault, GameError, MinibrainsError, WorkflowError, near
+from minibrains.errors import Fault, GameError, WorkflowError, near
+from minibrains.evaluation.rules import RULES, Opponent, Rules, read_rules
 from minibrains.games.catalog import Game, find_game, known_games, read_json
 from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import RunSettings, Workflow
-from minibrains.values import plain_value, read_value
+from minibrains.values import plain_value
 
-_RULES = "evaluation.json"
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a game's evaluation.json says."""
-
-    noops: int
-    """Episodes start after 0 to this many frames without a button."""
-    write: Mapping[str, int | str]
-    """Variables set at the start, as the console's widget has them."""
-    ticks: int
-    """An episode that has not ended by then is a time-out."""
-    baselines: Mapping[str, str]
-    """What they are (random, ceiling, …) and the names of their workflows."""
+_CONSOLE = "console"
+"""What the nodes of an evaluation.json call the console of a workflow."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +42,26 @@ class Protocol:
     write: Mapping[str, int | str]
     ticks: int
     seed: int
+    nodes: Mapping[str, Mapping[str, Any]]
+    """Added to every player's workflow."""
+    opponent: str = ""
+    """Who holds the other pad; the game itself if that is empty."""
     clock: str = "fast"
 
     def as_json(self) -> dict[str, Any]:
         return {field.name: plain_value(getattr(self, field.name)) for field in fields(self)}
 
+    def against(self, opponent: Opponent) -> Protocol:
+        """Return the same conditions with this opponent at the other pad."""
+        write = {**self.write, **opponent.write}
+        nodes = {**self.nodes, **opponent.nodes}
+        return replace(self, opponent=opponent.title, write=write, nodes=nodes)
+
     def pin(self, workflow: Workflow, registry: Registry, episodes: int) -> Workflow:
-        """The workflow with its console and its run set to these conditions. Raises WorkflowError if it cannot play this game."""
+        """Return the workflow with its console, its run and the added nodes as these conditions have them.
+
+        Raises WorkflowError if it cannot play this game, or has a node or a link where one is to be added.
+        """
         workflow = registry.migrate(workflow)
         name, games = _console(workflow, registry)
         if self.game not in games:
@@ -79,11 +79,14 @@ class Protocol:
         workflow = workflow.with_node(name, {**entry.raw, "set": {**entry.set, **pinned}})
         for name in self.left_out(workflow, registry):
             workflow = workflow.with_node(name, {**workflow.nodes[name].raw, "mode": "mute"})
-        return workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast"))
+        for added, raw in self.nodes.items():
+            workflow = _with_added(workflow, name, added, plain_value(raw))
+        return registry.migrate(workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast")))
 
     def left_out(self, workflow: Workflow, registry: Registry) -> list[str]:
-        """List the nodes that collect or train, if they may not: on states that are held back an agent plays without them."""
-        if self.split != HELD_BACK:
+        """List the nodes that collect or train, if they may not: on states and against opponents that are held back an agent plays without them."""
+        group, _, _ = self.opponent.partition("/")
+        if HELD_BACK not in (self.split, group):
             return []
         collecting = [name for name, cls in registry.items() if cls.collects]
         return [entry.id for entry in workflow.nodes.values() if entry.type in collecting]
@@ -93,14 +96,14 @@ def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
     """The game to evaluate a workflow in: of those it names, the first that has splits. Raises MinibrainsError."""
     _, names = _console(registry.migrate(workflow), registry)
     folders = dict(known_games())
-    name = next((name for name in names if name in folders and (folders[name] / _RULES).is_file()), None)
+    name = next((name for name in names if name in folders and (folders[name] / RULES).is_file()), None)
     if name is None:
-        known = sorted(name for name, folder in folders.items() if (folder / _RULES).is_file())
-        raise GameError(f"{' and '.join(map(repr, names))}: no {_RULES} there says how to evaluate; {', '.join(known)} has one")
+        known = sorted(name for name, folder in folders.items() if (folder / RULES).is_file())
+        raise GameError(f"{' and '.join(map(repr, names))}: no {RULES} there says how to evaluate; {', '.join(known)} has one")
     game = find_game((name,))
     if "won" not in read_json(game.data / "metadata.json"):
         raise GameError(f'{game.data / "metadata.json"} does not say when an episode is won; expected "won": ["mine", "theirs"]')
-    return game, _read_rules(game.data / _RULES)
+    return game, read_rules(game.data / RULES)
 
 
 def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -> Protocol:
@@ -122,7 +125,18 @@ def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -
     for state, digest in chosen.items():
         if hash_file(game.state_file(state)) != digest:
             raise GameError(f"{game.state_file(state)} is not the state that {splits.path} names; expected SHA-256 {digest}")
-    return Protocol(game.name, rom, split, only or "*", chosen, rules.noops, rules.write, ticks or rules.ticks, seed)
+    return Protocol(
+        game=game.name,
+        rom_sha1=rom,
+        split=split,
+        only=only or "*",
+        states=chosen,
+        noops=rules.noops,
+        write=rules.write,
+        ticks=ticks or rules.ticks,
+        seed=seed,
+        nodes=rules.nodes,
+    )
 
 
 def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]]:
@@ -145,17 +159,24 @@ def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]
     return console.id, list(game) if isinstance(game, (list, tuple)) else ()
 
 
-def _read_rules(path: Path) -> Rules:
-    values = {key: value for key, value in read_json(path).items() if key != "about"}
-    types = {
-        "noops": int,
-        "write": Mapping[str, int | str],
-        "ticks": int,
-        "baselines": Mapping[str, str],
-    }
-    if values.keys() != types.keys():
-        raise MinibrainsError(f"{path} has {', '.join(values)}; expected {', '.join(types)}")
-    try:
-        return Rules(**{key: read_value(kind, values[key]) for key, kind in types.items()})
-    except ValueError as error:
-        raise GameError(f"{path}: {error}") from None
+def _with_added(workflow: Workflow, console: str, added: str, entry: Mapping[str, Any]) -> Workflow:
+    """Return the workflow with one node more; an entry `console` says what is changed of the workflow's own console.
+
+    Links from `console` are links from that one, whatever it is called. Raises WorkflowError if the place is taken.
+    """
+    links = {}
+    for socket, source in entry.get("in", {}).items():
+        node, _, output = source.partition(".")
+        links[socket] = f"{console}.{output}" if node == _CONSOLE else source
+    if added != _CONSOLE:
+        if added in workflow.nodes:
+            message = "the evaluation adds a node of this id; give yours another"
+            raise WorkflowError([Fault(message, added, code="not_applicable")], workflow.where)
+        return workflow.with_node(added, {**entry, "in": links})
+    own = workflow.nodes[console]
+    for socket in links:
+        if socket in own.inputs:
+            message = "it is linked, and the evaluation links its opponent there; take that link out"
+            raise WorkflowError([Fault(message, console, socket, code="not_applicable")], workflow.where)
+    widgets = {**own.set, **entry.get("set", {})}
+    return workflow.with_node(console, {**own.raw, "set": widgets, "in": {**own.raw.get("in", {}), **links}})

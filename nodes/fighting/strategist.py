@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from minibrains import ABSENT, Absent, Episode, Flag, Host, MinibrainsError, Node, On, Pad, Variables, widget
 from nodes.actions.sink import ActionTable, TableAction
-from nodes.fighting.fighters import ATTACK, HIT, IDLE, JUMP, SPECIAL, Scripted, View, noticed
+from nodes.fighting.fighters import Scripted, noticed
+from nodes.fighting.styles import ATTACK, HIT, IDLE, JUMP, SPECIAL, View
 
 Choice = tuple[str, str]
 """Names of actions of the table: the best, and the second best."""

@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from minibrains.evaluation import chart
 from minibrains.evaluation.play import Games
 from minibrains.evaluation.player import Player
 from minibrains.evaluation.protocol import Protocol, agree, choose_game
-from minibrains.evaluation.report import describe, evaluation, outcome
+from minibrains.evaluation.report import compared, describe, judge, made_with, outcome
 from minibrains.evaluation.rows import Rows
+from minibrains.evaluation.rules import Baseline, Rules
 from minibrains.files import write_whole
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Workflow
@@ -30,59 +32,99 @@ from server.commands.workflow_arguments import read_registry, read_spec
 from server.terminal import printable, tell
 
 
+@dataclass(frozen=True)
+class _Section:
+    """Players who play the same episodes, the evaluated one first."""
+
+    protocol: Protocol
+    players: list[Player]
+
+
 def main(arguments: argparse.Namespace) -> int:
-    protocol, players = _players(arguments, read_registry(arguments))
-    out, wanted = Path(arguments.out), range(arguments.episodes)
-    kept = [Rows(out / "episodes" / f"{player.title}.jsonl", player.facts) for player in players]
+    registry = read_registry(arguments)
+    rules, sections = _prepare(arguments, registry)
+    players = [player for section in sections for player in section.players]
+    out = Path(arguments.out)
+    wanted = range(arguments.episodes)
+    kept = {player.key: Rows(out / "episodes" / f"{player.title}.jsonl", player.facts) for player in players}
     if _play(arguments, players, kept, out):
-        there = sum(len(rows.episodes.keys() & set(wanted)) for rows in kept)
+        there = sum(len(rows.episodes.keys() & set(wanted)) for rows in kept.values())
         said = f"stopped; {there} of {len(kept) * len(wanted)} episodes are kept in {out}, the same command goes on from there"
         if arguments.json:
             print(json.dumps({"error": {"message": said}}))
         _say(said)
         return STOPPED
-    rows = [{index: kept_rows.episodes[index] for index in wanted} for kept_rows in kept]
-    result = evaluation(protocol, [player.as_json() for player in players], rows)
-    stem = f"{players[0].name}-{protocol.split}-{arguments.episodes}-{_tag(players)}"
+    rows = {key: {index: each.episodes[index] for index in wanted} for key, each in kept.items()}
+    result = _result(arguments, rules, sections, rows)
+    stem = f"{players[0].name}-{players[0].protocol.split}-{arguments.episodes}-{_tag(players)}"
     files = {kind: out / f"{stem}.{kind}" for kind in ("json", "png")}
-    result["files"] = {**{kind: str(file) for kind, file in files.items()}, "episodes": [str(each.path) for each in kept]}
+    result["files"] = {kind: str(file) for kind, file in files.items()}
+    result["files"]["episodes"] = [str(each.path) for each in kept.values()]
     write_whole(files["json"], json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     chart.draw(result, files["png"])
     print(json.dumps(result) if arguments.json else printable("\n".join([describe(result), *map(str, files.values())])))
-    failed = sum(player["failed"] for player in result["players"])
+    failed = [row["error"] for played in rows.values() for row in played.values() if outcome(row) == "failed"]
     if failed:
-        why = next(row["error"] for each in rows for row in each.values() if outcome(row) == "failed")
-        _say(f"{failed} episodes failed, they count as not won; the first: {why}")
+        _say(f"{len(failed)} episodes failed, they count as not won; the first: {failed[0]}")
     return FAILED if failed else DONE
 
 
-def _players(arguments: argparse.Namespace, registry: Registry) -> tuple[Protocol, list[Player]]:
-    """Who plays, the evaluated one first; who would play exactly the same games as another is the same player."""
+def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, list[_Section]]:
+    """Find out who plays under which conditions: one section, or with --opponents one for each of them."""
     spec = read_spec(arguments)
     workflow = spec.load_workflow()
     game, rules = choose_game(workflow, registry)
     protocol = agree(game, rules, arguments.states, arguments.seed, arguments.ticks)
-    players: dict[str, Player] = {}
+    named = [("against", Baseline(name)) for name in arguments.against]
+    named += [(role, Baseline(name)) for role, name in rules.baselines.items()]
+    protocols = [protocol]
+    if arguments.opponents is None:
+        level = rules.level_of(list(protocol.states))
+        named += [(role, baseline) for role, baseline in rules.simple_players(level).items()]
+    else:
+        protocols = [protocol.against(opponent) for opponent in rules.choose_opponents(arguments.opponents)]
+    entrants = [("evaluated", spec, workflow)]
+    for role, baseline in named:
+        other = RunSpec(baseline.workflow, widgets=baseline.widgets, packs=spec.packs, installed_packs=spec.installed_packs)
+        entrants.append((role, other, other.load_workflow()))
+    return rules, [_Section(each, _players(arguments, registry, each, entrants)) for each in protocols]
 
-    def add(role: str, spec: RunSpec, workflow: Workflow) -> None:
+
+def _players(
+    arguments: argparse.Namespace, registry: Registry, protocol: Protocol, entrants: list[tuple[str, RunSpec, Workflow]]
+) -> list[Player]:
+    """Make the players of these roles; who would play exactly the same games as another is the same player."""
+    players: dict[str, Player] = {}
+    for role, spec, workflow in entrants:
         graph = spec.check(protocol.pin(workflow, registry, arguments.episodes), registry)
         left_out = protocol.left_out(graph.workflow, registry)
         player = Player([role], graph, spec.for_worker(graph.workflow), protocol, left_out)
         known = players.setdefault(player.key, player)
         if known is not player:
             known.roles.append(role)
-
-    add("evaluated", spec, workflow)
-    others = [*(("against", name) for name in arguments.against), *rules.baselines.items()]
-    for role, name in others:
-        other = RunSpec(name, packs=spec.packs, installed_packs=spec.installed_packs)
-        add(role, other, other.load_workflow())
-    return protocol, list(players.values())
+    return list(players.values())
 
 
-def _play(arguments: argparse.Namespace, players: list[Player], kept: list[Rows], out: Path) -> bool:
+def _result(
+    arguments: argparse.Namespace, rules: Rules, sections: list[_Section], rows: dict[str, dict[int, dict[str, Any]]]
+) -> dict[str, Any]:
+    """Say all there is to say about these episodes, which are given by the keys of their players."""
+    played = []
+    for section in sections:
+        who = [player.as_json() for player in section.players]
+        players = compared(who, [rows[player.key] for player in section.players])
+        played.append({"protocol": section.protocol.as_json(), "episodes": arguments.episodes, "players": players})
+    if arguments.opponents is not None:
+        return {"episodes": arguments.episodes, "opponents": played, **made_with()}
+    level = rules.level_of(list(sections[0].protocol.states))
+    verdict = judge(played[0]["players"], level, rules.simple_players(level).keys())
+    return {**played[0], "verdict": verdict, **made_with()}
+
+
+def _play(arguments: argparse.Namespace, players: list[Player], kept: dict[str, Rows], out: Path) -> bool:
     """Play what is missing; True if that was stopped."""
-    missing = [[index for index in range(arguments.episodes) if index not in rows.episodes] for rows in kept]
+    wanted = range(arguments.episodes)
+    missing = [[index for index in wanted if index not in kept[player.key].episodes] for player in players]
     whole = len(players) * arguments.episodes
     form = "{desc} {bar} {n_fmt}/{total_fmt} {elapsed}<{remaining}{postfix}"
     ends: Counter[str] = Counter()
@@ -95,10 +137,10 @@ def _play(arguments: argparse.Namespace, players: list[Player], kept: list[Rows]
 
         games = Games(lambda: _launcher(arguments), _say, ended)
         with stop_on_interrupt(games):
-            for player, rows, indices in zip(players, kept, missing, strict=True):
-                bar.set_description(player.name)
+            for player, indices in zip(players, missing, strict=True):
+                bar.set_description(f"{player.name} {player.protocol.opponent}".rstrip())
                 ends.clear()
-                games.play(player, indices, rows, out / "nodes" / player.title)
+                games.play(player, indices, kept[player.key], out / "nodes" / player.title)
     return games.stopping
 
 

@@ -27,8 +27,9 @@ from typing import Any
 
 from games.source.duel import FOLDER, fighters
 from games.source.duel.matches import FRAMES_A_SECOND, LEVELS, Result, Setting, computers, mirrored, play_one, settings
-from nodes.fighting.fighters import LATE, RULES
+from nodes.fighting.fighters import LATE
 from nodes.fighting.strategist import PATIENT
+from nodes.fighting.styles import STRONG, STYLES
 
 FULL = 1000
 """--n of the whole calibration; a smaller one makes all but the screenings smaller in proportion."""
@@ -53,6 +54,7 @@ SUBJECT = (
     HERE / "matches.py",
     HERE / "fighters.py",
     NODES / "fighters.py",
+    NODES / "styles.py",
     NODES / "strategist.py",
     HERE / "calibrate.py",
 )
@@ -281,12 +283,12 @@ def mirror(run: Run, n: int) -> Iterator[Judged]:
 
 
 def styles(run: Run, n: int) -> Iterator[Judged]:
-    for name in RULES:
+    for name in STRONG:
         yield run.tally(f"{name} at 6", settings(name, 6), part(n, 200)), Limit(least=0.7)
 
 
 def rules(run: Run, n: int) -> Iterator[Judged]:
-    first = {rule.__name__: f"{name}/{rule.__name__}" for name, rules in RULES.items() for rule in rules}
+    first = {rule.__name__: f"{name}/{rule.__name__}" for name in STRONG for rule in STYLES[name]}
     for row in run.screen(first.values(), 6):
         yield row, NEVER_HALF
 

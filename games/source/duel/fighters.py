@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from games.source.duel import FOLDER
-from nodes.fighting.fighters import LATE, RULES, Scripted, View
+from nodes.fighting.fighters import LATE, Scripted
 from nodes.fighting.strategist import PATIENT, Eyes
+from nodes.fighting.styles import STYLES, View
 
 Pad = tuple[str, ...]
 Variables = Mapping[str, int]
@@ -180,7 +181,7 @@ RUSHERS = {
 
 
 def style(name: str, late: int = LATE) -> Scripted:
-    return Scripted(RULES[name], late)
+    return Scripted(STYLES[name], late)
 
 
 COOLDOWN = {"punch": 11, "kick": 12, "jump": 15}

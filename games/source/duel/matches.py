@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from games.source.duel import FOLDER, fighters
-from nodes.fighting.fighters import RULES, Scripted
+from nodes.fighting.fighters import Scripted
+from nodes.fighting.styles import STYLES
 
 FRAMES_A_SECOND = 60
 MOST_FRAMES = 60_000
@@ -243,7 +244,7 @@ def player_named(policy: str) -> fighters.Player:
         without = name.removeprefix("patient").removeprefix("-")
         return fighters.Restricted(int(interval), int(late or 0), without)
     name, _, rule = policy.partition("/")
-    rules = RULES[name]
+    rules = STYLES[name]
     return Scripted([r for r in rules if r.__name__ == rule] if rule else rules)
 
 
