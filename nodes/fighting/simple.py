@@ -1,0 +1,315 @@
+"""SimpleFighter: what a person could write on a card. A loop for ever, a rule of one or two questions, a table.
+
+Such players are found by search, as what an agent has to be better than. The game's source has the same players in C,
+by which they are searched for; here they play in a workflow.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from minibrains import Brain, Episode, Host, MinibrainsError, Node, Pad, Variables, setting, widget
+from minibrains.errors import BrainError, near
+from minibrains.values import read_value
+from nodes.fighting.styles import FLOOR, STAND
+
+BUTTONS: Final = ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "C", "X", "Y", "Z", "START", "MODE")
+TOWARDS, AWAY = "F", "G"
+"""What a step may name beside the buttons."""
+STATUSES: Final = 7
+"""From stand to hit, every second number."""
+STATUS_GROUPS, HEIGHT_BANDS = 3, 2
+LONGEST: Final = 255
+"""Frames of a status that are told apart."""
+MOST_LATE: Final = 60
+
+Feature = Literal["distance", "height", "lead", "enemy frames", "own frames", "enemy is", "own is"]
+Kind = Literal["loop", "rule", "table"]
+
+_LEFT_AND_RIGHT: Final = {"LEFT": "RIGHT", "RIGHT": "LEFT"}
+
+
+class Sight(NamedTuple):
+    """What a simple player sees of one frame."""
+
+    distance: int
+    height: int
+    """Of the enemy above the floor, in pixels."""
+    lead: int
+    """Health that the agent has more than the enemy."""
+    enemy_is_left: bool
+    enemy_status: int
+    """0 stand, 1 crouch, 2 jump, 3 block, 4 attack, 5 special, 6 hit."""
+    own_status: int
+    enemy_frames: int
+    """For which that status has lasted."""
+    own_frames: int
+
+
+_BEFORE: Final = Sight(0, 0, 0, False, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Buttons held for some frames; of a player that takes actions, the name of an action."""
+
+    held: str
+    frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A question: whether a number is below another, or a status one of several."""
+
+    feature: Feature
+    below: int
+    """Of the last two features a set of statuses: bit n is status n."""
+
+    def holds(self, sight: Sight) -> bool:
+        if self.feature.endswith(" is"):
+            status = sight.enemy_status if self.feature == "enemy is" else sight.own_status
+            return bool(self.below >> status & 1)
+        number: int = getattr(sight, self.feature.replace(" ", "_"))
+        return number < self.below
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A simple player, as it stands in a brain."""
+
+    kind: Kind
+    answers: tuple[tuple[Step, ...], ...]
+    """A loop has one. A rule has one for each way in which its conditions may hold: none, the last, the first, both.
+    A table has one for each band of distance, group of the enemy's status, and low or high."""
+    late: int
+    """Frames between what happens and what it sees."""
+    interval: int
+    """Frames from one action to the next; 0: it holds the pad itself."""
+    knows_side: bool
+    """Left and right are mirrored while the enemy stands on its left."""
+    conditions: tuple[Condition, ...]
+    distance_edges: tuple[int, ...]
+    """Where the second band of distances begins, the third, and so on."""
+    height_edge: int
+    """From here on the enemy is high."""
+    status_groups: tuple[int, ...]
+    """The group of each of the enemy's statuses."""
+
+    def answer(self, sight: Sight) -> tuple[Step, ...]:
+        """Return what is done about what is seen."""
+        if self.kind == "loop":
+            return self.answers[0]
+        if self.kind == "rule":
+            cell = 0
+            for condition in self.conditions:
+                cell = 2 * cell + condition.holds(sight)
+            return self.answers[cell]
+        band = sum(sight.distance >= edge for edge in self.distance_edges)
+        group = self.status_groups[sight.enemy_status]
+        is_high = sight.height >= self.height_edge
+        return self.answers[(band * STATUS_GROUPS + group) * HEIGHT_BANDS + is_high]
+
+
+def read_card(value: Mapping[str, Any]) -> Card:
+    """Read a player from JSON. Raises ValueError in one sentence if it is none."""
+    types: Mapping[str, Any] = {
+        "kind": Kind,
+        "answers": tuple[tuple[Mapping[str, str | int], ...], ...],
+        "late": int,
+        "interval": int,
+        "knows_side": bool,
+        "conditions": tuple[Mapping[str, str | int], ...],
+        "distance_edges": tuple[int, ...],
+        "height_edge": int,
+        "status_groups": tuple[int, ...],
+    }
+    if value.keys() != types.keys():
+        raise ValueError(f"it has {', '.join(value)}; expected {', '.join(types)}")
+    fields = {name: read_value(kind, value[name]) for name, kind in types.items()}
+    fields["answers"] = tuple(tuple(map(_read_step, answer)) for answer in fields["answers"])
+    fields["conditions"] = tuple(map(_read_condition, fields["conditions"]))
+    card = Card(**fields)
+    _check_card(card)
+    return card
+
+
+def _read_step(value: Mapping[str, Any]) -> Step:
+    if value.keys() != {"held", "frames"}:
+        raise ValueError(f"a step has {', '.join(value)}; expected held, frames")
+    step = Step(read_value(str, value["held"]), read_value(int, value["frames"]))
+    if not 1 <= step.frames <= LONGEST:
+        raise ValueError(f"a step lasts {step.frames} frames; expected 1 to {LONGEST}")
+    return step
+
+
+def _read_condition(value: Mapping[str, Any]) -> Condition:
+    if value.keys() != {"feature", "below"}:
+        raise ValueError(f"a condition has {', '.join(value)}; expected feature, below")
+    return Condition(read_value(Feature, value["feature"]), read_value(int, value["below"]))
+
+
+def _check_card(card: Card) -> None:
+    bands = len(card.distance_edges) + 1
+    answers = {"loop": 1, "rule": 2 ** len(card.conditions), "table": bands * STATUS_GROUPS * HEIGHT_BANDS}
+    if len(card.answers) != answers[card.kind] or not all(card.answers):
+        raise ValueError(f"a {card.kind} of this form has {answers[card.kind]} answers of at least one step")
+    if not 0 <= card.late <= MOST_LATE or card.interval < 0:
+        raise ValueError(f"expected late from 0 to {MOST_LATE} and interval from 0")
+    groups = card.status_groups
+    if card.kind == "table" and (len(groups) != STATUSES or not set(groups) <= set(range(STATUS_GROUPS))):
+        raise ValueError(f"status_groups: expected {STATUSES} numbers below {STATUS_GROUPS}")
+
+
+class SimplePlayers(Brain):
+    """Simple players by name, and the actions of those that take actions."""
+
+    kind = "simple_players"
+    players: Mapping[str, Mapping[str, Any]] = setting(doc="for each name its kind, answers, conditions and so on")
+    actions: Mapping[str, tuple[str, ...]] = setting(doc="for each action its frames of held buttons; the last is held on")
+
+    def check(self, where: str) -> None:
+        if not self.players:
+            raise BrainError(f"{where}: expected at least one player")
+        for name, value in self.players.items():
+            try:
+                self._check_steps(read_card(value))
+            except ValueError as error:
+                raise BrainError(f"{where}: the player {name!r}: {error}") from None
+
+    def _check_steps(self, card: Card) -> None:
+        known = self.actions if card.interval else {*BUTTONS, TOWARDS, AWAY}
+        for answer in card.answers:
+            for step in answer:
+                names = [step.held] if card.interval else step.held.split("+")
+                for name in filter(None, names):
+                    if name not in known:
+                        raise ValueError(f"there is no {name!r} to hold; expected some of {', '.join(sorted(known))}")
+
+
+class Hands:
+    """A simple player at play: what it has seen, and where in its answer it is."""
+
+    def __init__(self, card: Card, actions: Mapping[str, tuple[str, ...]]) -> None:
+        self.card = card
+        self.actions = actions
+        self.seen: deque[Sight] = deque(maxlen=card.late + 1)
+        self.frame = 0
+        self.answer: tuple[Step, ...] = ()
+        self.at = 0
+        self.left = 0
+        self.mirrored = False
+        self.held = ""
+        self.action_frame = 0
+
+    def pad(self, variables: Mapping[str, int]) -> Pad:
+        """Return the buttons to hold on the next frame."""
+        before = self.seen[-1] if self.seen else _BEFORE
+        self.seen.append(_look(variables, before))
+        pad = self._action_pad() if self.card.interval else self._step_pad()
+        self.frame += 1
+        return pad
+
+    def _action_pad(self) -> Pad:
+        if self.frame % self.card.interval == 0:
+            self._next_step()
+            self.action_frame = 0
+        rows = self.actions[self.held]
+        held = rows[min(self.action_frame, len(rows) - 1)]
+        self.action_frame += 1
+        names = [name for name in held.split("+") if name]
+        if self.mirrored:
+            names = [_LEFT_AND_RIGHT.get(name, name) for name in names]
+        return tuple(names)
+
+    def _step_pad(self) -> Pad:
+        if self.left == 0:
+            self._next_step()
+        self.left -= 1
+        towards, away = ("LEFT", "RIGHT") if self.mirrored else ("RIGHT", "LEFT")
+        ways = {TOWARDS: towards, AWAY: away}
+        return tuple(ways.get(name, name) for name in self.held.split("+") if name)
+
+    def _next_step(self) -> None:
+        """Begin the next step, of a new answer if there is none left.
+
+        A loop looks for the enemy's side at each step, the others when an answer begins: a motion is not turned round
+        in the middle of it.
+        """
+        known = self.seen[0]
+        is_over = self.at >= len(self.answer)
+        if is_over:
+            self.answer = self.card.answer(known)
+            self.at = 0
+        if self.card.knows_side and (is_over or self.card.kind == "loop"):
+            self.mirrored = known.enemy_is_left
+        step = self.answer[self.at]
+        self.at += 1
+        self.held = step.held
+        self.left = step.frames
+
+
+def _look(variables: Mapping[str, int], before: Sight) -> Sight:
+    mine, theirs = variables["agent_x"], variables["enemy_x"]
+    enemy_status = _number(variables["enemy_status"])
+    own_status = _number(variables["agent_status"])
+    return Sight(
+        distance=abs(mine - theirs),
+        height=FLOOR - variables["enemy_y"],
+        lead=variables["agent_hp"] - variables["enemy_hp"],
+        enemy_is_left=theirs < mine,
+        enemy_status=enemy_status,
+        own_status=own_status,
+        enemy_frames=_lasted(enemy_status, before.enemy_status, before.enemy_frames),
+        own_frames=_lasted(own_status, before.own_status, before.own_frames),
+    )
+
+
+def _number(status: int) -> int:
+    number = (status - STAND) // 2
+    return number if 0 <= number < STATUSES else 0
+
+
+def _lasted(status: int, status_before: int, frames_before: int) -> int:
+    return min(frames_before + 1, LONGEST) if status == status_before else 0
+
+
+class SimpleFighter(Node, category="fighting"):
+    """Fight as simply as can be: a loop of buttons, a rule, a table. An agent has to be better than the best of them.
+
+    variables:  of the Street Fighter II map, on every frame
+    Out:        the buttons to hold now
+    """
+
+    brain: SimplePlayers
+    player: str = widget(rebuild=True, doc="which of the brain's players")
+
+    def open(self, host: Host) -> None:
+        if self.player not in self.brain.players:
+            hint = near(self.player, self.brain.players) or f"Expected one of {', '.join(self.brain.players)}"
+            raise MinibrainsError(f"the brain has no player {self.player!r}. {hint}")
+        self._card = read_card(self.brain.players[self.player])
+
+    def reset(self, episode: Episode) -> None:
+        self.hands = Hands(self._card, self.brain.actions)
+
+    def state(self) -> dict[str, Any]:
+        """What the player has seen, and where it is; what it is stands in the brain."""
+        given = ("card", "actions")
+        return {name: copy.copy(value) for name, value in vars(self.hands).items() if name not in given}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.hands = Hands(self._card, self.brain.actions)
+        for name, value in state.items():
+            setattr(self.hands, name, copy.copy(value))
+
+    def tick(self, variables: Variables) -> Pad:
+        try:
+            return self.hands.pad(variables)
+        except KeyError as missing:
+            raise MinibrainsError(
+                f"the game's map, its data.json, has no variable {missing}, which it needs"
+            ) from None
