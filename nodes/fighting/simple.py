@@ -310,6 +310,4 @@ class SimpleFighter(Node, category="fighting"):
         try:
             return self.hands.pad(variables)
         except KeyError as missing:
-            raise MinibrainsError(
-                f"the game's map, its data.json, has no variable {missing}, which it needs"
-            ) from None
+            raise MinibrainsError(f"the game's map, its data.json, has no variable {missing}, which it needs") from None

@@ -312,7 +312,7 @@ STYLES: Final[dict[str, tuple[Rule, ...]]] = {
     "jumper": (guard_projectile, bounce),
     "sweeper": (guard, trip, guard_projectile, creep),
     "turtle": (anti_air, punish, guard, guard_projectile, counter_throw, stay_low),
-    "thrower": (counter_throw, guard_projectile, jab_and_wait, step_in, stay_low),
+    "thrower": (counter_throw, guard, guard_projectile, jab_and_wait, step_in, stay_low),
     "shoto": (rise, shoot_always, guard_projectile, hold_off, wait_for_a_jump),
     "dancer": (anti_air, whiff_punish, guard_projectile, guard, poke, dance),
     "mixed": (react_at_times, anti_air, do_anything),

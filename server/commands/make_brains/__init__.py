@@ -30,6 +30,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "recovery/sf2.safetensors": action_tables.sf2_recovery,
     "reflex/airstriker.safetensors": policies.airstriker_sweep,
     "reply_words/sf2.safetensors": fighting.reply_words,
+    "simple_players/duel.safetensors": fighting.simple_players,
     "tile_codebook/duel.safetensors": duel_tiles.duel,
     "tile_codebook/flat.safetensors": pictures.flat_tiles,
     "vlm/sf2-untrained.safetensors": language.untrained_vlm,

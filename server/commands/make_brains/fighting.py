@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
+from minibrains.files import shipped
 from nodes.actions.sink import ActionTable
 from nodes.fighting.features import FightNumbers
+from nodes.fighting.simple import SimplePlayers
 from nodes.language.prompt import PromptTemplate
 from nodes.language.reply import ReplyWords
 from server.commands.make_brains.action_tables import sf2_table
@@ -76,6 +80,16 @@ BASIC_BY_BUTTON = (
     ({"RIGHT"}, 6),
 )
 """What presses one of these buttons is most like this basic action; the first that fits counts."""
+
+
+def simple_players() -> MadeBrain:
+    """Make the players that agents of Duel are compared with, as they stand beside the game."""
+    folder = shipped("games") / "Duel-Genesis"
+    found = json.loads((folder / "simple_players.json").read_text())
+    table = json.loads((folder / "actions.json").read_text())
+    brain = SimplePlayers(players=found["players"], actions=table["actions"])
+    description = f"For the ROM {found['rom_sha1']}. Found {found['made_by']}."
+    return MadeBrain(brain, "Duel: simple players", made_by="python -m server make-brains", more={"description": description})
 
 
 def fight_vector() -> MadeBrain:
