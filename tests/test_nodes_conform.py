@@ -17,7 +17,7 @@ from nodes.actions import gates, sink
 from nodes.consoles import pads
 from nodes.consoles.retro import RetroEmulator
 from nodes.control import flow, rules
-from nodes.fighting import features, fighters, strategist
+from nodes.fighting import features, fighters, rounds, simple, strategist
 from nodes.language import lora, pretrained, prompt, reply, vlm
 from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
@@ -41,6 +41,7 @@ FIGHT = [
     {"agent_x": 150, "agent_status": 512, "enemy_x": 150 + gap, "enemy_y": 192 - height, "enemy_status": status}
     for gap, height, status in [(200, 0, 512), (190, 0, 522), (120, 40, 516), (70, 30, 520), (60, 0, 520), (40, 0, 512)] * 6
 ]
+VICTORIES = [{"agent_victories": won, "enemy_hp": hp} for won, hp in [(0, 90), (1, 40), (1, 176), (2, -1)]]
 STATUS = [512, 514, 516, 518, 520, 522, 524, 0]
 MOMENTS = [
     {
@@ -137,12 +138,17 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         lambda: RetroEmulator(noops=30, states=("Level1",)),
         _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("RIGHT", "B"), (), ("B",)] * 5),
     ),
+    "RoundEnds": (rounds.RoundEnds, _ticks(variables=VICTORIES)),
     "ScriptedFighter": (lambda: fighters.ScriptedFighter(style="zoner", late=2), _ticks(variables=FIGHT)),
     "ScriptedStrategist": (
         lambda: strategist.ScriptedStrategist(brain=_brain(sink.ActionTable, "action_table/sf2.safetensors"), late=2),
         _ticks(variables=FIGHT, ask=[True, False, True] * 12, pad=[None, ("RIGHT",), ()] * 12),
     ),
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
+    "SimpleFighter": (
+        lambda: simple.SimpleFighter(brain=_brain(simple.SimplePlayers, "simple_players/duel.safetensors"), player="rule"),
+        _ticks(variables=[{**moment, "agent_hp": 176, "enemy_hp": 90} for moment in FIGHT]),
+    ),
     "Switch": (flow.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
     "ToPicture": (frames.ToPicture, _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)])),
