@@ -21,7 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from minibrains.evaluation.report import compare, describe, figures
+from minibrains.errors import MinibrainsError
+from minibrains.evaluation.report import compare, describe, figures, judge
+from minibrains.evaluation.rules import read_rules
 from minibrains.evaluation.statistics import sign_test, wilson
 from minibrains.files import shipped
 from nodes.language.lora import LoraAdapter
@@ -99,6 +101,70 @@ def test_pairs_that_differ_are_counted_by_side_and_repeated_ones_once() -> None:
     assert repeated == {"pairs": 5, "better": 2, "worse": 1, "p": 1.0}
 
 
+def test_a_win_by_the_clock_is_counted_apart() -> None:
+    rows = [
+        {**_row(won=True, trajectory="a"), "rounds_by_clock": 2},
+        {**_row(won=True, trajectory="b"), "rounds_by_clock": 0},
+        {**_row(trajectory="c"), "rounds_by_clock": 1},
+    ]
+    assert (figures(rows)["won"], figures(rows)["by_clock"]) == (2, 1)
+    assert figures([_row(won=True)])["by_clock"] is None, "nobody tells"
+
+
+def test_an_agent_is_good_only_above_the_best_simple_player() -> None:
+    agent = {"name": "agent", "roles": ["evaluated"], "low": 0.6, "high": 0.9}
+    loop = {"name": "duel_simple", "roles": ["simple: loop"], "low": 0.5, "high": 0.59}
+    rule = {"name": "duel_simple", "roles": ["simple: rule"], "low": 0.1, "high": 0.2}
+    ceiling = {"name": "other", "roles": ["ceiling"], "low": 0.9, "high": 1.0}
+    simple = {"simple: loop", "simple: rule"}
+    verdict = judge([agent, loop, rule, ceiling], "*Level4.*", simple)
+    assert verdict["sentence"] == (
+        "agent is better than simple players at *Level4.*: its lower bound is 60.0 %, the upper bound of the best of them, "
+        "duel_simple (simple: loop), is 59.0 %"
+    )
+    assert (verdict["above"], verdict["best"], verdict["level"]) == (True, "duel_simple (simple: loop)", "*Level4.*")
+    verdict = judge([{**agent, "low": 0.59}, loop, rule, ceiling], "*Level4.*", simple)
+    assert verdict["above"] is False
+    assert verdict["sentence"].startswith("agent is not shown to be better than simple players at *Level4.*: ")
+    verdict = judge([agent, ceiling], None, set())
+    assert (verdict["above"], verdict["sentence"][:11]) == (None, "No verdict:")
+
+
+# -- the rules of a game
+
+
+_RULES: dict[str, Any] = {"noops": 30, "write": {}, "ticks": 9, "baselines": {}}
+_OPPONENTS: dict[str, Any] = {"write": {}, "nodes": {"opponent": {"type": "A@1"}}, "training": {}, "held_back": {}}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"nodes": {"a": {"type": "A@1", "in": {"x": ["b.c"]}}}}, r"evaluation\.json: expected text, found"),
+        ({"simple": {"*": {"loop": {"set": {}}}}}, "the simple player 'loop' has set; expected \"workflow\""),
+        ({"opponents": {"write": {}}}, '"opponents" has write; expected write, nodes, training, held_back'),
+        (
+            {"opponents": {**_OPPONENTS, "training": {"x": {"other.style": "y"}}}},
+            "\"opponents\" sets 'other.style'; expected NODE.WIDGET with one of the nodes opponent",
+        ),
+        ({"oponents": {}}, "oponents; expected noops, write, ticks, baselines, and perhaps nodes, simple, opponents"),
+    ],
+)
+def test_rules_that_cannot_be_read_are_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+    file = tmp_path / "evaluation.json"
+    file.write_text(json.dumps({**_RULES, **change}))
+    with pytest.raises(MinibrainsError, match=words):
+        read_rules(file)
+
+
+def test_the_states_of_one_level_have_simple_players() -> None:
+    rules = read_rules(shipped("games") / "Duel-Genesis/evaluation.json")
+    assert rules.level_of(["Level4.KazeVsBron", "Random01.Level4.KazeVsBron"]) == "*Level4.*"
+    assert rules.level_of(["Level4.KazeVsBron", "Level5.KazeVsBron"]) is None
+    assert set(rules.simple_players("*Level4.*")) == {"simple: blind loop", "simple: loop", "simple: rule"}
+    assert rules.simple_players(None) == {}
+
+
 # -- the command
 
 
@@ -119,9 +185,9 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
 def with_baselines(four: tuple[Path, dict[str, Any], str], tmp_path: Path) -> Path:
     """A folder in which the baselines of LEVEL4 are played already."""
     (tmp_path / "evaluations/episodes").mkdir(parents=True)
-    for name in ("duel_nothing", "duel_random", "sf2_scripted"):
-        (file,) = four[0].glob(f"evaluations/episodes/{name}-*.jsonl")
-        shutil.copy(file, tmp_path / "evaluations/episodes")
+    for name in ("duel_nothing", "duel_random", "duel_simple", "sf2_scripted"):
+        for file in four[0].glob(f"evaluations/episodes/{name}-*.jsonl"):
+            shutil.copy(file, tmp_path / "evaluations/episodes")
     return tmp_path
 
 
@@ -132,6 +198,10 @@ def _evaluate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 def _episodes(folder: Path, name: str) -> list[dict[str, Any]]:
     (file,) = folder.glob(f"evaluations/episodes/{name}-*.jsonl")
+    return _rows(file)
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()[1:]]
 
 
@@ -148,6 +218,9 @@ def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[
         ("duel_nothing", ["nothing"]),
         ("duel_random", ["random"]),
         ("sf2_scripted", ["ceiling"]),
+        ("duel_simple", ["simple: blind loop"]),
+        ("duel_simple", ["simple: loop"]),
+        ("duel_simple", ["simple: rule"]),
     ]
     for player in result["players"]:
         assert (player["n"], player["distinct"], player["timed_out"]) == (4, 4, 4)
@@ -164,11 +237,13 @@ def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[
 def test_episode_by_episode_everybody_has_the_same_start(four: tuple[Path, dict[str, Any], str]) -> None:
     """Whatever the console is called, and whatever its workflow had set."""
     folder, result, _ = four
-    starts = [[row["start"] for row in _episodes(folder, player["name"])] for player in result["players"]]
-    assert starts[1:] == starts[:1] * 4
+    files = [folder / file for file in result["files"]["episodes"]]
+    rows = [_rows(file) for file in files]
+    starts = [[row["start"] for row in played] for played in rows]
+    assert starts[1:] == starts[:1] * 7
     assert len({json.dumps(start) for start in starts[0]}) == 4
-    actions = {row["actions_sha256"] for player in result["players"] for row in _episodes(folder, player["name"])}
-    assert len(actions) > 12, "but not everybody does the same"
+    actions = {row["actions_sha256"] for played in rows for row in played}
+    assert len(actions) > 20, "but not everybody does the same"
 
 
 def test_the_example_of_the_page_plays_real_matches_and_none_twice(tmp_path: Path) -> None:
@@ -177,10 +252,59 @@ def test_the_example_of_the_page_plays_real_matches_and_none_twice(tmp_path: Pat
     done, again = _evaluate(tmp_path, *arguments), _evaluate(tmp_path, *arguments, "--json")
     assert (done.returncode, again.returncode) == (0, 0), done.stderr
     table, shown = done.stdout.splitlines(), page.splitlines()
-    assert [f"    {line}".rstrip() for line in table[:6]] == shown[shown.index(f"    {table[0]}") :][:6], done.stdout
-    assert [str(path) for path in sorted(tmp_path.glob("evaluations/*.*"))] == [str(tmp_path / line) for line in table[6:]]
-    for player in json.loads(again.stdout)["players"]:
-        assert [row["ended"] for row in _episodes(tmp_path, player["name"])] == ["done", "done"]
+    assert [f"    {line}".rstrip() for line in table[:10]] == shown[shown.index(f"    {table[0]}") :][:10], done.stdout
+    assert [str(path) for path in sorted(tmp_path.glob("evaluations/*.*"))] == [str(tmp_path / line) for line in table[10:]]
+    for file in json.loads(again.stdout)["files"]["episodes"]:
+        assert [row["ended"] for row in _rows(tmp_path / file)] == ["done", "done"]
+
+
+def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(tmp_path: Path) -> None:
+    arguments = ("duel_expert", *LEVEL4, "2", "--opponents", "held_back/[st]*", "--json")
+    done = _evaluate(tmp_path, *arguments)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert [section["protocol"]["opponent"] for section in result["opponents"]] == [
+        "held_back/turtle",
+        "held_back/thrower",
+        "held_back/shoto",
+    ]
+    trajectories = set()
+    for section in result["opponents"]:
+        assert section["protocol"]["write"] == {"seed": "$seed", "mode": 1}
+        assert [player["roles"] for player in section["players"]] == [["evaluated"], ["nothing"], ["random"], ["ceiling"]]
+        assert [player["n"] for player in section["players"]] == [2, 2, 2, 2]
+    files = [tmp_path / file for file in result["files"]["episodes"]]
+    for file in files:
+        for row in _rows(file):
+            assert (row["start"]["write"]["mode"], row["ended"]) == (1, "limit")
+            trajectories.add(row["trajectory_sha256"])
+    assert len(trajectories) == 3 * 4 * 2
+    assert "verdict" not in result
+    kept = [file.read_bytes() for file in files]
+    again = _evaluate(tmp_path, *arguments)
+    assert json.loads(again.stdout) == result
+    assert [file.read_bytes() for file in files] == kept, "nothing is played twice"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"opponent": {"type": "ScriptedFighter@1", "in": {"variables": "console.variables"}}},
+            "opponent: the evaluation adds",
+        ),
+        ({"console": {"pad2": "fighter.pad"}}, "console.pad2: it is linked, and the evaluation links its opponent there"),
+    ],
+)
+def test_a_workflow_that_has_an_opponent_of_its_own_is_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+    workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
+    if "console" in change:
+        workflow["nodes"]["console"]["in"].update(change["console"])
+    else:
+        workflow["nodes"].update(change)
+    (tmp_path / "mine.json").write_text(json.dumps(workflow))
+    done = _evaluate(tmp_path, "mine.json", *LEVEL4, "1", "--opponents", "training/rusher")
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
 
 
 def test_a_killed_evaluation_goes_on_where_it_was(with_baselines: Path, four: tuple[Path, dict[str, Any], str]) -> None:
@@ -287,6 +411,10 @@ def test_an_episode_that_fails_counts_and_the_others_are_played(with_baselines: 
             "no state of the split 'training' matches 'Level9*'",
         ),
         (("duel_expert", "--episodes", "1"), "--states"),
+        (
+            ("duel_expert", "--states", "validation", "--episodes", "1", "--opponents", "heldback"),
+            "no opponent matches 'heldback'; expected some of training/aggressive",
+        ),
         (("duel_expert", "--states", "validation", "--episodes", "0"), "expected a whole number from 1, found '0'"),
         (("duel_expert", "--states", "validation", "--episodes", "1", "--workers", "0"), "workers: expected"),
         (("airstriker", "--states", "validation", "--episodes", "1"), "evaluation.json there says how to evaluate; Duel-Genesis"),

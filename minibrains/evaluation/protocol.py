@@ -171,12 +171,12 @@ def _with_added(workflow: Workflow, console: str, added: str, entry: Mapping[str
     if added != _CONSOLE:
         if added in workflow.nodes:
             message = "the evaluation adds a node of this id; give yours another"
-            raise WorkflowError([Fault(message, added, code="not_applicable")], workflow.where)
+            raise WorkflowError([Fault(message, added, code="invalid_node_id")], workflow.where)
         return workflow.with_node(added, {**entry, "in": links})
     own = workflow.nodes[console]
     for socket in links:
         if socket in own.inputs:
             message = "it is linked, and the evaluation links its opponent there; take that link out"
-            raise WorkflowError([Fault(message, console, socket, code="not_applicable")], workflow.where)
+            raise WorkflowError([Fault(message, console, socket, code="too_many_links")], workflow.where)
     widgets = {**own.set, **entry.get("set", {})}
     return workflow.with_node(console, {**own.raw, "set": widgets, "in": {**own.raw.get("in", {}), **links}})
