@@ -142,6 +142,7 @@ _OPPONENTS: dict[str, Any] = {"write": {}, "nodes": {"opponent": {"type": "A@1"}
     [
         ({"nodes": {"a": {"type": "A@1", "in": {"x": ["b.c"]}}}}, r"evaluation\.json: expected text, found"),
         ({"simple": {"*": {"loop": {"set": {}}}}}, "the simple player 'loop' has set; expected \"workflow\""),
+        ({"simple": {"Level1": {}}}, "\"simple\" names nobody for 'Level1'; expected a player"),
         ({"opponents": {"write": {}}}, '"opponents" has write; expected write, nodes, training, held_back'),
         (
             {"opponents": {**_OPPONENTS, "training": {"x": {"other.style": "y"}}}},

@@ -118,6 +118,8 @@ def read_rules(path: Path) -> Rules:
         _check_nodes(read.get("nodes", {}))
         simple = {}
         for pattern, players in read.pop("simple", {}).items():
+            if not players:
+                raise ValueError(f'"simple" names nobody for {pattern!r}; expected a player, or leave the pattern out')
             simple[pattern] = {name: _read_baseline(name, player) for name, player in players.items()}
         opponents = _read_opponents(read.pop("opponents", {}))
     except ValueError as error:
