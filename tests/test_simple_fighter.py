@@ -39,8 +39,8 @@ def _moment(gap: int = 100, **changed: int) -> dict[str, int]:
     return still | changed
 
 
-def _pads(card: Mapping[str, Any], *moments: Mapping[str, int]) -> list[Pad]:
-    brain = SimplePlayers(players={"one": card}, actions=ACTIONS)
+def _pads(player: Mapping[str, Any], *moments: Mapping[str, int]) -> list[Pad]:
+    brain = SimplePlayers(players={"one": player}, actions=ACTIONS)
     fighter = SimpleFighter(brain=brain, player="one")
     with opened(fighter):
         return play(fighter, *({"variables": moment} for moment in moments))
@@ -103,9 +103,9 @@ def test_what_it_sees_is_late() -> None:
 
 
 def test_actions_are_taken_at_an_interval_and_mirrored() -> None:
-    card = {**LOOP, "interval": 3, "answers": [[{"held": "left+A", "frames": 1}, {"held": "none", "frames": 1}]]}
-    assert _pads(card, *[_moment(100)] * 4) == [("LEFT", "A"), ("LEFT",), ("LEFT",), ()]
-    assert _pads(card, *[_moment(-100)] * 2) == [("RIGHT", "A"), ("RIGHT",)]
+    player = {**LOOP, "interval": 3, "answers": [[{"held": "left+A", "frames": 1}, {"held": "none", "frames": 1}]]}
+    assert _pads(player, *[_moment(100)] * 4) == [("LEFT", "A"), ("LEFT",), ("LEFT",), ()]
+    assert _pads(player, *[_moment(-100)] * 2) == [("RIGHT", "A"), ("RIGHT",)]
 
 
 @pytest.mark.parametrize(

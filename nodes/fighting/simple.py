@@ -78,7 +78,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class SimplePlayer:
     """A simple player, as it stands in a brain."""
 
     kind: Kind
@@ -114,7 +114,7 @@ class Card:
         return self.answers[(band * STATUS_GROUPS + group) * HEIGHT_BANDS + is_high]
 
 
-def read_card(value: Mapping[str, Any]) -> Card:
+def read_player(value: Mapping[str, Any]) -> SimplePlayer:
     """Read a player from JSON. Raises ValueError in one sentence if it is none."""
     types: Mapping[str, Any] = {
         "kind": Kind,
@@ -132,9 +132,9 @@ def read_card(value: Mapping[str, Any]) -> Card:
     fields = {name: read_value(kind, value[name]) for name, kind in types.items()}
     fields["answers"] = tuple(tuple(map(_read_step, answer)) for answer in fields["answers"])
     fields["conditions"] = tuple(map(_read_condition, fields["conditions"]))
-    card = Card(**fields)
-    _check_card(card)
-    return card
+    player = SimplePlayer(**fields)
+    _check_player(player)
+    return player
 
 
 def _read_step(value: Mapping[str, Any]) -> Step:
@@ -152,15 +152,15 @@ def _read_condition(value: Mapping[str, Any]) -> Condition:
     return Condition(read_value(Feature, value["feature"]), read_value(int, value["below"]))
 
 
-def _check_card(card: Card) -> None:
-    bands = len(card.distance_edges) + 1
-    answers = {"loop": 1, "rule": 2 ** len(card.conditions), "table": bands * STATUS_GROUPS * HEIGHT_BANDS}
-    if len(card.answers) != answers[card.kind] or not all(card.answers):
-        raise ValueError(f"a {card.kind} of this form has {answers[card.kind]} answers of at least one step")
-    if not 0 <= card.late <= MOST_LATE or card.interval < 0:
+def _check_player(player: SimplePlayer) -> None:
+    bands = len(player.distance_edges) + 1
+    answers = {"loop": 1, "rule": 2 ** len(player.conditions), "table": bands * STATUS_GROUPS * HEIGHT_BANDS}
+    if len(player.answers) != answers[player.kind] or not all(player.answers):
+        raise ValueError(f"a {player.kind} of this form has {answers[player.kind]} answers of at least one step")
+    if not 0 <= player.late <= MOST_LATE or player.interval < 0:
         raise ValueError(f"expected late from 0 to {MOST_LATE} and interval from 0")
-    groups = card.status_groups
-    if card.kind == "table" and (len(groups) != STATUSES or not set(groups) <= set(range(STATUS_GROUPS))):
+    groups = player.status_groups
+    if player.kind == "table" and (len(groups) != STATUSES or not set(groups) <= set(range(STATUS_GROUPS))):
         raise ValueError(f"status_groups: expected {STATUSES} numbers below {STATUS_GROUPS}")
 
 
@@ -176,27 +176,27 @@ class SimplePlayers(Brain):
             raise BrainError(f"{where}: expected at least one player")
         for name, value in self.players.items():
             try:
-                self._check_steps(read_card(value))
+                self._check_steps(read_player(value))
             except ValueError as error:
                 raise BrainError(f"{where}: the player {name!r}: {error}") from None
 
-    def _check_steps(self, card: Card) -> None:
-        known = self.actions if card.interval else {*BUTTONS, TOWARDS, AWAY}
-        for answer in card.answers:
+    def _check_steps(self, player: SimplePlayer) -> None:
+        known = self.actions if player.interval else {*BUTTONS, TOWARDS, AWAY}
+        for answer in player.answers:
             for step in answer:
-                names = [step.held] if card.interval else step.held.split("+")
+                names = [step.held] if player.interval else step.held.split("+")
                 for name in filter(None, names):
                     if name not in known:
                         raise ValueError(f"there is no {name!r} to hold; expected some of {', '.join(sorted(known))}")
 
 
-class Hands:
+class PlayerState:
     """A simple player at play: what it has seen, and where in its answer it is."""
 
-    def __init__(self, card: Card, actions: Mapping[str, tuple[str, ...]]) -> None:
-        self.card = card
+    def __init__(self, player: SimplePlayer, actions: Mapping[str, tuple[str, ...]]) -> None:
+        self.player = player
         self.actions = actions
-        self.seen: deque[Sight] = deque(maxlen=card.late + 1)
+        self.seen: deque[Sight] = deque(maxlen=player.late + 1)
         self.frame = 0
         self.answer: tuple[Step, ...] = ()
         self.at = 0
@@ -209,12 +209,12 @@ class Hands:
         """Return the buttons to hold on the next frame."""
         before = self.seen[-1] if self.seen else _BEFORE
         self.seen.append(_look(variables, before))
-        pad = self._action_pad() if self.card.interval else self._step_pad()
+        pad = self._action_pad() if self.player.interval else self._step_pad()
         self.frame += 1
         return pad
 
     def _action_pad(self) -> Pad:
-        if self.frame % self.card.interval == 0:
+        if self.frame % self.player.interval == 0:
             self._next_step()
             self.action_frame = 0
         rows = self.actions[self.held]
@@ -242,9 +242,9 @@ class Hands:
         known = self.seen[0]
         is_over = self.at >= len(self.answer)
         if is_over:
-            self.answer = self.card.answer(known)
+            self.answer = self.player.answer(known)
             self.at = 0
-        if self.card.knows_side and (is_over or self.card.kind == "loop"):
+        if self.player.knows_side and (is_over or self.player.kind == "loop"):
             self.mirrored = known.enemy_is_left
         step = self.answer[self.at]
         self.at += 1
@@ -291,23 +291,23 @@ class SimpleFighter(Node, category="fighting"):
         if self.player not in self.brain.players:
             hint = near(self.player, self.brain.players) or f"Expected one of {', '.join(self.brain.players)}"
             raise MinibrainsError(f"the brain has no player {self.player!r}. {hint}")
-        self._card = read_card(self.brain.players[self.player])
+        self._player = read_player(self.brain.players[self.player])
 
     def reset(self, episode: Episode) -> None:
-        self.hands = Hands(self._card, self.brain.actions)
+        self.progress = PlayerState(self._player, self.brain.actions)
 
     def state(self) -> dict[str, Any]:
         """What the player has seen, and where it is; what it is stands in the brain."""
-        given = ("card", "actions")
-        return {name: copy.copy(value) for name, value in vars(self.hands).items() if name not in given}
+        given = ("player", "actions")
+        return {name: copy.copy(value) for name, value in vars(self.progress).items() if name not in given}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        self.hands = Hands(self._card, self.brain.actions)
+        self.progress = PlayerState(self._player, self.brain.actions)
         for name, value in state.items():
-            setattr(self.hands, name, copy.copy(value))
+            setattr(self.progress, name, copy.copy(value))
 
     def tick(self, variables: Variables) -> Pad:
         try:
-            return self.hands.pad(variables)
+            return self.progress.pad(variables)
         except KeyError as missing:
             raise MinibrainsError(f"the game's map, its data.json, has no variable {missing}, which it needs") from None
