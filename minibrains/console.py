@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Unpack
@@ -75,12 +75,6 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
     def buttons(self) -> tuple[str, ...] | None:
         """Name the buttons of the pad, before the console is opened; None: that is not known before."""
         return None
-
-    def check_collectors(self, names: Sequence[str]) -> None:
-        """Refuse nodes that collect or train, if episodes may start in a state that is held back.
-
-        It is asked before the console is opened, and when a running graph is edited. Raises GameError.
-        """
 
     @property
     @abstractmethod

@@ -107,6 +107,12 @@ class Node:
         """
         return {}
 
+    def check_collectors(self, names: Sequence[str]) -> None:
+        """Refuse nodes that collect or train, if what this one brings into the game is held back from training.
+
+        It is asked before the node is opened, and when a running graph is edited. Raises MinibrainsError.
+        """
+
     def state(self) -> dict[str, Any]:
         """A copy of everything that `reset` and `tick` have set."""
         return {name: copy.deepcopy(value) for name, value in vars(self).items() if name not in self._made_by_open}

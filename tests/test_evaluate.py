@@ -287,6 +287,14 @@ def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(tmp_path: Path) 
     assert [file.read_bytes() for file in files] == kept, "nothing is played twice"
 
 
+def test_what_collects_is_left_out_against_opponents_that_are_held_back(tmp_path: Path) -> None:
+    done = _evaluate(tmp_path, "sf2", *LEVEL4, "1", "--opponents", "*/[rs]*o*", "--ticks", "40", "--json")
+    assert done.returncode == 0, done.stderr
+    sections = json.loads(done.stdout)["opponents"]
+    left_out = {section["protocol"]["opponent"]: section["players"][0]["left_out"] for section in sections}
+    assert left_out == {"held_back/shoto": ["decisions"]}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -362,7 +370,9 @@ def test_what_collects_is_left_out_where_states_are_held_back(with_baselines: Pa
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert [player["left_out"] for player in result["players"]] == [left_out] + [[]] * (len(result["players"]) - 1)
-    told = "sf2 (evaluated): decisions was left out, because it collects or trains, and these states are held back"
+    told = (
+        "sf2 (evaluated): decisions was left out, because it collects or trains, and these states or this opponent are held back"
+    )
     assert (told in describe(result)) is bool(left_out)
     written = list((with_baselines / "evaluations/nodes").glob("sf2-*/**/decisions.jsonl"))
     assert bool(written) is not bool(left_out)

@@ -74,6 +74,17 @@ def test_a_workflow_that_collects_on_held_back_states_is_refused(tmp_path: Path)
     assert "writer collects or trains, and the state 'Level4.TarnVsBron' is held back" in done.stderr
 
 
+def test_a_workflow_that_collects_from_a_held_back_style_is_refused(minibrains: Command, tmp_path: Path) -> None:
+    workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
+    workflow["nodes"]["fighter"]["set"]["style"] = "turtle"
+    workflow["nodes"]["writer"] = {"type": "pack.Collector@1", "in": {"variables": "console.variables"}}
+    (tmp_path / "collect.json").write_text(json.dumps(workflow))
+    (tmp_path / "pack.py").write_text(PACK)
+    refused = minibrains("run", tmp_path / "collect.json", "--pack", tmp_path / "pack.py", "--ticks", "60")
+    assert refused.returncode == 2
+    assert "fighter: writer must not learn from the style 'turtle'" in refused.stderr
+
+
 def test_the_log_of_decisions_collects(minibrains: Command) -> None:
     changes = ["--set", 'console.states=["Level4.TarnVsBron"]']
     for command in ("check", "run"):

@@ -77,14 +77,15 @@ class Protocol:
         entry = workflow.nodes[name]
         pinned = {"game": self.game, "states": sorted(self.states), "noops": self.noops, "write": plain_value(self.write)}
         workflow = workflow.with_node(name, {**entry.raw, "set": {**entry.set, **pinned}})
-        for name in self.left_out(workflow, registry):
-            workflow = workflow.with_node(name, {**workflow.nodes[name].raw, "mode": "mute"})
+        for collector in self.left_out(workflow, registry):
+            workflow = workflow.with_node(collector, {**workflow.nodes[collector].raw, "mode": "mute"})
         for added, raw in self.nodes.items():
             workflow = _with_added(workflow, name, added, plain_value(raw))
         return registry.migrate(workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast")))
 
     def left_out(self, workflow: Workflow, registry: Registry) -> list[str]:
-        """List the nodes that collect or train, if they may not: on states and against opponents that are held back an agent plays without them."""
+        """List the nodes that collect or train, if they may not: where states or the opponent are held back, an agent plays
+        without them."""
         group, _, _ = self.opponent.partition("/")
         if HELD_BACK not in (self.split, group):
             return []

@@ -1,23 +1,23 @@
-"""Collectors: nodes that collect or train, for which no console plays a state that is held back."""
+"""Collectors: nodes that collect or train, for which no node brings anything into the game that is held back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from minibrains.console import Console
-from minibrains.errors import Fault, GameError, WorkflowError
+from minibrains.errors import Fault, MinibrainsError, WorkflowError
 from minibrains.graph.check import Graph
+from minibrains.node import Node
 
 
 def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
-    """Check that nothing collects or trains on states that are held back.
+    """Check that nothing collects or trains on states, or against opponents, that are held back.
 
     Args:
         graph: What runs.
         nodes: The nodes by id; they need not be open.
 
     Raises:
-        WorkflowError: A console plays such a state, and a node of the graph collects or trains.
+        WorkflowError: A console plays such a state or a fighter such a style, and a node of the graph collects or trains.
     """
     collectors = [name for name, node in graph.nodes.items() if node.cls.collects]
     if not collectors:
@@ -25,10 +25,10 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
     mutes = " ".join(f"--mute {name}" for name in collectors)
     faults = []
     for name, node in nodes.items():
-        if isinstance(node, Console):
+        if isinstance(node, Node):
             try:
                 node.check_collectors(collectors)
-            except GameError as error:
+            except MinibrainsError as error:
                 hint = f"Or mute what collects: {mutes}"
                 faults.append(Fault(str(error), name, hint=hint, code="custom_validation_failed"))
     if faults:

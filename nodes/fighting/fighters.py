@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import random
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from minibrains import Episode, Host, MinibrainsError, Node, Pad, Variables, widget
+from minibrains import Episode, MinibrainsError, Node, Pad, Variables, widget
 from nodes.fighting.styles import FLOOR, HELD_BACK, SHOT_LEAVES, SHOT_SPEED, SPECIAL, STYLES, Plan, Rule, View
 
 READ = ("agent_x", "agent_status", "enemy_x", "enemy_y", "enemy_status")
@@ -118,10 +118,10 @@ class ScriptedFighter(Node, category="fighting"):
     late: int = widget(default=LATE, min=0, max=120, doc="frames between what happens and what the fighter knows")
     side: Side = widget(default="agent", doc="whose pad it holds: the agent's, pad 1, or the enemy's, pad 2")
 
-    def open(self, host: Host) -> None:
-        if host.collectors and self.style in HELD_BACK:
+    def check_collectors(self, names: Sequence[str]) -> None:
+        if self.style in HELD_BACK:
             allowed = ", ".join(style for style in STYLES if style not in HELD_BACK)
-            who = " and ".join(host.collectors)
+            who = " and ".join(names)
             raise MinibrainsError(
                 f"{who} must not learn from the style {self.style!r}: it is held back for evaluations; expected one of {allowed}"
             )
