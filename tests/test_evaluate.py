@@ -370,9 +370,7 @@ def test_what_collects_is_left_out_where_states_are_held_back(with_baselines: Pa
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert [player["left_out"] for player in result["players"]] == [left_out] + [[]] * (len(result["players"]) - 1)
-    told = (
-        "sf2 (evaluated): decisions was left out, because it collects or trains, and these states or this opponent are held back"
-    )
+    told = "sf2 (evaluated): decisions was left out, because it collects or trains, and these states or opponents are held back"
     assert (told in describe(result)) is bool(left_out)
     written = list((with_baselines / "evaluations/nodes").glob("sf2-*/**/decisions.jsonl"))
     assert bool(written) is not bool(left_out)

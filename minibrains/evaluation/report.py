@@ -147,7 +147,7 @@ def describe(result: Mapping[str, Any]) -> str:
         lines.extend(_line(player, width) for player in section["players"])
     lines.append("better/worse: episodes that only the first, or only this one, won; p: exact two-sided sign test of those")
     lines.extend(
-        f"{label(player)}: {name} was left out, because it collects or trains, and these states or this opponent are held back"
+        f"{label(player)}: {name} was left out, because it collects or trains, and these states or opponents are held back"
         for player in players
         for name in player["left_out"]
     )
