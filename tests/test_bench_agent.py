@@ -31,7 +31,7 @@ def test_the_agent_written_out_presses_the_same_buttons(tmp_path: Path) -> None:
             ask = in_time(engine.nodes["strategist"], pool, 60)
             played = street_fighter(engine.nodes, Episode(0, 0, "console"), TICKS, ask)()
     assert played.pads == pads
-    assert len(set(pads)) > 3, "the untrained model wants some of everything"
+    assert len(set(pads)) >= 3, "what is compared is not one pad that is held throughout"
     assert played.score == score
 
 

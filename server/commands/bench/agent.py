@@ -249,7 +249,7 @@ def _painters(engine: Engine) -> list[str]:
 
 def _thinkers(engine: Engine) -> list[str]:
     """Nodes that think on a thread of this process."""
-    return [name for name, node in engine.nodes.items() if getattr(node, "background", None) == "thread"]
+    return [name for name, runtime in engine.runtimes.items() if runtime.checked.background == "thread"]
 
 
 def _given(engine: Engine, node: str) -> dict[str, Any]:

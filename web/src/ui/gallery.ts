@@ -10,6 +10,9 @@ import { drawMap } from "./minimap";
 
 const MAP = [264, 112] as const;
 
+/** `sf2` of `sf2_realtime`: the workflow that it is a variant of. */
+const family = (name: string) => name.split("_", 1)[0]!;
+
 export async function openGallery(editor: Editor, files: Files): Promise<void> {
   let names: readonly string[];
   try {
@@ -19,7 +22,10 @@ export async function openGallery(editor: Editor, files: Files): Promise<void> {
   }
   const loaded = await Promise.all(names.map(async (name) => ({ name, workflow: await server.template(name).catch(() => null) })));
   const templates = loaded.flatMap(({ name, workflow }) => workflow ? [{ name, workflow, nodes: Object.keys(workflow.nodes).length }] : []);
-  templates.sort((one, other) => other.nodes - one.nodes); // whole agents before what they are measured against
+  const largest = new Map<string, number>();
+  for (const { name, nodes } of templates) largest.set(family(name), Math.max(nodes, largest.get(family(name)) ?? 0));
+  // whole agents before what they are measured against, and each before its variants, as the server lists them
+  templates.sort((one, other) => largest.get(family(other.name))! - largest.get(family(one.name))!);
   const element = h("dialog", { class: "dialog gallery", tabindex: "-1", "aria-label": "Start with a workflow" });
   const close = () => element.close();
   const empty = h("button", { type: "button", class: "card blank", data: { template: "" }, onclick: () => { close(); void files.create(); } },
