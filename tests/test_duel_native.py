@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, takewhile
 
 import numpy as np
 import pytest
 
-from games.source.duel import FOLDER
-from games.source.duel.matches import BITS, CHARACTERS, LEVELS, STAGES, Bench
+from games.source.duel import FOLDER, fighters
+from games.source.duel.matches import BITS, CHARACTERS, LEVELS, STAGES, Bench, Setting, settings
 from games.source.duel.native import Game
 from games.source.duel.native.library import build
+from games.source.duel.native.players import CELLS, NOBODY, STATUSES, Condition, Player, Step, mirrored, play, record, won
 from minibrains import GameError
 
 MODES = 3
@@ -84,6 +88,108 @@ def compare_match(bench: Bench, number: int) -> int:
 @pytest.mark.parametrize("number", range(20))
 def test_a_match_is_the_rom_s_frame_by_frame(bench: Bench, number: int) -> None:
     assert compare_match(bench, number) > 500
+
+
+# ---- players ----
+
+
+SWEEP, RISE, WALK = (
+    (Step("DOWN+C", 3), Step("DOWN", 30)),
+    (Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3), Step("", 30)),
+    (Step("F", 1),),
+)
+NEAR = Condition("distance", 70)
+IN_THE_AIR = Condition("enemy is", 1 << STATUSES.index("jump"))
+PLAYERS = {
+    "a loop that knows the side": Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)),
+    "a blind loop of actions": Player(
+        "loop",
+        ((Step("right+C"), Step("projectile left"), Step("up+right")),),
+        interval=12,
+        knows_side=False,
+    ),
+    "a rule with one threshold": Player("rule", (WALK, RISE), late=12, conditions=(NEAR,)),
+    "a rule with two": Player("rule", (WALK, (Step("G+DOWN", 9),), SWEEP, RISE), late=24, conditions=(NEAR, IN_THE_AIR)),
+    "a table": Player(
+        "table",
+        tuple((Step("F", cell + 1), Step("C", 2)) if cell % 2 else SWEEP for cell in range(CELLS)),
+        late=12,
+        distance_edges=(60, 80, 120),
+        height_edge=20,
+        status_groups=(0, 0, 1, 0, 2, 2, 1),
+    ),
+    "a table of actions": Player(
+        "table",
+        tuple((Step(name),) for name in fighters.action_names()[:CELLS]),
+        interval=6,
+        distance_edges=(50, 90, 150),
+        height_edge=40,
+        status_groups=(0, 1, 2, 0, 1, 2, 1),
+    ),
+}
+
+
+class Recorded:
+    """Holds again what was held."""
+
+    sees = False
+
+    def __init__(self, pads: list[int]) -> None:
+        self.pads = pads
+
+    def reset(self, seed: int) -> None:
+        self.coming = iter(self.pads)
+
+    def pad(self, variables: fighters.Variables) -> fighters.Pad:
+        return names_of(next(self.coming, 0))
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_a_match_of_a_player_ends_on_the_rom_as_here(bench: Bench, name: str) -> None:
+    for level, setting in enumerate(islice(settings("test", 0), 3), 2):
+        match = replace(setting, level=level)
+        pads, result = record(PLAYERS[name], match)
+        on_rom = bench.play(match, Recorded(pads))
+        assert on_rom.won == bool(won(result))
+        assert (on_rom.rounds, on_rom.time_outs) == (int(result["rounds"]), int(result["time_outs"]))
+        assert on_rom.kinds == tuple(int(landed).bit_count() for landed in result["landed"])
+
+
+def test_a_player_that_is_late_does_as_it_would_at_once_but_later() -> None:
+    """Out of reach of anything, walking in until it is near: it notices so many frames later."""
+    match = Setting("test", 1, seed=7)
+    stops = {}
+    for late in (0, 12, 24):
+        player = Player("rule", (WALK, (Step("", 1),)), late=late, conditions=(Condition("distance", 90),))
+        pads, _ = record(player, match)
+        stops[late] = len(list(takewhile(bool, pads)))
+    assert stops[0] > 0
+    assert stops[12] - stops[0] == 12
+    assert stops[24] - stops[0] == 24
+
+
+def test_a_player_is_mirrored_with_the_enemy_s_side() -> None:
+    names = fighters.action_names()
+    assert {mirrored(mirrored(name)) for name in names} == set(names)
+    assert mirrored("down+left+C") == "down+right+C"
+    assert mirrored("projectile right") == "projectile left"
+    assert mirrored("jump kick") == "jump kick"
+
+
+def test_a_player_is_the_same_once_it_was_written_and_read() -> None:
+    for player in PLAYERS.values():
+        assert Player.from_json(json.loads(json.dumps(player.as_json()))) == player
+
+
+def test_damage_and_rounds_by_the_clock_are_counted() -> None:
+    result = play([NOBODY], [Setting("test", 8, seed=5)])[0, 0]
+    assert tuple(result["victories"]) == (0, 2)
+    assert (result["dealt"], result["taken"], result["rounds"], result["time_outs"]) == (0, 2 * 176, 2, 0)
+    attack = (Step("C", 3), Step("G+DOWN", 20))
+    turtle = Player("rule", ((Step("G+DOWN", 20),), attack), conditions=(Condition("lead", 1),))
+    results = play([turtle], list(islice(settings("test", 1), 60)))[0]
+    assert results["clock_victories"].any()
+    assert (results["clock_victories"] <= np.minimum(results["time_outs"], results["victories"][:, 0])).all()
 
 
 def test_several_games_are_played_at_once() -> None:

@@ -9,6 +9,9 @@ To play a match:
     game.begin(mode=2, agent_level=4, enemy_level=8, seed=1)
     while not game.get("reset_countdown"): game.step()
 
+Whole populations of simple players play without Python in between: see `players.py`, whose `win_share(player, level, matches)`
+tells how often one wins, and whose `play(players, settings)` also plays the computer against the computer.
+
 The first game of a process compiles what is not compiled yet, with gcc, into `games/source/duel/build/native`.
 """
 
