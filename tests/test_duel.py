@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from games.source.duel import FOLDER as DUEL
-from games.source.duel import calibrate, fighters
+from games.source.duel import calibrate, counting, fighters
 from games.source.duel.matches import Result, settings
 from nodes.fighting.fighters import Scripted
 from nodes.fighting.styles import STYLES
@@ -682,14 +682,14 @@ def test_a_player_that_does_not_look_comes_to_the_same_quickly(policy: str) -> N
 
 
 def test_a_limit_holds_for_the_whole_interval() -> None:
-    low, high = calibrate.wilson(60, 100)
+    low, high = counting.wilson(60, 100)
     assert (round(low, 3), round(high, 3)) == (0.502, 0.691)
     row = {"n": 100, "wanted": 100, "won": 60, "low": low, "high": high}
-    assert calibrate.Limit(least=0.5).met(row)
-    assert not calibrate.Limit(least=0.6).met(row)
-    assert not calibrate.Limit(most=0.65).met(row)
-    assert not calibrate.Limit(most=0).met(row)
-    assert not calibrate.Limit(least=0.5).met({**row, "wanted": 101}), "too few matches that differ"
+    assert counting.Limit(least=0.5).met(row)
+    assert not counting.Limit(least=0.6).met(row)
+    assert not counting.Limit(most=0.65).met(row)
+    assert not counting.Limit(most=0).met(row)
+    assert not counting.Limit(least=0.5).met({**row, "wanted": 101}), "too few matches that differ"
 
 
 def test_a_screening_goes_on_only_while_one_half_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -735,7 +735,7 @@ def test_damage_is_told_by_move_and_a_win_by_the_clock_apart() -> None:
 
 def test_matches_that_went_alike_count_once_and_are_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
     results = [Result(True, False, 3000, 2, 0, (3, 3), trajectory) for trajectory in "abacd"]
-    row = calibrate.row_of("some", results[:3])
+    row = counting.row_of("some", results[:3])
     assert (row["n"], row["won"], row["repeated"]) == (2, 2, 1)
     coming = iter(results)
     monkeypatch.setattr(calibrate, "play_one", lambda _: next(coming))
@@ -749,7 +749,7 @@ def test_a_suite_is_alive_by_the_bounds_of_its_matches() -> None:
     def rows(timed_out: int, kinds: int = 3, frames: int = 3600) -> list[dict[str, Any]]:
         each = [(kinds, i < timed_out, frames) for i in range(100)]
         results = [Result(True, False, f, 2, late, (3, k), str(i)) for i, (k, late, f) in enumerate(each)]
-        return [calibrate.row_of("one", results[:50]), calibrate.row_of("other", results[50:])]
+        return [counting.row_of("one", results[:50]), counting.row_of("other", results[50:])]
 
     assert calibrate.lifeless(rows(4)) == []
     assert calibrate.lifeless(rows(5)) == ["time-outs in up to 11.2%"], "5 of 100 may be more than one in ten"
@@ -762,14 +762,14 @@ def test_where_damage_comes_from_is_a_table_of_its_own() -> None:
         Result(True, False, 3000, 2, 1, (3, 3), "a", won_by_clock=True, damage={"rising": 30, "A": 10}),
         Result(True, False, 3000, 2, 0, (3, 3), "b", damage={"rising": 60}),
     ]
-    row = calibrate.row_of("patient@30 at 4", results)
+    row = counting.row_of("patient@30 at 4", results)
     assert (row["by_clock"], row["damage"]) == (1, {"rising": 90, "A": 10})
     assert calibrate.damage_table([row])[-1] == "| patient@30 at 4 | 2 of 2 | 1 | 25 | rising 90%, A 10% |"
     assert calibrate.damage_table([]) == []
 
 
 def test_rows_are_kept_and_used_again(tmp_path: Path) -> None:
-    row = calibrate.row_of("some", [Result(True, False, 3000, 2, 0, (3, 3), "a")])
+    row = counting.row_of("some", [Result(True, False, 3000, 2, 0, (3, 3), "a")])
     calibrate.Run(1, tmp_path / "rows").keep("some, 1", row)
     assert row["seconds"] >= 0
     with (tmp_path / "rows").open("a") as file:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, takewhile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from games.source.duel.matches import BITS, CHARACTERS, LEVELS, STAGES, Bench, S
 from games.source.duel.native import Game
 from games.source.duel.native.library import build
 from games.source.duel.native.players import CELLS, NOBODY, STATUSES, Condition, Player, Step, mirrored, play, record, won
+from games.source.duel.search.finals import Recorded
 from minibrains import GameError
 
 MODES = 3
@@ -129,21 +131,6 @@ PLAYERS = {
 }
 
 
-class Recorded:
-    """Holds again what was held."""
-
-    sees = False
-
-    def __init__(self, pads: list[int]) -> None:
-        self.pads = pads
-
-    def reset(self, seed: int) -> None:
-        self.coming = iter(self.pads)
-
-    def pad(self, variables: fighters.Variables) -> fighters.Pad:
-        return names_of(next(self.coming, 0))
-
-
 @pytest.mark.parametrize("name", PLAYERS)
 def test_a_match_of_a_player_ends_on_the_rom_as_here(bench: Bench, name: str) -> None:
     for level, setting in enumerate(islice(settings("test", 0), 3), 2):
@@ -179,6 +166,21 @@ def test_a_player_is_mirrored_with_the_enemy_s_side() -> None:
 def test_a_player_is_the_same_once_it_was_written_and_read() -> None:
     for player in PLAYERS.values():
         assert Player.from_json(json.loads(json.dumps(player.as_json()))) == player
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"answers": ()}, "a loop with 0 answers; expected 1"),
+        ({"kind": "rule", "conditions": (NEAR,)}, "a rule with 1 answers; expected 2"),
+        ({"late": 61}, "a player that is 61 frames late; expected 0 to 60"),
+        ({"answers": (WALK * 7,)}, "an answer of 7 steps; expected 1 to 6"),
+        ({"answers": ((Step("C", 0),),)}, "a step that is not 1 to 255 frames long"),
+    ],
+)
+def test_a_player_out_of_range_is_refused(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        Player(**{"kind": "loop", "answers": (WALK,), **wrong})
 
 
 def test_damage_and_rounds_by_the_clock_are_counted() -> None:

@@ -273,11 +273,11 @@ def _seed(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
-_bench: Bench | None = None
+@functools.cache
+def bench() -> Bench:
+    """Return the game of this process."""
+    return Bench()
 
 
 def play_one(setting: Setting) -> Result:
-    global _bench
-    if _bench is None:
-        _bench = Bench()
-    return _bench.play(setting, player_named(setting.policy))
+    return bench().play(setting, player_named(setting.policy))

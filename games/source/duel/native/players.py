@@ -28,7 +28,8 @@ KINDS: tuple[Kind, ...] = ("loop", "rule", "table")
 FEATURES = ("distance", "height", "enemy frames", "own frames", "lead", "enemy is", "own is")
 """What a condition looks at; the last two are asked for a set of statuses, the others whether they are below a number."""
 STATUSES = ("stand", "crouch", "jump", "block", "attack", "special", "hit")
-MOST_STEPS, MOST_CONDITIONS = 6, 2
+MOST_STEPS, MOST_CONDITIONS, MOST_LATE = 6, 2, 60
+LONGEST_STEP = 255
 DISTANCE_BANDS, STATUS_GROUPS, HEIGHT_BANDS = 4, 3, 2
 CELLS = DISTANCE_BANDS * STATUS_GROUPS * HEIGHT_BANDS
 """Answers of a table."""
@@ -85,6 +86,25 @@ class Player:
     """Of a table: the enemy's height from which it counts as high."""
     status_groups: tuple[int, ...] = ()
     """Of a table: the group of each of the enemy's statuses."""
+
+    def __post_init__(self) -> None:
+        """Check what the C code relies on.
+
+        Raises:
+            ValueError: Something is out of its range.
+        """
+        wanted = {"loop": 1, "rule": 2 ** len(self.conditions), "table": CELLS}[self.kind]
+        if len(self.answers) != wanted:
+            raise ValueError(f"a {self.kind} with {len(self.answers)} answers; expected {wanted}")
+        if len(self.conditions) > MOST_CONDITIONS:
+            raise ValueError(f"{len(self.conditions)} conditions; expected {MOST_CONDITIONS} at most")
+        if not 0 <= self.late <= MOST_LATE:
+            raise ValueError(f"a player that is {self.late} frames late; expected 0 to {MOST_LATE}")
+        for answer in self.answers:
+            if not 1 <= len(answer) <= MOST_STEPS:
+                raise ValueError(f"an answer of {len(answer)} steps; expected 1 to {MOST_STEPS}")
+            if not all(1 <= step.frames <= LONGEST_STEP for step in answer):
+                raise ValueError(f"a step that is not 1 to {LONGEST_STEP} frames long: {answer}")
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
