@@ -14,6 +14,7 @@ import pytest
 
 from games.source.duel import calibrate
 from games.source.duel.counting import Row
+from games.source.duel.matches import LEVELS
 from games.source.duel.native.players import CELLS, MOST_STEPS, NOBODY, RESULT, Player, Results, Step, play, won
 from games.source.duel.search import exploits, judge, judge_log
 from games.source.duel.search.cards import player_of, sizes
@@ -197,7 +198,7 @@ def test_levels_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, cap
         with pytest.raises(SystemExit) as stopped:
             calibrate.main()
         assert stopped.value.code == 2
-        assert "expected some of 1 to 8, such as 4,6" in capsys.readouterr().err
+        assert f"expected some of 1 to {LEVELS}, such as 4,6" in capsys.readouterr().err
 
 
 # ---- the judge ----
