@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -202,10 +203,9 @@ def action_numbers() -> dict[str, int]:
 
 def mirrored(action: str) -> str:
     """Return the name of the action with left for right."""
-    parts = {"left": "right", "right": "left"}
-    for separator in ("+", " "):
-        action = separator.join(parts.get(part, part) for part in action.split(separator))
-    return action
+    sides = {"left": "right", "right": "left"}
+    parts = re.split(r"([+ ])", action)
+    return "".join(sides.get(part, part) for part in parts)
 
 
 @functools.cache

@@ -1,0 +1,87 @@
+"""Make the best simple players that a search has found the ones that agents are compared with.
+
+    python -m games.source.duel.calibrate --only exploits --rows rows.jsonl --json exploits.json
+    python -m games.source.duel.search.publish exploits.json
+    python -m server make-brains simple_players/duel.safetensors
+
+Of each class the best at each level goes into the game's simple_players.json, and its evaluation.json names it there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from games.source.duel import FOLDER
+from games.source.duel.counting import Row
+from minibrains.graph.workflow import dump_json
+
+FINAL: Final = re.compile(r"(?P<kind>[a-z ]+), \d+ late, at (?P<level>\d+)")
+"""What the row of a final is called."""
+ABOUT: Final = (
+    "Players that an agent has to be better than, as nodes/fighting/simple.py reads them. F is towards the enemy, G away from it."
+)
+
+Best = dict[tuple[int, str], Row]
+
+
+def best_of_each(rows: Iterable[Row]) -> Best:
+    """Return the best player of each level and class: the one whose upper bound is highest, however late it sees."""
+    best: Best = {}
+    for row in rows:
+        match = FINAL.fullmatch(row["what"])
+        if "all" not in row or match is None:
+            continue
+        group = int(match["level"]), match["kind"]
+        if group not in best or row["high"] > best[group]["high"]:
+            best[group] = row
+    return dict(sorted(best.items()))
+
+
+def simple_players(best: Best, rom_sha1: str) -> dict[str, Any]:
+    """Return the content of simple_players.json."""
+    players = {f"level {level}, {kind}": row["player"] for (level, kind), row in best.items()}
+    return {
+        "about": ABOUT,
+        "rom_sha1": rom_sha1,
+        "made_by": "by calibrate.py --only exploits: the best of each class and level in fresh matches",
+        "players": players,
+    }
+
+
+def baselines(best: Best) -> dict[str, dict[str, Any]]:
+    """Return the part `simple` of evaluation.json."""
+    levels: dict[str, dict[str, Any]] = {}
+    for level, kind in best:
+        player = {"workflow": "duel_simple", "set": {"fighter.player": f"level {level}, {kind}"}}
+        levels.setdefault(f"*Level{level}.*", {})[kind] = player
+    return levels
+
+
+def publish(report: Mapping[str, Any], folder: Path) -> None:
+    """Write both files beside the game.
+
+    Args:
+        report: What calibrate.py wrote with --json.
+        folder: The game's.
+    """
+    best = best_of_each(report["rows"])
+    rules = json.loads((folder / "evaluation.json").read_text())
+    rules["simple"] = baselines(best)
+    (folder / "simple_players.json").write_text(dump_json(simple_players(best, report["rom_sha1"])))
+    (folder / "evaluation.json").write_text(dump_json(rules))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report", type=Path, help="what calibrate.py wrote with --json")
+    options = parser.parse_args()
+    publish(json.loads(options.report.read_text()), FOLDER)
+
+
+if __name__ == "__main__":
+    main()
