@@ -151,7 +151,8 @@ def text_of(error: BaseException) -> str:
 def missing_package(error: BaseException | None) -> str | None:
     """Return which package of ours could not be imported, as pip calls it, if that is what an error comes of."""
     while isinstance(error, ImportError):
-        if error.name in PACKAGES:
+        # of a plain ImportError the package is there, and lacks a name
+        if isinstance(error, ModuleNotFoundError) and error.name in PACKAGES:
             return PACKAGES[error.name]
         error = error.__cause__
     return None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minibrains.errors import PACKAGES
+from minibrains.errors import PACKAGES, in_words
 
 ROOT = Path(__file__).resolve().parent.parent
 WITHOUT = """
@@ -57,7 +57,7 @@ def without(minibrains, tmp_path):
         ("safetensors", MODEL),
         ("torch", MODEL),
         ("transformers", MODEL),
-        ("peft", MODEL),
+        ("peft", ("make-brains", "lora/sf2-untrained.safetensors")),
         ("PIL", MODEL),
     ],
 )
@@ -67,6 +67,12 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(without, p
     assert f"pip install {PACKAGES[package]}" in done.stderr
     assert "Traceback" not in done.stderr
     assert "fault in Minibrains" not in done.stderr
+
+
+def test_a_package_that_lacks_a_name_is_not_called_missing():
+    with pytest.raises(ImportError) as caught:
+        from numpy import nosuchname  # noqa: F401
+    assert in_words(caught.value).startswith("ImportError: cannot import name 'nosuchname'")
 
 
 def test_it_is_said_as_json_too(without):

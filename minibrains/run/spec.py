@@ -82,13 +82,13 @@ class RunSpec:
             node, dot, widget = place.partition(".")
             if not dot:
                 fault = Fault("cannot be read", expected="NODE.WIDGET", found=place, code="invalid_argument")
-                raise WorkflowError([fault], "the widgets set for the run")
-            entry = _entry(workflow, node, "the widgets set for the run")
+                raise WorkflowError([fault], "what is set for the run")
+            entry = _entry(workflow, node, "what is set for the run")
             workflow = workflow.with_node(node, {**entry, "set": {**workflow.nodes[node].set, widget: value}})
         for node, file in self.brain_files(workflow).items():
-            workflow = workflow.with_node(node, {**_entry(workflow, node, "the brains set for the run"), "brain": str(file)})
+            workflow = workflow.with_node(node, {**_entry(workflow, node, "what is given as brains"), "brain": str(file)})
         for node in self.mute:
-            workflow = workflow.with_node(node, {**_entry(workflow, node, "the nodes muted for the run"), "mode": "mute"})
+            workflow = workflow.with_node(node, {**_entry(workflow, node, "what is muted"), "mode": "mute"})
         changed = {name: getattr(self, name) for name in ("episodes", "ticks", "seed", "clock")}
         given = {name: value for name, value in changed.items() if value is not None}
         return workflow.with_run(replace(workflow.run, **given))

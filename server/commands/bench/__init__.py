@@ -6,11 +6,14 @@ import argparse
 import json
 from typing import Any
 
+from minibrains.errors import MinibrainsError
 from server.cli import DONE
 from server.commands.workflow_arguments import read_spec
 
 
 def main(arguments: argparse.Namespace) -> int:
+    if arguments.kill and arguments.name != "realtime":
+        raise MinibrainsError("--kill is for `bench realtime` only: it kills the process of a node while the game goes on")
     results: dict[str, Any] = {}
     if arguments.name in (None, "engine"):
         from server.commands.bench import engine
