@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -14,7 +15,7 @@ import pytest
 
 from games.source.duel import calibrate
 from games.source.duel.counting import Row
-from games.source.duel.matches import LEVELS
+from games.source.duel.matches import LEVELS, bench
 from games.source.duel.native.players import CELLS, MOST_STEPS, NOBODY, RESULT, Player, Results, Step, play, won
 from games.source.duel.search import exploits, judge, judge_log
 from games.source.duel.search.cards import player_of, sizes
@@ -148,6 +149,14 @@ def test_limits_are_for_a_class_at_a_level_from_a_delay_on() -> None:
     assert limit_of("blind loop", 0, 3) is None
 
 
+@pytest.fixture
+def emulator() -> Iterator[None]:
+    """The one emulator that this process can have: given back for the tests after this one."""
+    yield
+    bench.cache_clear()
+
+
+@pytest.mark.usefixtures("emulator")
 def test_a_final_plays_here_and_on_the_rom() -> None:
     players = (NOBODY, Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)))
     row = play_final(Final("side loop", 0, 1, players, 2, "test"))

