@@ -202,6 +202,15 @@ def test_an_exception_that_cannot_be_made_again_is_its_words() -> None:
     assert "in refuse" in str(again.__cause__)
 
 
+def test_an_exception_comes_with_what_it_was_raised_from() -> None:
+    error = ValueError("it cannot begin")
+    error.__cause__ = ModuleNotFoundError("it is not there", name="numpy", path="numpy.py")
+    cause = Failure.of(error).unpack().__cause__
+    assert isinstance(cause, ModuleNotFoundError)
+    assert (cause.name, cause.path) == ("numpy", "numpy.py")
+    assert "it cannot begin" in str(cause.__cause__)
+
+
 # -- the end of the parent ------------------------------------------------------------------------------
 
 PARENT = """

@@ -27,6 +27,7 @@ class Without(PathFinder):
 sys.meta_path[sys.meta_path.index(PathFinder)] = Without
 """
 MODEL = ("run", "sf2", "--ticks", "40")
+MODEL_IN_PROCESS = ("run", "sf2_realtime", "--ticks", "40")
 GAME = ("run", "duel_random", "--ticks", "10")
 
 
@@ -55,10 +56,14 @@ def without(minibrains, tmp_path):
         ("stable_retro", GAME),
         ("stable_retro", ("check", "airstriker")),
         ("safetensors", MODEL),
+        ("safetensors", MODEL_IN_PROCESS),
         ("torch", MODEL),
+        ("torch", MODEL_IN_PROCESS),
         ("transformers", MODEL),
+        ("transformers", MODEL_IN_PROCESS),
         ("peft", ("make-brains", "lora/sf2-untrained.safetensors")),
         ("PIL", MODEL),
+        ("PIL", MODEL_IN_PROCESS),
     ],
 )
 def test_a_missing_package_is_named_with_the_command_that_installs_it(without, package, arguments):

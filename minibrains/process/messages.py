@@ -64,35 +64,71 @@ class Failure:
     """The traceback as text."""
     exception: bytes | None
     """The exception's class, arguments and attributes; None if they cannot be pickled."""
+    causes: tuple[bytes, ...] = ()
+    """The same of what it was raised from, of what that was raised from, and so on."""
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
         """Pack an exception."""
         words = f"{type(error).__name__}: {text_of(error)}"
         trace = "".join(traceback.format_exception(error))
-        attributes = {name: value for name, value in vars(error).items() if name != "__notes__"}
-        arguments = error.args
-        if isinstance(error, OSError):
-            # The args of an OSError lack its file name.
-            arguments = tuple(error.__reduce__()[1])
-        try:
-            exception = pickle.dumps((type(error), arguments, attributes))
-            pickle.loads(exception)
-        except Exception:
-            exception = None
-        return cls(words, trace, exception)
+        causes: list[bytes] = []
+        for cause in _causes(error):
+            packed = _pack(cause)
+            if packed is None:
+                break
+            causes.append(packed)
+        return cls(words, trace, _pack(error), tuple(causes))
 
     def unpack(self) -> BaseException:
-        """Return the exception, or a RunError with its words; its cause prints the traceback it had there."""
+        """Return the exception, or a RunError with its words; the last of its causes prints the traceback it had there."""
         error: BaseException
         try:
-            cls, arguments, attributes = pickle.loads(self.exception or b"")
-            error = cls.__new__(cls, *arguments)
-            vars(error).update(attributes)
+            error = _unpack(self.exception or b"")
+            last = error
+            for packed in self.causes:
+                last.__cause__ = _unpack(packed)
+                last = last.__cause__
         except Exception:
-            error = RunError(self.words)
-        error.__cause__ = _RemoteTraceback(self.trace)
+            error = last = RunError(self.words)
+        last.__cause__ = _RemoteTraceback(self.trace)
         return error
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return what an exception was raised from, of this process, and what that was raised from; each one once."""
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None:
+        if isinstance(cause, _RemoteTraceback) or cause in chain:
+            break
+        chain.append(cause)
+    return chain[1:]
+
+
+def _pack(error: BaseException) -> bytes | None:
+    """Return an exception's class, arguments and attributes; None if they cannot be pickled."""
+    arguments = error.args
+    attributes = dict(vars(error))
+    if isinstance(error, (ImportError, OSError)):
+        # What these keep outside of `args` and `vars`, a file name or a module's, they give out to be pickled.
+        reduced: Any = error.__reduce__()
+        _, arguments, *state = reduced
+        attributes.update(*state)
+    attributes.pop("__notes__", None)
+    try:
+        packed = pickle.dumps((type(error), arguments, attributes))
+        pickle.loads(packed)
+    except Exception:
+        return None
+    return packed
+
+
+def _unpack(packed: bytes) -> BaseException:
+    """Return an exception as `_pack` was given it. Raises what making it again raises."""
+    cls, arguments, attributes = pickle.loads(packed)
+    error: BaseException = cls.__new__(cls, *arguments)
+    error.__setstate__(attributes)
+    return error
 
 
 class _RemoteTraceback(Exception):
