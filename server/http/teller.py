@@ -136,7 +136,7 @@ class Teller:
             return told if told["state"] not in _BACKGROUND_STATES else {**told, "state": "skipped"}
         seconds = now.seconds - (before.seconds if before else 0.0)
         if state is None:
-            state = "running" if runs > 0 else "cached" if now.cached else "skipped" if now.skips else "idle"
+            state = _foreground_state(now, runs)
         us = round(seconds / runs * 1e6, 1) if runs > 0 else (told or {}).get("us")
         if now.thinking and now.runs:  # a thought may end in another report than it began
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
@@ -147,6 +147,17 @@ class Teller:
             "savings": list(now.savings.items()),
         }
         return {"state": state, "runs": now.runs, "us": us, **{key: value for key, value in now_and_then.items() if value}}
+
+
+def _foreground_state(now: NodeTimes, runs: int) -> str:
+    """Return the state of a node that is not in the background and ran so often since it was told."""
+    if runs > 0:
+        return "running"
+    if now.cached:
+        return "cached"
+    if now.skips:
+        return "skipped"
+    return "idle"
 
 
 def _background_states(engine: Engine) -> dict[str, str]:
