@@ -28,3 +28,9 @@ def tell_saving(what: str, seconds: float) -> None:
     savings = _listening.get()
     if savings is not None:
         savings[what] = seconds
+
+
+def tell_savings(savings: Savings) -> None:
+    """Say again what was said in another thread or process."""
+    for what, seconds in savings.items():
+        tell_saving(what, seconds)

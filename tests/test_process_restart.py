@@ -5,20 +5,25 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_fixtures import Call, FakeHost, make_engine, make_plan, node, open_engine
+from engine_fixtures import Call, Entries, FakeHost, make_engine, make_plan, node, open_engine
 from test_background import TYPES, nothing_is_left, running, seen, thinks
 
 from minibrains.engine.engine import Engine
+from minibrains.engine.live_edit import Edit
+from minibrains.engine.node_process import NodeDied
 from minibrains.engine.node_runtime import NodeFailed
+from minibrains.errors import RunError
 
 
 @pytest.fixture
 def door(tmp_path: Path) -> Path:
-    """The door of an OpensWhenLet: open."""
+    """The door of an OpensWhenLet or a WarmsUp: open."""
     door = tmp_path / "door"
     door.touch()
     return door
@@ -30,12 +35,9 @@ def said() -> list[Call]:
     return []
 
 
-@pytest.fixture
-def engine(door: Path, said: list[Call], request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """An engine in real time whose node went through the door; its parameter is the node's `"on_error"`."""
-    entries = thinks("OpensWhenLet", {"door": str(door)}, busy="continue", on_error=request.param)
-    entries["seen"] = node("Seen", {"value": "slow.number"})
-    entries["process"] = node("Seen", {"value": "slow.runs"})
+@contextmanager
+def in_real_time(entries: Entries, said: list[Call]) -> Iterator[Engine]:
+    """An engine in real time; afterwards nothing of it may be left."""
     engine = make_engine(entries, TYPES)
     engine.world.realtime = True
     open_engine(engine, said)
@@ -43,6 +45,23 @@ def engine(door: Path, said: list[Call], request: pytest.FixtureRequest) -> Iter
     yield engine
     assert engine.close() == []
     assert nothing_is_left()
+
+
+@pytest.fixture
+def engine(door: Path, said: list[Call], request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """An engine in real time whose node went through the door; its parameter is the node's `"on_error"`."""
+    entries = thinks("OpensWhenLet", {"door": str(door)}, busy="continue", on_error=request.param)
+    entries["seen"] = node("Seen", {"value": "slow.number"})
+    entries["process"] = node("Seen", {"value": "slow.runs"})
+    with in_real_time(entries, said) as engine:
+        yield engine
+
+
+@pytest.fixture
+def warm(door: Path, said: list[Call]) -> Iterator[Engine]:
+    """An engine in real time whose node was warmed up with 1."""
+    with in_real_time(warms_up(door, 1), said) as engine:
+        yield engine
 
 
 def until(engine: Engine, holds: Callable[[], bool]) -> None:
@@ -69,6 +88,41 @@ def restarts(engine: Engine) -> int:
     return engine.node_times()["slow"].restarts
 
 
+def sentences(said: list[Call]) -> list[str]:
+    return [call.arguments[0] for call in said if call.what == "say"]
+
+
+def refusal(ask: Callable[[], Any]) -> NodeDied:
+    """Return the error of a question that no process answers."""
+    with pytest.raises(NodeDied) as caught:
+        ask()
+    return caught.value
+
+
+def start_without_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minibrains.engine.node_process._FIRST_DELAY", 0.01)
+    monkeypatch.setattr("minibrains.engine.node_process._LONGEST_DELAY", 0.02)
+
+
+def warms_up(door: Path, fixed: int) -> dict[str, dict[str, Any]]:
+    """Return a graph with a node that is warmed up with a number."""
+    entries = thinks("WarmsUp", {"door": str(door)}, busy="continue", on_error="fallback")
+    entries["fixed"] = node("Fixed", set={"value": fixed})
+    entries["slow"]["in"] = {"number": "clock.number", "fixed": "fixed.number"}
+    return entries
+
+
+def prepare(engine: Engine, entries: Entries, said: list[Call]) -> Edit:
+    plan = make_plan(entries, TYPES)
+    return engine.prepare(plan, None, lambda runtime, engine: FakeHost(runtime, engine, said))
+
+
+def apply(engine: Engine, edit: Edit) -> None:
+    engine.edits.append(edit)
+    engine.advance(1)
+    assert engine.finish_edit(edit) == []
+
+
 # -- where a node computes --------------------------------------------------------------------------
 
 
@@ -85,11 +139,7 @@ def test_a_running_node_is_moved_into_a_process_and_back_with_its_state() -> Non
     with running(thinks("Anywhere")) as engine:
         for place, processes in (("process", 1), ("thread", 0)):
             engine.advance(2)
-            plan = make_plan(thinks("Anywhere", background=place), TYPES)
-            edit = engine.prepare(plan, None, lambda runtime, engine: FakeHost(runtime, engine))
-            engine.edits.append(edit)
-            engine.advance(1)
-            assert engine.finish_edit(edit) == []
+            apply(engine, prepare(engine, thinks("Anywhere", background=place), []))
             assert len(multiprocessing.active_children()) == processes
         assert engine.report() == {"runs": 6}
 
@@ -131,7 +181,7 @@ def test_in_real_time_the_game_goes_on_until_the_next_process_is_there(
     assert seen(engine)[-1][1] >= asked, "what is answered was asked when it was there again"
     assert len({process for _, process in engine.nodes["process"].all if process}) == 2
     assert restarts(engine) == 1
-    (sentence,) = [call.arguments[0] for call in said if call.what == "say"]
+    (sentence,) = sentences(said)
     assert sentence.startswith("its process had ended; another was ready after ")
 
 
@@ -158,8 +208,7 @@ def test_where_errors_stop_the_run_a_process_that_died_does(engine: Engine) -> N
 def test_a_node_that_never_opens_again_is_given_up_and_its_errors_are_counted(
     engine: Engine, door: Path, said: list[Call], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minibrains.engine.node_process._FIRST_DELAY", 0.01)
-    monkeypatch.setattr("minibrains.engine.node_process._LONGEST_DELAY", 0.02)
+    start_without_delay(monkeypatch)
     until(engine, lambda: len(answers(engine)) > 2)
     door.write_text("locked")
     kill_process()
@@ -172,8 +221,13 @@ def test_a_node_that_never_opens_again_is_given_up_and_its_errors_are_counted(
     engine.advance(5)
     assert seen(engine)[-1][1] == -1
     assert restarts(engine) == 0
-    (sentence,) = [call.arguments[0] for call in said if call.what == "say"]
+    (sentence,) = sentences(said)
     assert sentence == "its process ended, and 5 others could not open the node: ValueError: the door is locked"
+    process = engine.nodes["slow"]
+    for ask in (process.check_health, process.report):
+        first, second = refusal(ask), refusal(ask)
+        assert str(first) == str(second) == sentence
+        assert first is not second, "an error holds what was asked for as long as it lives"
 
 
 @pytest.mark.parametrize("engine", ["hold"], indirect=True)
@@ -192,3 +246,82 @@ def test_in_the_fast_clock_a_process_that_is_being_started_is_waited_for() -> No
         engine.advance(8)
         assert seen(engine) == [(number + 1, number) for number in (0, 1, 2, 4, 5, 6)]
         assert restarts(engine) == 1
+
+
+# -- a process that is warmed up --------------------------------------------------------------------
+
+
+def test_a_node_in_a_process_is_warmed_up_before_the_first_tick_and_in_the_next_process(warm: Engine, said: list[Call]) -> None:
+    assert sentences(said) == ["warmed up with 1"]
+    until(warm, lambda: len(answers(warm)) > 2)
+    kill_process()
+    until(warm, lambda: restarts(warm) == 1)
+    assert sentences(said)[:2] == ["warmed up with 1"] * 2
+
+
+def test_what_caches_saved_a_node_in_a_process_is_counted_as_its_own(warm: Engine) -> None:
+    assert warm.node_times()["slow"].savings == {"its model": 1.5, "its merge": 2.5}
+
+
+def test_an_edit_warms_it_up_after_its_thought_and_the_game_goes_on_meanwhile(warm: Engine, door: Path, said: list[Call]) -> None:
+    door.unlink()
+    until(warm, lambda: "it waits at the door" in sentences(said))
+    with ThreadPoolExecutor(1) as pool:
+        preparing = pool.submit(prepare, warm, warms_up(door, 5), said)
+        warm.advance(100)
+        assert not preparing.done()
+        door.touch()
+        edit = preparing.result(60)
+    assert sentences(said) == ["warmed up with 1", "it waits at the door", "warmed up with 5"]
+    apply(warm, edit)
+
+
+def test_an_edit_that_changes_nothing_for_it_does_not_wait_for_its_thought(warm: Engine, door: Path, said: list[Call]) -> None:
+    door.unlink()
+    until(warm, lambda: "it waits at the door" in sentences(said))
+    entries = warms_up(door, 1)
+    entries["other"] = node("Seen", {"value": "clock.number"})
+    apply(warm, prepare(warm, entries, said))
+    assert warm.thinking() == {"slow"}
+    assert sentences(said) == ["warmed up with 1", "it waits at the door"]
+    door.touch()
+
+
+def test_what_it_cannot_be_warmed_up_with_refuses_the_edit_and_not_the_next_process(
+    warm: Engine, door: Path, said: list[Call]
+) -> None:
+    with pytest.raises(NodeFailed, match=r"slow \(WarmsUp\) failed before the first tick: ValueError: thirteen"):
+        prepare(warm, warms_up(door, 13), said)
+    kill_process()
+    until(warm, lambda: restarts(warm) == 1)
+    assert sentences(said)[:2] == ["warmed up with 1"] * 2
+
+
+def test_a_process_that_dies_while_it_is_warmed_up_refuses_the_edit_and_is_an_error_of_the_node(
+    warm: Engine, door: Path, said: list[Call]
+) -> None:
+    with pytest.raises(NodeFailed, match="its process ended by SIGKILL"):
+        prepare(warm, warms_up(door, 9), said)
+    until(warm, lambda: restarts(warm) == 1)
+    until(warm, lambda: warm.node_times()["slow"].errors > 0)
+    assert warm.node_times()["slow"].reason == "its process ended by SIGKILL"
+
+
+def test_a_node_that_is_lost_holds_up_no_edit(
+    warm: Engine, door: Path, said: list[Call], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start_without_delay(monkeypatch)
+    door.write_text("locked")
+    kill_process()
+    until(warm, lambda: warm.health() == {"slow": "lost"})
+    apply(warm, prepare(warm, warms_up(door, 5), said))
+    warm.advance(5)
+    assert seen(warm)[-1][1] == -1
+
+
+def test_a_run_that_ends_does_not_leave_an_edit_waiting(door: Path, said: list[Call]) -> None:
+    with in_real_time(warms_up(door, 1), said) as engine:
+        background = engine.runtimes["slow"].background
+        assert background is not None
+    with pytest.raises(RunError, match="it is closed"):
+        background.warm_up({"fixed": 5})

@@ -17,6 +17,7 @@ import numpy as np
 
 from minibrains import Episode, Node, Number, Register, Socket, Variables, widget
 from minibrains.errors import BrainError, MinibrainsError
+from minibrains.savings import tell_saving
 
 Thing = Annotated[object, Socket("thing")]
 Anything = Annotated[object, Socket("number")] | Thing
@@ -97,6 +98,43 @@ class OpensWhenLet(Slow, background="process", fallback=Counted(-1, 0)):
 
     def tick(self, number: Number) -> Counted:
         return super().tick(number)._replace(runs=os.getpid())
+
+
+class Fixed(Node):
+    """Gives out the same on every tick."""
+
+    value: int = widget(default=1)
+
+    def tick(self) -> Number:
+        return self.value
+
+
+class WarmsUp(Node, background="process", fallback=-1):
+    """Says what it is warmed up with, and thinks for as long as the file `door` is not there."""
+
+    door: str = widget()
+
+    def open(self, host: Any) -> None:
+        self.host = host
+        if Path(self.door).read_text():
+            raise ValueError("the door is locked")
+        tell_saving("its model", 1.5)
+
+    def warm_up(self, constants: Mapping[str, Any]) -> None:
+        if constants["fixed"] == 9:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if constants["fixed"] == 13:
+            raise ValueError("thirteen")
+        self.host.say(f"warmed up with {constants['fixed']}")
+        tell_saving("its merge", 2.5)
+
+    def tick(self, number: Number, fixed: Number) -> Number:
+        door = Path(self.door)
+        if not door.exists():
+            self.host.say("it waits at the door")
+        while not door.exists():
+            time.sleep(0.01)
+        return number
 
 
 class Stateless(Node, background="thread", fallback=-1):

@@ -16,6 +16,7 @@ from minibrains.engine.node_process import Health, NodeProcess
 from minibrains.engine.timing import ThinkTimes
 from minibrains.errors import RunError, in_words
 from minibrains.host import Episode
+from minibrains.savings import tell_savings
 
 PATIENCE: Final = 5.0
 """Seconds that a node gets to come to an end when something else is wanted of it."""
@@ -147,6 +148,20 @@ class BackgroundNode:
             self._given_up = job
 
     # -- a node's life, asked on its thread ---------------------------------------------------------
+
+    def warm_up(self, constants: Mapping[str, Any]) -> None:
+        """Warm the node up, whatever it is doing: on this thread, or in its process between two thoughts.
+
+        May be called beside the game. A process that was warmed up with just this is not asked again, nor waited for.
+        """
+        if self._process is None:
+            self._node.warm_up(constants)
+        elif not self._process.is_warmed_up(constants):
+            job = self._begin("warm_up", (constants,), -1)
+            while not job.over.wait(_HEALTH_CHECK):
+                if not self._thread.is_alive():
+                    raise RunError("it is closed")
+            tell_savings(job.take())
 
     def reset(self, episode: Episode) -> None:
         self._ask("reset", episode)

@@ -23,10 +23,11 @@ from minibrains.node import Node, check_names
 from minibrains.process.child import ChildProcess
 from minibrains.process.messages import Failure, decode, encode
 from minibrains.process.parent import ParentProcess
+from minibrains.savings import Savings, listen, tell_savings
 
 _SHUTDOWN_TIMEOUT: Final = 5.0
 """Seconds that a process gets to come to an end."""
-_MOST_STARTS: Final = 5
+_MAX_STARTS: Final = 5
 """Times in a row that a process may fail to open its node before it is given up."""
 _FIRST_DELAY: Final = 0.5
 _LONGEST_DELAY: Final = 8.0
@@ -34,6 +35,7 @@ _LONGEST_DELAY: Final = 8.0
 Health = Literal["ready", "restarting", "lost"]
 """Of a node's process: "lost" is one that ended and could not be started again."""
 
+_CONSTANTS: Final = "what the node is given and does not change"
 _GIVEN: Final = "what the node was given"
 _GIVEN_OUT: Final = "what the node gave out"
 
@@ -89,6 +91,25 @@ class _HostCall:
     content: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """The node is open in the process, is warmed up and has begun the episode."""
+
+    child: ChildProcess
+
+
+@dataclass(frozen=True, slots=True)
+class _Restarting:
+    """The process is being started, or has ended and another is going to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """There will be no process any more."""
+
+    why: str
+
+
 class NodeDied(RunError):
     """A node's process came to an end by itself, or there is none any more."""
 
@@ -104,22 +125,23 @@ class NodeProcess:
         self.recipe = recipe
         self.restarts = 0
         """How often the process ended and another took its place."""
+        self._state: _Ready | _Restarting | _Lost = _Restarting()
         self._child: ChildProcess | None = None
-        self._is_open = False
-        """The node is open in the process, and has begun the episode."""
+        """The process, also while the node is only being opened there."""
+        self._constants: bytes | None = None
+        """What the node was warmed up with, encoded."""
         self._episode: Episode | None = None
         self._delay = 0.0
         """Seconds before the next start. After a result there are none, then they double."""
         self._untold: NodeDied | None = None
         """Nobody was waiting for the process when it died, so whoever asks next has to be told."""
-        self._given_up: NodeDied | None = None
-        """Why there will be no process any more."""
         self._dismissed = threading.Event()
 
     def open(self, host: Host) -> None:
         """Start the process and open the node there. Raises what opening it raised, or NodeDied."""
         self._host = host
-        self._start()
+        savings = self._start()
+        tell_savings(savings)
 
     def settle(self) -> None:
         """Do nothing: the other process has done it."""
@@ -129,17 +151,25 @@ class NodeProcess:
     @property
     def health(self) -> Health:
         """Whether a question would be answered now."""
-        if self._given_up is not None:
-            return "lost"
-        child = self._child
-        is_ready = self._is_open and child is not None and not child.killed
-        return "ready" if is_ready else "restarting"
+        match self._state:
+            case _Lost():
+                return "lost"
+            case _Ready(child) if not child.killed:
+                return "ready"
+            case _:
+                return "restarting"
 
     def check_health(self) -> None:
         """Raise NodeDied unless the process is ready for a question."""
         if self.health != "ready":
             self._raise_untold()
-            raise self._given_up or NodeDied("its process is being started again")
+            raise self._absence("its process is being started again")
+
+    def _absence(self, otherwise: str) -> NodeDied:
+        """Return a new error for a question that no process can be asked: why the node is lost, `otherwise` if it is not."""
+        if isinstance(self._state, _Lost):
+            return NodeDied(self._state.why)
+        return NodeDied(otherwise)
 
     def restart_if_ended(self) -> None:
         """If the process has ended, start another; where its node cannot be opened, wait and try again, a few times."""
@@ -149,12 +179,12 @@ class NodeProcess:
         if child is not None:
             death = self._death(child)
             self._untold = None if child.killed else death  # who killed it knows
-        if self._given_up is None:
+        if not isinstance(self._state, _Lost):
             self._restart()
 
     def _restart(self) -> None:
         began = perf_counter()
-        for _ in range(_MOST_STARTS):
+        for _ in range(_MAX_STARTS):
             if self._dismissed.wait(self._delay):
                 return
             self._delay = min(_LONGEST_DELAY, max(_FIRST_DELAY, 2 * self._delay))
@@ -167,8 +197,8 @@ class NodeProcess:
                 self._say(f"its process had ended; another was ready after {perf_counter() - began:.1f} s")
                 return
         if not self._dismissed.is_set():
-            sentence = f"its process ended, and {_MOST_STARTS} others could not open the node: {in_words(failure)}"
-            self._given_up = NodeDied(sentence)
+            sentence = f"its process ended, and {_MAX_STARTS} others could not open the node: {in_words(failure)}"
+            self._state = _Lost(sentence)
             self._say(sentence)
 
     def _say(self, sentence: str) -> None:
@@ -188,6 +218,26 @@ class NodeProcess:
             self.kill()
 
     # -- a node's life --------------------------------------------------------------------------------
+
+    def is_warmed_up(self, constants: Mapping[str, Any]) -> bool:
+        """Return whether the node was warmed up with just these constants. May be called from any thread."""
+        return self._constants == encode(constants, _CONSTANTS)
+
+    def warm_up(self, constants: Mapping[str, Any]) -> Savings:
+        """Warm the node up, and from now on every node that takes its place; return what caches saved it.
+
+        If the process ends over it, whoever asks next is told as well. A node that is lost needs no warming up.
+        """
+        if isinstance(self._state, _Lost):
+            return {}
+        encoded = encode(constants, _CONSTANTS)
+        try:
+            savings: Savings = self._ask("warm_up", encoded)
+        except NodeDied as death:
+            self._untold = NodeDied(str(death))
+            raise
+        self._constants = encoded
+        return savings
 
     def reset(self, episode: Episode) -> None:
         self._episode = episode
@@ -225,8 +275,8 @@ class NodeProcess:
         finally:
             self._let_go()
 
-    def _start(self) -> None:
-        self._is_open = False
+    def _start(self) -> Savings:
+        """Start a process, and bring its node to where the one before was; return what caches saved when it was opened."""
         about = _About(self._host.node, self._host.dir, self._host.frame_rate)
         name = f"node {about.node}"
         child = ChildProcess(_serve, self.recipe, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT)
@@ -234,18 +284,21 @@ class NodeProcess:
         if self._dismissed.is_set():
             child.kill()
         try:
-            self._take_answer(child)
+            savings: Savings = self._take_answer(child)
+            if self._constants is not None:
+                self._call(child, math.inf, "warm_up", self._constants)
             if self._episode is not None:
                 self._call(child, math.inf, "reset", self._episode)
         except BaseException:
             child.kill()
             self._let_go()
             raise
-        self._is_open = True
+        self._state = _Ready(child)
+        return savings
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         if self._child is None:
-            raise self._given_up or NodeDied("its process has ended")
+            raise self._absence("its process has ended")
         return self._call(self._child, math.inf, method, *arguments)
 
     def _call(self, child: ChildProcess, timeout: float, method: str, *arguments: Any) -> Any:
@@ -299,6 +352,8 @@ class NodeProcess:
 
     def _let_go(self) -> None:
         """See the process to its end."""
+        if isinstance(self._state, _Ready):
+            self._state = _Restarting()
         child, self._child = self._child, None
         if child is not None:
             child.close()
@@ -332,12 +387,22 @@ def _serve(parent: ParentProcess, recipe: Recipe, about: _About) -> None:
     host: Any = _ProcessHost(parent, about)
     node: Any = None
 
-    def opened() -> None:
+    def opened() -> Savings:
         nonlocal node
-        node = recipe.make()
-        node.open(host)
+        savings: Savings = {}
+        with listen(savings):
+            node = recipe.make()
+            node.open(host)
         check_names(node)
         node.settle()
+        return savings
+
+    def warm_up(encoded: bytes) -> Savings:
+        constants = decode(encoded, _CONSTANTS, "in its process")
+        savings: Savings = {}
+        with listen(savings):
+            node.warm_up(constants)
+        return savings
 
     def reset(episode: Episode) -> None:
         node.reset(episode)
@@ -346,7 +411,7 @@ def _serve(parent: ParentProcess, recipe: Recipe, about: _About) -> None:
     def set_widgets(widgets: Mapping[str, Any]) -> None:
         node.set(**widgets)
 
-    special: dict[str, Callable[..., Any]] = {"reset": reset, "set": set_widgets}
+    special: dict[str, Callable[..., Any]] = {"warm_up": warm_up, "reset": reset, "set": set_widgets}
     if not _answer(parent, opened):
         with suppress(Exception):
             node.close()

@@ -120,15 +120,13 @@ class NodeRuntime:
         self.apply_limits()
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
-        """Tell an open node what it will be given and what does not change. Raises NodeFailed.
-
-        One in a process of its own is not told: it may be thinking, and can be asked one thing at a time.
-        """
-        if not self.is_open or not isinstance(self.node, Node):
+        """Tell an open node what it will be given and what does not change. Raises NodeFailed."""
+        silent = self.checked.cls.warm_up is Node.warm_up
+        if silent or not self.is_open:
             return
         try:
             with listen(self.savings):
-                self.node.warm_up(constants)
+                self.endpoint.warm_up(constants)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
