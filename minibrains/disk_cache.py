@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import stat
 import struct
 import time
 from collections.abc import Iterator
@@ -18,9 +20,10 @@ from minibrains.files import home, write_whole
 BUDGET: Final = 2 << 30
 """Bytes that the cache may take, if nobody says otherwise."""
 BUDGET_VARIABLE: Final = "MINIBRAINS_CACHE_MB"
-LEAST: Final = 1 << 14
-"""Bytes that an entry counts for at least: so there are never more files than can be looked through."""
-_DIGEST: Final = hashlib.sha256().digest_size
+MIN_ENTRY_BYTES: Final = 1 << 14
+"""What an entry counts for at least: so there are never more files than can be looked through."""
+_MEGABYTES: Final = re.compile("[0-9]{1,15}")
+_DIGEST_BYTES: Final = hashlib.sha256().digest_size
 _SECONDS: Final = struct.Struct("<d")
 _ABANDONED: Final = 3600.0
 """Seconds after which nobody is going to finish a file that was begun."""
@@ -36,8 +39,8 @@ class Made(NamedTuple):
 class DiskCache:
     """Values by key. Any number of processes may use the folder at once.
 
-    An entry is written under another name, flushed and renamed. It begins with the SHA-256 of the rest: one that is damaged
-    counts as missing. It is no pickle, and reading it runs no code.
+    An entry is written under another name, flushed and renamed. It begins with a SHA-256 of its key and of the rest: one
+    that is damaged, or another key's, counts as missing. It is no pickle, and reading it runs no code.
     """
 
     def __init__(self, folder: Path, budget: int = BUDGET) -> None:
@@ -45,15 +48,25 @@ class DiskCache:
         self.folder = folder
         self.budget = budget
 
-    def get(self, key: str) -> Made:
-        """Return what was kept. Raises KeyError if it is not there, or not whole."""
+    def get(self, key: str, kind: type = object) -> Made:
+        """Return what was kept.
+
+        Args:
+            key: What it was put under.
+            kind: The class of its value.
+
+        Raises:
+            KeyError: It is not there, not whole, or its value is of another class.
+        """
         if not self.budget:
             raise KeyError(key)
         file = self.folder / key
         try:
             made = _read(file)
-        except (OSError, ValueError):
+        except Exception:  # whatever somebody put there, what is wanted can be made again
             raise KeyError(key) from None
+        if not isinstance(made.value, kind):
+            raise KeyError(key)
         with suppress(OSError):  # the disk may be read-only
             os.utime(file)
         return made
@@ -72,7 +85,7 @@ class DiskCache:
         if len(content) > self.budget:
             return
         with suppress(OSError):  # that costs time, not the run
-            write_whole(self.folder / key, hashlib.sha256(content).digest() + content)
+            write_whole(self.folder / key, _hash(key, content) + content)
             self._sweep()
 
     def _sweep(self) -> None:
@@ -82,41 +95,52 @@ class DiskCache:
         for _, size, file in entries:
             if over <= 0:
                 return
-            file.unlink(missing_ok=True)
-            over -= size
+            with suppress(OSError):  # another person's
+                file.unlink(missing_ok=True)
+                over -= size
 
     def _entries(self) -> Iterator[tuple[float, int, Path]]:
         """Yield when each entry was last used, what it counts for, and its file."""
         for file in self.folder.iterdir():
             try:
-                stat = file.stat()
-            except FileNotFoundError:
+                found = file.stat()
+            except OSError:
                 continue  # another process has removed it
+            if not stat.S_ISREG(found.st_mode):
+                continue  # no entry of ours
             is_unfinished = file.name.startswith(".")
-            if not is_unfinished or time.time() - stat.st_mtime > _ABANDONED:
-                yield stat.st_mtime, max(stat.st_size, LEAST), file
+            if not is_unfinished or time.time() - found.st_mtime > _ABANDONED:
+                yield found.st_mtime, max(found.st_size, MIN_ENTRY_BYTES), file
 
 
 def disk_cache() -> DiskCache:
     """Return the person's own: the folder `cache` in $MINIBRAINS_HOME or ~/.minibrains, of $MINIBRAINS_CACHE_MB megabytes.
 
     Raises:
-        MinibrainsError: The variable is no number.
+        MinibrainsError: The variable is no number, or larger than any disk.
     """
     text = os.environ.get(BUDGET_VARIABLE)
     budget = BUDGET
     if text:
-        if not text.isascii() or not text.isdigit():
-            raise MinibrainsError(f"{BUDGET_VARIABLE} is {text!r}; expected a whole number of megabytes, 0 to keep nothing")
+        if not _MEGABYTES.fullmatch(text):
+            expected = "expected a whole number of megabytes, of 15 digits at most, 0 to keep nothing"
+            raise MinibrainsError(f"{BUDGET_VARIABLE} is {text[:40]!r}; {expected}")
         budget = int(text) << 20
     return DiskCache(home() / "cache", budget)
 
 
 def _read(file: Path) -> Made:
-    """Raises OSError, or ValueError if it is not what was written."""
+    """Return what was written. Raises whatever reading something else may raise."""
+    if not file.is_file():
+        raise ValueError("it is a folder, or a pipe that nobody may ever write to")
     data = file.read_bytes()
-    content = data[_DIGEST:]
-    if hashlib.sha256(content).digest() != data[:_DIGEST]:
-        raise ValueError("the file is damaged")
+    content = data[_DIGEST_BYTES:]
+    if _hash(file.name, content) != data[:_DIGEST_BYTES]:
+        raise ValueError("the file is damaged, or another key's")
     (seconds,) = _SECONDS.unpack_from(content)
     return Made(unpack(content[_SECONDS.size :]), seconds)
+
+
+def _hash(key: str, content: bytes) -> bytes:
+    # no name of a file has a zero byte
+    return hashlib.sha256(key.encode() + b"\0" + content).digest()

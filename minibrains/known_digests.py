@@ -45,7 +45,7 @@ def find_digest(path: Path, state: FileState) -> str | None:
     if not state.is_large:
         return None
     try:
-        digest, seconds = disk_cache().get(_key(path, state))
+        digest, seconds = disk_cache().get(_key(path, state), str)
     except KeyError:
         return None
     tell_saving(f"the SHA-256 of {path.name}", seconds)

@@ -6,8 +6,9 @@ import os
 import sys
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -20,6 +21,8 @@ from minibrains.errors import BrainError
 from minibrains.savings import tell_saving
 
 T = TypeVar("T")
+_HOLD_NOTHING: Final = (str, bytes, int, float, type, ModuleType)
+"""Kinds of objects that are not looked into for arrays and tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,15 @@ class _Entry:
     """The blocks of memory that it holds: address -> bytes."""
 
 
+@dataclass(eq=False, slots=True)
+class _Turn:
+    """Whose turn it is to make something."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    threads: int = 0
+    """How many hold the lock, or wait for it."""
+
+
 class Loaded:
     """What was made of brains, by reference; the least recently used goes first. `host.load` asks the process's own."""
 
@@ -71,7 +83,7 @@ class Loaded:
         """How often something had to be made."""
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[BrainRef, str], _Entry] = OrderedDict()
-        self._being_made: dict[tuple[BrainRef, str], threading.RLock] = {}
+        self._turns: dict[tuple[BrainRef, str], _Turn] = {}
         self._holders: Counter[int] = Counter()
         """How many entries hold a block of memory, by its address."""
 
@@ -81,9 +93,7 @@ class Loaded:
         Who wants the same thing while it is made waits for it; who wants another does not.
         """
         key = ref, what
-        with self._lock:
-            being_made = self._being_made.setdefault(key, threading.RLock())
-        with being_made:
+        with self._alone(key):
             entry = self._find(key)
             if entry is None:
                 ref.verify()
@@ -93,8 +103,6 @@ class Loaded:
                 self._keep(key, entry)
             else:
                 tell_saving(f"{ref.label} in memory", entry.seconds)
-        with self._lock:
-            self._being_made.pop(key, None)
         found: T = entry.made
         return found
 
@@ -103,6 +111,21 @@ class Loaded:
         with self._lock:
             while self._entries:
                 self._drop_oldest()
+
+    @contextmanager
+    def _alone(self, key: tuple[BrainRef, str]) -> Iterator[None]:
+        """Let one thread at a time through for a key, also when the one before failed."""
+        with self._lock:
+            turn = self._turns.setdefault(key, _Turn())
+            turn.threads += 1
+        try:
+            with turn.lock:
+                yield
+        finally:
+            with self._lock:
+                turn.threads -= 1
+                if not turn.threads:
+                    del self._turns[key]
 
     def _find(self, key: tuple[BrainRef, str]) -> _Entry | None:
         with self._lock:
@@ -156,10 +179,6 @@ def find_memory(made: Any) -> dict[int, int]:
         elif hasattr(value, "__dict__"):
             waiting.extend(vars(value).values())
     return found
-
-
-_HOLD_NOTHING: Final = (str, bytes, int, float, type, ModuleType)
-"""Kinds of objects that are not looked into."""
 
 
 def _half_of_memory() -> int:

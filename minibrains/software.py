@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import sys
+from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -16,12 +18,12 @@ from minibrains.brain_file import hash_file
 
 _LIBRARIES: Final = ("numpy", "stable-retro", "torch", "transformers", "peft")
 _OURS: Final = ("minibrains", "nodes")
-"""The code that decides how a game goes; the modules of node packs come to it."""
+"""The code that decides how a game goes; that of node packs comes to it."""
 
 
 def hash_with_software(text: str) -> str:
     """Return a SHA-256 for what follows from `text` on this machine with this software."""
-    everything = repr((text, sorted(software().items()), machine()["cpu"]))
+    everything = repr((text, sorted(software().items()), _installed(), machine()["cpu"]))
     return hashlib.sha256(everything.encode()).hexdigest()
 
 
@@ -38,10 +40,52 @@ def software() -> dict[str, str]:
     for package in _OURS:
         spec = find_spec(package)
         assert spec is not None
-        folder = Path(spec.origin or "").parent
-        for file in sorted(folder.rglob("*.py")):
-            code.update(f"{package}/{file.relative_to(folder).as_posix()} {hash_file(file)}\n".encode())
+        for line in _list_files(package, Path(spec.origin or "").parent, "**/*.py"):
+            code.update(line)
     return {**found, "code": code.hexdigest()}
+
+
+def hash_pack(module: str) -> str:
+    """Return a SHA-256 of the Python files that are edited together with a module of a node pack.
+
+    These are all files of the outermost package that it is in; if it is in none, those in its folder. It is "" of our own
+    modules and the standard library's, which `software` tells apart, and of what is in no file, like a notebook.
+    """
+    package = module.partition(".")[0]
+    is_software = package in _OURS or package in sys.stdlib_module_names
+    return "" if is_software else _hash_package(package)
+
+
+@cache
+def _hash_package(package: str) -> str:
+    module = sys.modules.get(package)
+    file = getattr(module, "__file__", None)
+    folders = list(getattr(module, "__path__", ()))
+    pattern = "**/*.py"
+    if not folders and file:
+        folders = [os.path.dirname(file)]
+        pattern = "*.py"
+    code = hashlib.sha256()
+    for folder in folders:
+        for line in _list_files(package, Path(folder), pattern):
+            code.update(line)
+    return code.hexdigest() if folders else ""
+
+
+def _list_files(package: str, folder: Path, pattern: str) -> Iterator[bytes]:
+    """Yield a line for each file: its place in the package, and its SHA-256."""
+    for file in sorted(folder.glob(pattern)):
+        try:
+            digest = hash_file(file)
+        except OSError:
+            continue  # nobody can import it: an editor's lock, another person's file
+        yield f"{package}/{file.relative_to(folder).as_posix()} {digest}\n".encode()
+
+
+@cache
+def _installed() -> list[str]:
+    """List all installed packages with their versions: results follow from more of them than a summary names."""
+    return sorted(f"{package.name} {package.version}" for package in distributions())
 
 
 @cache

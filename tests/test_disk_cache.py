@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -17,11 +19,11 @@ import pytest
 
 from minibrains import MinibrainsError
 from minibrains.brain_file import hash_file
-from minibrains.disk_cache import BUDGET, LEAST, DiskCache, Made, disk_cache
+from minibrains.disk_cache import BUDGET, MIN_ENTRY_BYTES, DiskCache, Made, disk_cache
 from minibrains.known_digests import LARGE_FILE
 from minibrains.savings import Savings
 
-BIG = np.zeros(4 * LEAST, np.uint8)
+BIG = np.zeros(4 * MIN_ENTRY_BYTES, np.uint8)
 """An entry of this is a little more than four of the smallest."""
 
 
@@ -39,7 +41,7 @@ def test_a_value_is_found_again_with_the_time_it_took(tmp_path: Path) -> None:
         DiskCache(tmp_path).get("other")
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "longer", "a folder"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "longer", "a folder", "a pipe"])
 def test_what_is_damaged_is_missing_and_can_be_put_again(damage: str, tmp_path: Path) -> None:
     cache, file = DiskCache(tmp_path), tmp_path / "key"
     cache.put("key", Made("value", 0.0))
@@ -48,6 +50,8 @@ def test_what_is_damaged_is_missing_and_can_be_put_again(damage: str, tmp_path: 
     file.unlink()
     if damage == "a folder":
         file.mkdir()
+    elif damage == "a pipe":
+        os.mkfifo(file)
     else:
         file.write_bytes({"cut": data[:-5], "empty": b"", "flipped": flipped, "longer": data + b"\0"}[damage])
     with pytest.raises(KeyError):
@@ -57,22 +61,64 @@ def test_what_is_damaged_is_missing_and_can_be_put_again(damage: str, tmp_path: 
         assert cache.get("key").value == "value"
 
 
+@pytest.mark.parametrize("content", [b"", b"1234567", b"12345678", b"12345678\xc1", b"12345678" + b"\x91" * 100_000])
+def test_what_nobody_packed_is_missing_even_if_its_hash_is_right(content: bytes, tmp_path: Path) -> None:
+    digest = hashlib.sha256(b"key\0" + content).digest()
+    (tmp_path / "key").write_bytes(digest + content)
+    with pytest.raises(KeyError):
+        DiskCache(tmp_path).get("key")
+
+
+def test_an_entry_under_another_key_or_of_another_class_is_missing(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.put("key", Made("value", 0.0))
+    shutil.copy(tmp_path / "key", tmp_path / "other")
+    with pytest.raises(KeyError):
+        cache.get("other")
+    with pytest.raises(KeyError):
+        cache.get("key", int)
+    assert cache.get("key", str).value == "value"
+
+
+def test_what_cannot_be_removed_keeps_no_other_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder, a pipe and a file of another person, all older than the entries."""
+    unlink = Path.unlink
+
+    def refuse(file: Path, missing_ok: bool = False) -> None:
+        if file.name == "another's":
+            raise PermissionError(file)
+        unlink(file, missing_ok)
+
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "another's").write_bytes(b"")
+    for name in _names(tmp_path):
+        os.utime(tmp_path / name, (1000, 1000))
+    monkeypatch.setattr(Path, "unlink", refuse)
+    cache = DiskCache(tmp_path, budget=10 * MIN_ENTRY_BYTES)
+    for age, name in enumerate("abc"):
+        cache.put(name, Made(BIG, 0.0))
+        if (tmp_path / name).exists():
+            os.utime(tmp_path / name, (2000 + age, 2000 + age))
+    assert _names(tmp_path) == {"folder", "pipe", "another's", "b", "c"}
+
+
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
-    cache = DiskCache(tmp_path, budget=10 * LEAST)
+    cache = DiskCache(tmp_path, budget=10 * MIN_ENTRY_BYTES)
     for age, name in enumerate("abc"):
         cache.put(name, Made(BIG, 0.0))
         if (tmp_path / name).exists():
             os.utime(tmp_path / name, (1000 + age, 1000 + age))
     assert _names(tmp_path) == {"b", "c"}
-    DiskCache(tmp_path, budget=10 * LEAST).get("b")  # used: not the oldest any more
+    DiskCache(tmp_path, budget=10 * MIN_ENTRY_BYTES).get("b")  # used: not the oldest any more
     cache.put("d", Made(BIG, 0.0))
     assert _names(tmp_path) == {"b", "d"}
-    cache.put("large", Made(np.zeros(11 * LEAST, np.uint8), 0.0))
+    cache.put("large", Made(np.zeros(11 * MIN_ENTRY_BYTES, np.uint8), 0.0))
     assert _names(tmp_path) == {"b", "d"}, "what is larger than all of it is not kept"
 
 
 def test_small_entries_are_never_too_many_to_look_through(tmp_path: Path) -> None:
-    cache = DiskCache(tmp_path, budget=5 * LEAST)
+    cache = DiskCache(tmp_path, budget=5 * MIN_ENTRY_BYTES)
     for number in range(20):
         cache.put(str(number), Made(number, 0.0))
     assert len(_names(tmp_path)) == 5
@@ -82,7 +128,7 @@ def test_a_file_that_another_process_is_writing_is_left_alone_and_an_abandoned_o
     for name, age in ((".new.12345678", 0), (".old.12345678", 7200)):
         (tmp_path / name).write_bytes(bytes(BIG))
         os.utime(tmp_path / name, (time.time() - age,) * 2)
-    DiskCache(tmp_path, budget=5 * LEAST).put("key", Made(BIG, 0.0))
+    DiskCache(tmp_path, budget=5 * MIN_ENTRY_BYTES).put("key", Made(BIG, 0.0))
     assert _names(tmp_path) == {".new.12345678", "key"}
 
 
@@ -100,9 +146,15 @@ def test_its_place_and_size_are_those_of_the_environment(tmp_path: Path, monkeyp
     assert (disk_cache().folder, disk_cache().budget) == (tmp_path / "cache", BUDGET)
     monkeypatch.setenv("MINIBRAINS_CACHE_MB", "3")
     assert disk_cache().budget == 3 << 20
-    monkeypatch.setenv("MINIBRAINS_CACHE_MB", "2 GB")
-    with pytest.raises(MinibrainsError, match="MINIBRAINS_CACHE_MB is '2 GB'; expected a whole number of megabytes, 0 to keep"):
+
+
+@pytest.mark.parametrize(("text", "said"), [("2 GB", "2 GB"), ("-1", "-1"), ("²", "²"), ("1" * 5000, "1" * 40)])
+def test_a_size_that_is_no_number_of_megabytes_is_a_sentence(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIBRAINS_CACHE_MB", text)
+    with pytest.raises(MinibrainsError) as raised:
         disk_cache()
+    expected = "expected a whole number of megabytes, of 15 digits at most, 0 to keep nothing"
+    assert str(raised.value) == f"MINIBRAINS_CACHE_MB is '{said}'; {expected}"
 
 
 def test_several_processes_share_a_folder(tmp_path: Path) -> None:
@@ -111,17 +163,17 @@ def test_several_processes_share_a_folder(tmp_path: Path) -> None:
         import sys
         import numpy as np
         from pathlib import Path
-        from minibrains.disk_cache import LEAST, DiskCache, Made
-        cache = DiskCache(Path({str(tmp_path)!r}), budget=8 * LEAST)
+        from minibrains.disk_cache import MIN_ENTRY_BYTES, DiskCache, Made
+        cache = DiskCache(Path({str(tmp_path)!r}), budget=8 * MIN_ENTRY_BYTES)
         found = 0
         for turn in range(60):
             number = turn % 12
             try:
                 value = cache.get(str(number)).value
-                assert (value == number).all() and value.shape == (LEAST,)
+                assert (value == number).all() and value.shape == (MIN_ENTRY_BYTES,)
                 found += 1
             except KeyError:
-                cache.put(str(number), Made(np.full(LEAST, number, np.uint8), 0.0))
+                cache.put(str(number), Made(np.full(MIN_ENTRY_BYTES, number, np.uint8), 0.0))
         print(found)
     """
     command = [sys.executable, "-c", textwrap.dedent(program)]
@@ -132,9 +184,9 @@ def test_several_processes_share_a_folder(tmp_path: Path) -> None:
     for process in processes:
         _, complaints = process.communicate(timeout=300)
         assert (process.returncode, complaints) == (0, "")
-    cache = DiskCache(tmp_path, budget=8 * LEAST)
+    cache = DiskCache(tmp_path, budget=8 * MIN_ENTRY_BYTES)
     cache.put("last", Made(None, 0.0))
-    assert sum(max(file.stat().st_size, LEAST) for file in tmp_path.iterdir()) <= cache.budget
+    assert sum(max(file.stat().st_size, MIN_ENTRY_BYTES) for file in tmp_path.iterdir()) <= cache.budget
     assert not [name for name in _names(tmp_path) if name.startswith(".")]
 
 
@@ -187,6 +239,29 @@ def test_a_large_file_is_hashed_once_by_all_processes_and_again_when_it_changes(
     assert savings == {}
     _hash_anew(small)
     assert len(_names(tmp_path / "home" / "cache")) == 1, "small ones are hashed sooner than looked up, new ones may still change"
+
+
+def test_a_foreign_digest_is_not_taken_for_a_files_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "home" / "cache"
+    monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
+    entries = []
+    files = [tmp_path / "one", tmp_path / "two"]
+    for size, file in enumerate(files):
+        with file.open("wb") as opened:
+            opened.truncate(LARGE_FILE + size)
+    _age(files[-1])
+    for file in files:
+        before = _names(folder) if folder.exists() else set()
+        _hash_anew(file)
+        entries += _names(folder) - before
+    right, _ = _hash_anew(files[1])
+    shutil.copy(folder / entries[0], folder / entries[1])
+    assert _hash_anew(files[1]) == (right, {})
+    DiskCache(folder).put(entries[1], Made(0, 0.0))
+    assert _hash_anew(files[1]) == (right, {})
+    damage = hashlib.sha256(b"").digest()
+    (folder / entries[1]).write_bytes(damage)
+    assert _hash_anew(files[1]) == (right, {})
 
 
 # -- a run --------------------------------------------------------------------------------------------

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from minibrains import BrainError
+from minibrains.brain_file import hash_file
+from minibrains.disk_cache import DiskCache, Made
 from minibrains.files import shipped
 from minibrains.loading import BrainRef
 from minibrains.process import trial
 from nodes.language.model_files import REFUSED
-from nodes.language.pretrained import VisionLanguageModel, load_pretrained
+from nodes.language.pretrained import OURS, VisionLanguageModel, load_pretrained
 
 BRAIN = VisionLanguageModel.load(shipped("models") / "vlm/sf2-untrained.safetensors")
 CONFIG = json.loads(BRAIN.files["config.json"])
@@ -145,6 +147,28 @@ def test_a_sound_model_is_tried_out_once(tmp_path: Path) -> None:
     with _no_trial():
         second = load_pretrained(_saved(tmp_path, **files))
     assert first.processor.chat_template == second.processor.chat_template
+
+
+def test_the_verdict_on_another_model_is_not_taken_for_its_own(tmp_path: Path) -> None:
+    cache = tmp_path / "home" / "cache"
+    sound = _saved(tmp_path, **_template("{# another text, that says the same #}"))
+    load_pretrained(sound)
+    (verdict,) = cache.iterdir()
+    kept = verdict.read_bytes()
+    other = _saved(tmp_path, **_template("{{ messages[0]['content'][1]['text'] | upper }}"))
+    with pytest.raises(BrainError, match="tried out and refused"):
+        load_pretrained(other)
+    (refused,) = set(cache.iterdir()) - {verdict}
+    refused.write_bytes(kept)
+    with pytest.raises(BrainError, match="tried out and refused"):
+        load_pretrained(other)
+    DiskCache(cache).put(refused.name, Made({"refused": 1}, 0.0))
+    with pytest.raises(BrainError, match="tried out and refused"):
+        load_pretrained(other)
+
+
+def test_the_shipped_model_is_known_by_its_hash() -> None:
+    assert hash_file(shipped("models") / "vlm/sf2-untrained.safetensors") in OURS
 
 
 def test_a_model_of_ours_is_not_tried_out() -> None:

@@ -299,35 +299,76 @@ def test_an_error_in_the_still_part_names_the_node() -> None:
     assert engine.close() == []
 
 
-def test_a_node_whose_file_was_edited_is_another(tmp_path: Path) -> None:
-    source = """
-        from minibrains import Node, Number
+NODE = """
+from minibrains import Node, Number
+{imports}
 
-        class Answer(Node, keep=True):
-            def tick(self) -> Number:
-                return {}
-    """
+class Answer(Node, keep=True):
+    def tick(self) -> Number:
+        return {answer}
+"""
+"""The source of a node that is kept."""
+
+
+def _answer_anew(folder: Path, module: str) -> str:
+    """Return how often another process ran the node of a module in the folder, and what it came to."""
     program = f"""
         import sys
+        from importlib import import_module
         from pathlib import Path
         sys.path[:0] = [{str(Path(__file__).parent)!r}, "."]
         from engine_fixtures import make_plan, open_engine
         from minibrains.engine.engine import Engine
         from minibrains.disk_cache import DiskCache
         from minibrains.engine.kept import KeptOutputs
-        from answer import Answer
+        Answer = import_module({module!r}).Answer
         engine = Engine(make_plan({{"a": {{"type": "Answer@1"}}}}, [Answer]), KeptOutputs(disk=DiskCache(Path("kept"))))
         open_engine(engine)
         engine.reset(0, 0)
         engine.advance(1)
         print(engine.node_times()["a"].runs, engine.runtimes["a"].constant.result)
     """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_node_whose_file_was_edited_is_another(tmp_path: Path) -> None:
     answers = []
     for number in (41, 41, 42):
-        (tmp_path / "answer.py").write_text(textwrap.dedent(source.format(number)))
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-c", textwrap.dedent(program)]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        answers.append(done.stdout.strip())
+        (tmp_path / "answer.py").write_text(NODE.format(imports="", answer=number))
+        answers.append(_answer_anew(tmp_path, "answer"))
     assert answers == ["1 41", "0 41", "1 42"]
+
+
+@pytest.mark.parametrize(
+    ("node_file", "imports", "edited"),
+    [
+        ("answer.py", "from numbers_of_mine import NUMBER", "numbers_of_mine.py"),
+        ("pack/nodes/answer.py", "from pack.data.table import NUMBER", "pack/data/table.py"),
+    ],
+)
+def test_a_node_whose_pack_was_edited_is_another(node_file: str, imports: str, edited: str, tmp_path: Path) -> None:
+    for name in (node_file, edited):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / node_file).write_text(NODE.format(imports=imports, answer="NUMBER"))
+    lock = (tmp_path / edited).with_name(".#table.py")
+    lock.symlink_to("nobody@nowhere")
+    answers = []
+    for number in (41, 41, 42):
+        (tmp_path / edited).write_text(f"NUMBER = {number}")
+        answers.append(_answer_anew(tmp_path, node_file.removesuffix(".py").replace("/", ".")))
+    assert answers == ["1 41", "0 41", "1 42"]
+
+
+def test_another_version_of_an_installed_package_is_other_software(tmp_path: Path) -> None:
+    (tmp_path / "answer.py").write_text(NODE.format(imports="", answer=41))
+    installed = tmp_path / "library.dist-info"
+    installed.mkdir()
+    answers = []
+    for version in ("1.0", "1.0", "1.1"):
+        (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: library\nVersion: {version}\n")
+        answers.append(_answer_anew(tmp_path, "answer"))
+    assert answers == ["1 41", "0 41", "1 41"]

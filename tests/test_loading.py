@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -125,3 +128,56 @@ def test_a_file_that_is_no_longer_the_brain_is_a_sentence_and_what_was_loaded_st
     assert loaded.load(brain, "model", lambda ref: object()) is model
     with pytest.raises(BrainError, match=sentence):
         Loaded(100).load(brain, "model", lambda ref: object())
+
+
+class Name(str):
+    """A name that can be watched."""
+
+
+def test_what_cannot_be_made_is_let_go_of(tmp_path: Path) -> None:
+    def fail(ref: BrainRef) -> Any:
+        raise BrainError("no such model")
+
+    loaded, brain, name = Loaded(100), _brain(tmp_path / "a"), Name("model")
+    watched = weakref.ref(name)
+    with pytest.raises(BrainError, match="no such model"):
+        loaded.load(brain, name, fail)
+    del name
+    gc.collect()
+    assert watched() is None
+    assert loaded.load(brain, "model", _array(10)).weights.size == 10
+
+
+def test_one_thread_at_a_time_makes_a_thing_also_after_one_has_failed(tmp_path: Path) -> None:
+    """The first fails while the second waits for it; while the second makes it, the third waits."""
+    loaded, brain = Loaded(100), _brain(tmp_path / "a")
+    begun = [threading.Event() for _ in range(3)]
+    go_on = [threading.Event() for _ in range(3)]
+    made: list[int] = []
+
+    def load(number: int) -> None:
+        def make(ref: BrainRef) -> object:
+            begun[number].set()
+            assert go_on[number].wait(60)
+            if not number:
+                raise BrainError("no such model")
+            made.append(number)
+            return object()
+
+        with suppress(BrainError):
+            loaded.load(brain, "model", make)
+
+    threads = [threading.Thread(target=load, args=(number,)) for number in range(3)]
+    threads[0].start()
+    assert begun[0].wait(60)
+    threads[1].start()
+    go_on[0].set()
+    threads[0].join()
+    assert begun[1].wait(60)
+    threads[2].start()
+    for event in go_on:
+        event.set()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+    assert loaded.loads == 1

@@ -7,8 +7,6 @@ import hashlib
 import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
@@ -19,7 +17,7 @@ from minibrains.disk_cache import DiskCache, Made
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import Plan
 from minibrains.graph.check import CheckedNode, Wire
-from minibrains.software import hash_with_software
+from minibrains.software import hash_pack, hash_with_software
 
 MEMORY: Final = 1 << 30
 """Budget in bytes."""
@@ -166,16 +164,9 @@ def _arguments(node: CheckedNode, wires: list[Wire], outputs: Mapping[tuple[str,
 
 
 def _signature(node: CheckedNode, wires: list[Wire], signatures: Mapping[str, str]) -> str:
-    """Of a node's type, widgets and brain, and of what feeds it."""
+    """Of a node's type, code, widgets and brain, and of what feeds it."""
     feeding = [(wire.input.name, signatures[wire.source], wire.output.name) for wire in wires]
     widgets = sorted(node.widgets.items())
-    code = [hash_module(cls.__module__) for cls in node.cls.__mro__ if cls is not object]
+    code = [hash_pack(cls.__module__) for cls in node.cls.__mro__]
     about = (node.entry.type, node.cls.version, code, widgets, node.brain_sha256, feeding)
     return hashlib.sha256(repr(about).encode()).hexdigest()
-
-
-@cache
-def hash_module(module: str) -> str:
-    """Of the file a class stands in: who edits a node should not be served what it came to before."""
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""  # a notebook has none

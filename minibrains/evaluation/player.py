@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from minibrains.engine.kept import hash_module
 from minibrains.evaluation.protocol import Protocol
 from minibrains.graph.check import Graph
 from minibrains.graph.workflow import NodeEntry
 from minibrains.run.spec import RunSpec
-from minibrains.software import machine, software
+from minibrains.software import hash_pack, machine, software
 
 
 @dataclass
@@ -39,7 +38,7 @@ class Player:
         self.facts = {
             "nodes": {name: _meaning(entry) for name, entry in workflow.nodes.items()},
             "brains": {name: brain["sha256"] for name, brain in self.graph.brain_files().items()},
-            "modules": {cls.__module__: hash_module(cls.__module__) for cls in classes},
+            "modules": {cls.__module__: hash_pack(cls.__module__) for cls in classes},
             "protocol": self.protocol.as_json(),
             "software": software(),
             "cpu": machine()["cpu"],

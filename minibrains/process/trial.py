@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from minibrains.disk_cache import Made, disk_cache
 from minibrains.errors import MinibrainsError
@@ -25,6 +25,15 @@ _SHUTDOWN_TIMEOUT: Final = 5.0
 _ANSWER: Final = "what the trial came to"
 
 
+class Verdict(NamedTuple):
+    """What a trial came to."""
+
+    refused: str | None
+    """Why the function was refused, in a sentence."""
+    result: Any = None
+    """What it returned otherwise."""
+
+
 def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what `function(*arguments)` returns in a process with limits, or returned when it was tried before.
 
@@ -39,18 +48,18 @@ def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
     cache = disk_cache()
     key = hash_with_software(f"trial {key}")
     try:
-        verdict, seconds = cache.get(key)
+        verdict, seconds = cache.get(key, Verdict)
         tell_saving("its files were tried out before", seconds)
     except KeyError:
         began = perf_counter()
         verdict = _verdict(function, arguments)
         cache.put(key, Made(verdict, perf_counter() - began))
-    if verdict["refused"] is not None:
-        raise MinibrainsError(verdict["refused"])
-    return verdict["result"]
+    if verdict.refused is not None:
+        raise MinibrainsError(verdict.refused)
+    return verdict.result
 
 
-def _verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, Any]:
+def _verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Verdict:
     """Try it. What says nothing of the function itself, a full disk say, is raised."""
     limits = SECONDS, MEMORY
     child = ChildProcess(_try, limits, function, arguments, name="trial", shutdown_timeout=_SHUTDOWN_TIMEOUT, keep_output=True)
@@ -58,17 +67,17 @@ def _verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[s
         try:
             result, failure = decode(child.receive(_WALL_SECONDS), _ANSWER, "outside of its process")
         except EOFError:
-            return {"refused": _why_it_ended(child), "result": None}
+            return Verdict(_why_it_ended(child))
         except BaseException:
             child.kill()
             raise
     if failure is None:
-        return {"refused": None, "result": result}
+        return Verdict(None, result)
     error = failure.unpack()
     if isinstance(error, MemoryError):
-        return {"refused": _TOO_MUCH_MEMORY, "result": None}
+        return Verdict(_TOO_MUCH_MEMORY)
     if isinstance(error, MinibrainsError):
-        return {"refused": str(error), "result": None}
+        return Verdict(str(error))
     raise error
 
 

@@ -7,7 +7,6 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Self
@@ -35,7 +34,6 @@ FLOATS: Final = ("f32", "f16", "bf16")
 OURS: Final = frozenset({"67f28f8eafe3e9786563a1e6766cca1d2b944a26785e4f3aba6443d65936992e"})
 """The models that come with Minibrains: their text files are not tried out first."""
 
-_LIBRARIES: Final = ("transformers", "tokenizers", "torch")
 _ROOM: Final = 1 << 22
 """Numbers that a model may have besides those of its file: tables that are worked out."""
 _LARGEST_INPUT: Final = 256 << 20
@@ -109,8 +107,7 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
 def _tried(path: Path, files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Frame:
     """Return what the model puts around a question. Raises BrainError if its text files are not sound."""
     shapes = {name: [info.dtype, *info.shape] for name, info in tensors.items()}
-    libraries = {name: version(name) for name in _LIBRARIES}
-    everything = json.dumps([dict(files), shapes, libraries], sort_keys=True)
+    everything = json.dumps([dict(files), shapes], sort_keys=True)
     try:
         frame = try_out(hashlib.sha256(everything.encode()).hexdigest(), try_files, dict(files), tensors)
     except MinibrainsError as error:
