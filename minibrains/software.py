@@ -19,6 +19,8 @@ from minibrains.brain_file import hash_file
 _LIBRARIES: Final = ("numpy", "stable-retro", "torch", "transformers", "peft")
 _OURS: Final = ("minibrains", "nodes")
 """The code that decides how a game goes; that of node packs comes to it."""
+_packs: Final[dict[str, str]] = {}
+"""The SHA-256 of node packs' files, as they were imported, by the name of the outermost package or module."""
 
 
 def hash_with_software(text: str) -> str:
@@ -52,12 +54,15 @@ def hash_pack(module: str) -> str:
     modules and the standard library's, which `software` tells apart, and of what is in no file, like a notebook.
     """
     package = module.partition(".")[0]
-    is_software = package in _OURS or package in sys.stdlib_module_names
-    return "" if is_software else _hash_package(package)
+    if package in _OURS or package in sys.stdlib_module_names:
+        return ""
+    if package not in _packs:
+        remember_pack(package)
+    return _packs[package]
 
 
-@cache
-def _hash_package(package: str) -> str:
+def remember_pack(package: str) -> None:
+    """Hash the files of a pack that was just imported: they may be edited while this process has their old code."""
     module = sys.modules.get(package)
     file = getattr(module, "__file__", None)
     folders = list(getattr(module, "__path__", ()))
@@ -69,7 +74,7 @@ def _hash_package(package: str) -> str:
     for folder in folders:
         for line in _list_files(package, Path(folder), pattern):
             code.update(line)
-    return code.hexdigest() if folders else ""
+    _packs[package] = code.hexdigest() if folders else ""
 
 
 def _list_files(package: str, folder: Path, pattern: str) -> Iterator[bytes]:

@@ -19,6 +19,7 @@ from minibrains.disk_cache import DiskCache, Made
 from minibrains.engine.engine import Engine
 from minibrains.engine.kept import KeptOutputs, size_of
 from minibrains.engine.node_runtime import NodeFailed
+from minibrains.graph.registry import Registry
 
 Row = Annotated[np.ndarray, Socket("row", "f32[n]")]
 
@@ -361,6 +362,25 @@ def test_a_node_whose_pack_was_edited_is_another(node_file: str, imports: str, e
         (tmp_path / edited).write_text(f"NUMBER = {number}")
         answers.append(_answer_anew(tmp_path, node_file.removesuffix(".py").replace("/", ".")))
     assert answers == ["1 41", "0 41", "1 42"]
+
+
+def test_what_an_older_pack_came_to_is_not_taken_for_what_the_edited_one_would(tmp_path: Path) -> None:
+    file = tmp_path / "pack.py"
+    disk = DiskCache(tmp_path / "kept")
+    answers = []
+    for read, edited in ((41, 420), (420, 4300), (41, 420)):
+        file.write_text(NODE.format(imports="", answer=read))
+        registry = Registry()
+        registry.add_file(file)
+        file.write_text(NODE.format(imports="", answer=edited))
+        engine = Engine(make_plan({"a": node("Answer")}, [registry["pack.Answer"]]), KeptOutputs(disk=disk))
+        open_engine(engine)
+        engine.reset(0, 0)
+        engine.advance(1)
+        times = engine.node_times()["a"]
+        answers.append((times.runs, engine.runtimes["a"].constant.result))
+        assert engine.close() == []
+    assert answers == [(1, 41), (1, 420), (0, 41)]
 
 
 def test_another_version_of_an_installed_package_is_other_software(tmp_path: Path) -> None:

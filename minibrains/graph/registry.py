@@ -18,6 +18,7 @@ from minibrains.console import Console
 from minibrains.errors import Fault, MinibrainsError, near
 from minibrains.graph.workflow import NodeEntry, Workflow, parse_workflow
 from minibrains.node import Node
+from minibrains.software import hash_pack, remember_pack
 
 ENTRY_POINT = "minibrains.packs"
 """The entry-point group in which an installed package names its module of nodes: `myfight = "myfight.nodes"`."""
@@ -69,6 +70,7 @@ class Registry(Mapping[str, type[Node]]):
             raise
         except Exception as error:
             raise MinibrainsError(f"{path}: the file cannot be imported: {type(error).__name__}: {error}") from error
+        remember_pack(name)
         self.add_module(module, path.stem)
 
     def add_packs(self) -> list[str]:
@@ -77,6 +79,7 @@ class Registry(Mapping[str, type[Node]]):
         for point in entry_points(group=ENTRY_POINT):
             try:
                 self.add_module(importlib.import_module(point.value), point.name)
+                hash_pack(point.value)  # now, before anybody edits it
             except Exception as error:
                 broken.append(f"the node pack {point.name!r} ({point.value}) was left out: {type(error).__name__}: {error}")
         return broken
