@@ -16,6 +16,7 @@ run: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	@command -v m68k-linux-gnu-gcc >/dev/null && command -v arm-none-eabi-gcc >/dev/null || { echo "Debian packages are missing that rebuild our ROMs: apt-get install gcc-m68k-linux-gnu gcc-arm-none-eabi"; exit 2; }
+	@command -v gcc >/dev/null || { echo "A Debian package is missing that compiles Duel for this computer: apt-get install gcc"; exit 2; }
 	@command -v chromium >/dev/null || { echo "Chromium is missing, which tests the editor: apt-get install chromium"; exit 2; }
 	@command -v strace >/dev/null || { echo "strace is missing, which tests what a power cut leaves: apt-get install strace"; exit 2; }
 	$(VENV)/bin/ruff check .

@@ -12,20 +12,21 @@ import argparse
 import hashlib
 import itertools
 import json
-import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from games.source.duel import FOLDER, fighters
-from games.source.duel.matches import FRAMES_A_SECOND, LEVELS, Result, Setting, computers, mirrored, play_one, settings
+from games.source.duel import FOLDER, LEVELS, fighters
+from games.source.duel.counting import KINDS, SECONDS, Limit, Row, different, row_of, wilson
+from games.source.duel.matches import Result, Setting, computers, mirrored, play_one, settings
+from games.source.duel.search.exploits import BUDGET, search_exploits
+from games.source.duel.search.finals import table_of_finals
+from minibrains import GameError
 from nodes.fighting.fighters import RULES
 
 FULL = 1000
@@ -48,6 +49,7 @@ SUBJECT = (
     FOLDER / "data_sf2.json",
     FOLDER / "scenario.json",
     FOLDER / "actions.json",
+    HERE / "counting.py",
     HERE / "matches.py",
     HERE / "fighters.py",
     NODES / "fighters.py",
@@ -56,49 +58,13 @@ SUBJECT = (
 )
 """The files that decide how a match goes, and how it is counted."""
 
-Row = dict[str, Any]
-
-
-def wilson(won: int, played: int, z: float = 1.959964) -> tuple[float, float]:
-    """The interval in which the true share lies with 95 % confidence."""
-    if not played:
-        return 0.0, 1.0
-    share = won / played
-    middle = (share + z * z / (2 * played)) / (1 + z * z / played)
-    half = z * math.sqrt(share * (1 - share) / played + z * z / (4 * played * played)) / (1 + z * z / played)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
 # ---- limits ----
-
-
-@dataclass(frozen=True)
-class Limit:
-    """What the whole interval of a share has to lie within. `most` 0: nothing may be won at all.
-    It is not met by fewer different matches than were wanted."""
-
-    least: float = 0.0
-    most: float = 1.0
-
-    def met(self, row: Row) -> bool:
-        if row["n"] < row["wanted"]:
-            return False
-        if self.most == 0:
-            return bool(row["won"] == 0)
-        return bool(row["low"] >= self.least and row["high"] <= self.most)
-
-    def __str__(self) -> str:
-        if self.least and self.most < 1:
-            return f"{self.least:.0%} to {self.most:.0%}"
-        return f"at least {self.least:.0%}" if self.least else "none" if self.most == 0 else f"at most {self.most:.0%}"
 
 
 NEVER_HALF = Limit(most=0.5)
 JUDGED_FROM = Limit(least=0.85)
 """Where the ceiling is so high, a learning agent can be judged."""
-SECONDS = (40, 150)
 TIME_OUTS = 0.1
-KINDS = 3
 
 
 def lifeless(rows: list[Row]) -> list[str]:
@@ -121,33 +87,6 @@ landed so many kinds of move."""
 
 
 # ---- rows ----
-
-
-def different(results: Iterable[Result]) -> list[Result]:
-    """Of matches that went alike, one counts."""
-    return list({result.trajectory: result for result in results}.values())
-
-
-def row_of(what: str, results: Iterable[Result], wanted: int = 0) -> Row:
-    """A row of the table."""
-    every = list(results)
-    counted = different(every)
-    played, won = len(counted), sum(result.won for result in counted)
-    low, high = wilson(won, played)
-    seconds = [result.frames / FRAMES_A_SECOND for result in counted]
-    return {
-        "what": what, "n": played, "wanted": wanted, "won": won,
-        "share": won / played, "low": low, "high": high,
-        "drawn": sum(result.drawn for result in counted), "repeated": len(every) - played,
-        "median_s": round(median(seconds), 1),
-        "long_enough": sum(s >= SECONDS[0] for s in seconds), "short_enough": sum(s <= SECONDS[1] for s in seconds),
-        "timed_out": sum(result.time_outs > 0 for result in counted),
-        "rounds": sum(result.rounds for result in counted), "rounds_timed_out": sum(result.time_outs for result in counted),
-        "varied": sum(min(result.kinds) >= KINDS for result in counted),
-        "kinds": [median(result.kinds[side] for result in counted) for side in (0, 1)],
-        "frames": sum(result.frames for result in every),
-        "processor_s": round(sum(result.seconds for result in every), 2),
-    }  # fmt: skip
 
 
 def screen(policy: str, level: int) -> Row:
@@ -181,8 +120,9 @@ def readable(line: str) -> Row | None:
 class Run:
     """The processes that play, and the rows that are there already."""
 
-    def __init__(self, workers: int, kept: Path | None) -> None:
+    def __init__(self, workers: int, kept: Path | None, levels: Sequence[int] = range(1, LEVELS + 1)) -> None:
         self.pool = ProcessPoolExecutor(workers) if workers > 1 else None
+        self.levels = levels
         self.kept, self.subject, self.latest = kept, subject(), time.time()
         self.rows: dict[str, Row] = {}
         if kept and kept.exists():
@@ -326,9 +266,14 @@ def macros(run: Run, n: int) -> Iterator[Judged]:
         yield row, NEVER_HALF
 
 
-EVERY = (noop, random44, rusher, rushers, ladder, mirror, styles, rules, ceiling, macros)
+def exploits(run: Run, n: int) -> Iterator[Judged]:
+    """The best simple players that a search finds, natively, at every level; only when asked for."""
+    yield from search_exploits(run, run.levels, part(n, BUDGET), part(n, FULL))
+
+
+EVERY = (noop, random44, rusher, rushers, ladder, mirror, styles, rules, ceiling, macros, exploits)
 SUITES = {suite.__name__: suite for suite in EVERY}
-THE_TABLE = [name for name in SUITES if name != "rushers"]
+THE_TABLE = [name for name in SUITES if name not in ("rushers", "exploits")]
 PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
 """Suites whose matches, taken together, have to be alive as well: both sides play."""
 
@@ -379,8 +324,8 @@ def cells(row: Row) -> str:
     )
 
 
-def markdown(rows: list[Row]) -> str:
-    """The table. Of what was screened, the best at each level; the rest is counted."""
+def table(rows: list[Row]) -> list[str]:
+    """The lines of the table. Of what was screened, the best at each level; the rest is counted."""
     lines = [
         "| matches | n | won | share | 95 % | limit | met | drawn | median s | timed out | rounds | kinds landed |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
@@ -394,8 +339,19 @@ def markdown(rows: list[Row]) -> str:
             lines.append(f"| macros: {len(screened)} screened, {len(over)} not below one half; the best: " + "| " * 11 + "|")
             shown = screened[: max(len(over), BEST_MACROS)] + again
         lines += [cells(row) for row in shown]
-    lines += ["", *(f"- {name}: {verdict}" for name, verdict in verdicts(rows).items())]
-    return "\n".join(lines)
+    return lines
+
+
+def markdown(rows: list[Row]) -> str:
+    """Return the table, that of what a search has found, and the verdicts."""
+    found = [row for row in rows if row["suite"] == "exploits"]
+    others = [row for row in rows if row["suite"] != "exploits"]
+    parts = [[f"- {name}: {verdict}" for name, verdict in verdicts(rows).items()]]
+    if found:
+        parts.insert(0, table_of_finals(found))
+    if others:
+        parts.insert(0, table(others))
+    return "\n\n".join("\n".join(part) for part in parts)
 
 
 def write(path: Path, text: str) -> None:
@@ -412,6 +368,16 @@ def suites(text: str) -> list[str]:
     return names
 
 
+def level_numbers(text: str) -> list[int]:
+    try:
+        levels = [int(part) for part in text.split(",")]
+    except ValueError:
+        levels = []
+    if not levels or not set(levels) <= set(range(1, LEVELS + 1)):
+        raise argparse.ArgumentTypeError(f"{text!r} are no levels; expected some of 1 to {LEVELS}, such as 4,6")
+    return levels
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=FULL, help="matches of the longest measurements")
@@ -419,10 +385,16 @@ def main() -> None:
     parser.add_argument("--only", type=suites, default=THE_TABLE, metavar="SUITES", help="some of " + ",".join(SUITES))
     parser.add_argument("--rows", type=Path, help="keep rows there as they come, and use those that are there")
     parser.add_argument("--json", type=Path, help="write the whole report there")
+    every_level = list(range(1, LEVELS + 1))
+    parser.add_argument("--levels", type=level_numbers, default=every_level, help="where exploits are searched, such as 4,6")
     options = parser.parse_args()
-    run = Run(options.workers, options.rows)
-    rows = list(judged(run, options.n, options.only))
-    run.close()
+    run = Run(options.workers, options.rows, options.levels)
+    try:
+        rows = list(judged(run, options.n, options.only))
+    except GameError as error:
+        parser.exit(2, f"{error}\n")
+    finally:
+        run.close()
     rom = hashlib.sha1((FOLDER / "rom.md").read_bytes()).hexdigest()
     seconds, processor = (round(sum(row[name] for row in rows)) for name in ("seconds", "processor_s"))
     if options.json:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from games.source.duel import FOLDER, fighters
+from games.source.duel import FOLDER, LEVELS, fighters
 from nodes.fighting.fighters import RULES, Scripted
 
 FRAMES_A_SECOND = 60
@@ -30,7 +30,6 @@ BITS = {"UP": 1, "DOWN": 2, "LEFT": 4, "RIGHT": 8, "B": 16, "C": 32, "A": 64, "S
 TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
 CHARACTERS = STAGES = 4
-LEVELS = 8
 VICTORIES = 2
 """With so many a match is decided; one without any winner is seen by the countdown to the next."""
 
@@ -211,11 +210,11 @@ def _seed(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
-_bench: Bench | None = None
+@functools.cache
+def bench() -> Bench:
+    """Return the game of this process."""
+    return Bench()
 
 
 def play_one(setting: Setting) -> Result:
-    global _bench
-    if _bench is None:
-        _bench = Bench()
-    return _bench.play(setting, player_named(setting.policy))
+    return bench().play(setting, player_named(setting.policy))

@@ -2,6 +2,8 @@
 #ifndef CONSOLE_H
 #define CONSOLE_H
 
+#include "pad_bits.h"
+
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -35,12 +37,6 @@ static inline void vdp_to_scroll(u16 address) { VDP_CONTROL_LONG = 0x40000010u |
 static inline u8 vdp_line(void) { return BYTE_AT(0xC00008); }
 
 /* ---- pads ---- */
-enum {
-    PAD_UP = 1, PAD_DOWN = 2, PAD_LEFT = 4, PAD_RIGHT = 8,
-    PAD_B = 16, PAD_C = 32, PAD_A = 64, PAD_START = 128,
-    PAD_Z = 256, PAD_Y = 512, PAD_X = 1024, PAD_MODE = 2048,
-    PAD_ALL = 4095,
-};
 #define PAD_PORT_1 0xA10003
 #define PAD_PORT_2 0xA10005
 

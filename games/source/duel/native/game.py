@@ -1,0 +1,76 @@
+"""One game of Duel in this process, frame by frame; several can be played at once."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import struct
+
+from games.source.duel import FOLDER
+from games.source.duel.native.library import library
+
+RAM_ADDRESS = 0xFF8000
+"""The console's address of the first byte of work RAM in an image."""
+FORMATS = {"|u1": ">B", ">u2": ">H", ">i2": ">h", ">u4": ">I", ">d4": ">I"}
+"""How `struct` reads each type of data.json. Of >d4, decimal digits of four bits each, the digits are read afterwards."""
+
+
+@functools.cache
+def variable_map() -> dict[str, tuple[int, str, bool]]:
+    """Return where each variable of data.json lies in work RAM, how it is stored, and whether it is decimal."""
+    info = json.loads((FOLDER / "data.json").read_text())["info"]
+    return {name: (place["address"] - RAM_ADDRESS, FORMATS[place["type"]], "d" in place["type"]) for name, place in info.items()}
+
+
+class Game:
+    """A game of its own, begun as the console's is switched on.
+
+    Its frames and variables are those of the ROM with `blank` set: a frame here is a frame there.
+    """
+
+    def __init__(self) -> None:
+        """Switch the game on: it shows the title."""
+        self._library = library()
+        self._image = ctypes.create_string_buffer(self._library.duel_image_bytes())
+        self._ram = self._library.duel_image_ram()
+        self._library.duel_power_on(self._image)
+
+    def begin(self, **settings: int) -> None:
+        """Begin a match.
+
+        Args:
+            settings: Variables to write first, such as `seed`, `mode`, `enemy_level`, `agent_character` and `stage`.
+        """
+        self._library.duel_power_on(self._image)
+        self.step()
+        for name, value in settings.items():
+            self.set(name, value)
+        self.set("start", 1)
+        self.step()
+
+    def step(self, pad1: int = 0, pad2: int = 0, frames: int = 1) -> None:
+        """Play some frames while the same buttons are held.
+
+        Args:
+            pad1: The buttons of pad 1, in the numbers of the variable `agent_pad`.
+            pad2: The buttons of pad 2, likewise; used in mode 1.
+            frames: How many frames.
+        """
+        self._library.duel_frames(self._image, pad1, pad2, frames)
+
+    def get(self, name: str) -> int:
+        """Return a variable of data.json, as after the latest frame."""
+        offset, code, is_decimal = variable_map()[name]
+        value: int = struct.unpack_from(code, self._image, self._ram + offset)[0]
+        return int(f"{value:x}") if is_decimal else value
+
+    def set(self, name: str, value: int) -> None:
+        """Write a variable, as a host does. The game reads it on the next frame."""
+        offset, code, is_decimal = variable_map()[name]
+        stored = int(str(value), 16) if is_decimal else value
+        struct.pack_into(code, self._image, self._ram + offset, stored)
+
+    def variables(self) -> dict[str, int]:
+        """Return all variables of data.json, as after the latest frame."""
+        return {name: self.get(name) for name in variable_map()}

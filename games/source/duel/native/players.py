@@ -1,0 +1,319 @@
+"""Simple players that play natively: loops, rules with one or two thresholds, tables.
+
+A player is what `players.h` says, in words: buttons by name, F and G for forward and back. How often one wins:
+
+    rise = Player("rule", late=12, conditions=(Condition("distance", 70),),
+                  answers=((Step("F", 1),), (Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3), Step("", 40))))
+    win_share(rise, level=4, matches=300)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+
+from games.source.duel import fighters
+from games.source.duel.matches import BITS, CPU_CPU, PAD_CPU, Setting, settings
+from games.source.duel.native.library import library
+
+Kind = Literal["loop", "rule", "table"]
+KINDS: tuple[Kind, ...] = ("loop", "rule", "table")
+
+FEATURES = ("distance", "height", "enemy frames", "own frames", "lead", "enemy is", "own is")
+"""What a condition looks at; the last two are asked for a set of statuses, the others whether they are below a number."""
+STATUSES = ("stand", "crouch", "jump", "block", "attack", "special", "hit")
+MOST_STEPS, MOST_CONDITIONS, MOST_LATE = 6, 2, 60
+LONGEST_STEP = 255
+DISTANCE_BANDS, STATUS_GROUPS, HEIGHT_BANDS = 4, 3, 2
+CELLS = DISTANCE_BANDS * STATUS_GROUPS * HEIGHT_BANDS
+"""Answers of a table."""
+MOST_ACTION_FRAMES = 8
+MOST_FRAMES = 60_000
+HELD = {**BITS, "F": 4096, "G": 8192}
+"""The numbers of what a step can hold."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Buttons held for some frames; of a player that takes actions, the name of one of the 44."""
+
+    held: str
+    """Names joined by +. F is towards the enemy, G away from it."""
+    frames: int = 1
+
+
+Answer = tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A question with the answers yes and no."""
+
+    feature: str
+    below: int
+    """The number that the feature has to be below; of "enemy is" and "own is" a set of statuses, a bit each."""
+
+    def __str__(self) -> str:
+        if not self.feature.endswith(" is"):
+            return f"{self.feature} < {self.below}"
+        names = [name for number, name in enumerate(STATUSES) if self.below >> number & 1]
+        return f"{self.feature} {' or '.join(names)}"
+
+
+@dataclass(frozen=True)
+class Player:
+    """A simple player. One of two conditions has four answers: neither holds, the second, the first, both."""
+
+    kind: Kind
+    answers: tuple[Answer, ...]
+    late: int = 0
+    """Frames between what happens and what it sees."""
+    interval: int = 0
+    """Frames from one action to the next; 0 if it holds the pad itself."""
+    knows_side: bool = True
+    """Whether it is mirrored while the enemy stands on its left."""
+    conditions: tuple[Condition, ...] = ()
+    """Of a rule."""
+    distance_edges: tuple[int, ...] = ()
+    """Of a table: where the second band of distances begins, the third and the fourth."""
+    height_edge: int = 0
+    """Of a table: the enemy's height from which it counts as high."""
+    status_groups: tuple[int, ...] = ()
+    """Of a table: the group of each of the enemy's statuses."""
+
+    def __post_init__(self) -> None:
+        """Check what the C code relies on.
+
+        Raises:
+            ValueError: Something is out of its range.
+        """
+        wanted = {"loop": 1, "rule": 2 ** len(self.conditions), "table": CELLS}[self.kind]
+        if len(self.answers) != wanted:
+            raise ValueError(f"a {self.kind} with {len(self.answers)} answers; expected {wanted}")
+        if len(self.conditions) > MOST_CONDITIONS:
+            raise ValueError(f"{len(self.conditions)} conditions; expected {MOST_CONDITIONS} at most")
+        if not 0 <= self.late <= MOST_LATE:
+            raise ValueError(f"a player that is {self.late} frames late; expected 0 to {MOST_LATE}")
+        for answer in self.answers:
+            if not 1 <= len(answer) <= MOST_STEPS:
+                raise ValueError(f"an answer of {len(answer)} steps; expected 1 to {MOST_STEPS}")
+            if not all(1 <= step.frames <= LONGEST_STEP for step in answer):
+                raise ValueError(f"a step that is not 1 to {LONGEST_STEP} frames long: {answer}")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Player:
+        """Return the player that was written by `as_json`."""
+        fields = dict(kept)
+        fields["answers"] = tuple(tuple(Step(**step) for step in answer) for answer in kept["answers"])
+        fields["conditions"] = tuple(Condition(**condition) for condition in kept["conditions"])
+        for name in ("distance_edges", "status_groups"):
+            fields[name] = tuple(kept[name])
+        return cls(**fields)
+
+
+NOBODY = Player("loop", ((Step(""),),), knows_side=False)
+"""Holds nothing: for matches between two computer opponents, who hold both pads themselves."""
+
+
+# ---- the same in C ----
+
+
+class _Step(ctypes.Structure):
+    _fields_ = (("held", ctypes.c_uint16), ("frames", ctypes.c_uint8))
+
+
+class _Answer(ctypes.Structure):
+    _fields_ = (("steps", ctypes.c_uint8), ("step", _Step * MOST_STEPS))
+
+
+class _Condition(ctypes.Structure):
+    _fields_ = (("feature", ctypes.c_uint8), ("below", ctypes.c_int16))
+
+
+class _Player(ctypes.Structure):
+    _fields_ = (
+        ("kind", ctypes.c_uint8),
+        ("late", ctypes.c_uint8),
+        ("interval", ctypes.c_uint8),
+        ("knows_side", ctypes.c_uint8),
+        ("conditions", ctypes.c_uint8),
+        ("condition", _Condition * MOST_CONDITIONS),
+        ("distance_edge", ctypes.c_int16 * (DISTANCE_BANDS - 1)),
+        ("height_edge", ctypes.c_int16),
+        ("status_group", ctypes.c_uint8 * len(STATUSES)),
+        ("answer", _Answer * CELLS),
+    )
+
+
+class _Action(ctypes.Structure):
+    _fields_ = (("frames", ctypes.c_uint8), ("mirrored", ctypes.c_uint8), ("held", ctypes.c_uint16 * MOST_ACTION_FRAMES))
+
+
+class _Setting(ctypes.Structure):
+    _fields_ = (
+        ("seed", ctypes.c_uint32),
+        ("mode", ctypes.c_uint16),
+        ("agent_level", ctypes.c_uint16),
+        ("enemy_level", ctypes.c_uint16),
+        ("agent_character", ctypes.c_uint16),
+        ("enemy_character", ctypes.c_uint16),
+        ("stage", ctypes.c_uint16),
+    )
+
+
+RESULT = np.dtype(
+    [
+        ("frames", np.uint32),
+        ("trace", np.uint32),
+        ("landed", np.uint32, 2),
+        ("dealt", np.uint16),
+        ("taken", np.uint16),
+        ("victories", np.uint8, 2),
+        ("rounds", np.uint8),
+        ("time_outs", np.uint8),
+        ("clock_victories", np.uint8),
+    ],
+    align=True,
+)
+"""What came of a match: see `struct result` in players.h."""
+Results = np.ndarray[Any, np.dtype[np.void]]
+
+
+@functools.cache
+def _held_bits(held: str) -> int:
+    return sum(HELD[name] for name in held.split("+") if name)
+
+
+@functools.cache
+def action_numbers() -> dict[str, int]:
+    """Return the number of each of the 44 actions by its name."""
+    return {name: number for number, name in enumerate(fighters.action_names())}
+
+
+def mirrored(action: str) -> str:
+    """Return the name of the action with left for right."""
+    parts = {"left": "right", "right": "left"}
+    for separator in ("+", " "):
+        action = separator.join(parts.get(part, part) for part in action.split(separator))
+    return action
+
+
+@functools.cache
+def loaded() -> ctypes.PyDLL:
+    """Return the library, once it knows the actions."""
+    native = library()
+    table = (_Action * len(action_numbers()))()
+    for entry, name, frames in zip(table, action_numbers(), fighters.actions(), strict=True):
+        entry.frames = len(frames)
+        entry.mirrored = action_numbers()[mirrored(name)]
+        for place, pad in enumerate(frames):
+            entry.held[place] = _held_bits("+".join(pad))
+    native.duel_set_actions.argtypes = (ctypes.POINTER(_Action),)
+    native.duel_play.argtypes = (
+        ctypes.POINTER(_Player),
+        ctypes.c_uint32,
+        ctypes.POINTER(_Setting),
+        ctypes.c_uint32,
+        ctypes.c_void_p,
+    )
+    native.duel_record.argtypes = (
+        ctypes.POINTER(_Player),
+        ctypes.POINTER(_Setting),
+        ctypes.POINTER(ctypes.c_uint16),
+        ctypes.c_uint32,
+        ctypes.c_void_p,
+    )
+    native.duel_set_actions(table)
+    return native
+
+
+def compiled(player: Player) -> _Player:
+    """Return a player as C knows it."""
+    in_c = _Player(
+        kind=KINDS.index(player.kind),
+        late=player.late,
+        interval=player.interval,
+        knows_side=player.knows_side,
+        conditions=len(player.conditions),
+        distance_edge=player.distance_edges,
+        height_edge=player.height_edge,
+        status_group=player.status_groups,
+    )
+    for place, condition in enumerate(player.conditions):
+        in_c.condition[place] = _Condition(FEATURES.index(condition.feature), condition.below)
+    for entry, answer in zip(in_c.answer, player.answers, strict=False):
+        entry.steps = len(answer)
+        for place, step in enumerate(answer):
+            held = action_numbers()[step.held] if player.interval else _held_bits(step.held)
+            entry.step[place] = _Step(held, step.frames)
+    return in_c
+
+
+def _native(setting: Setting) -> _Setting:
+    mode = CPU_CPU if setting.agent_level else PAD_CPU
+    level = setting.agent_level or 1
+    return _Setting(setting.seed, mode, level, setting.level, setting.agent, setting.enemy, setting.stage)
+
+
+def compiled_settings(matches: Sequence[Setting]) -> ctypes.Array[_Setting]:
+    """Return settings as C knows them."""
+    return (_Setting * len(matches))(*map(_native, matches))
+
+
+# ---- matches ----
+
+
+def play(players: Sequence[Player], matches: Sequence[Setting]) -> Results:
+    """Let every player play all these matches as pad 1.
+
+    Args:
+        players: Who plays.
+        matches: What is played. Where a setting has an `agent_level`, the computer plays and the player only watches.
+
+    Returns:
+        A row for each player and a column for each match, of dtype RESULT.
+    """
+    in_c = (_Player * len(players))(*map(compiled, players))
+    results = np.zeros((len(players), len(matches)), RESULT)
+    loaded().duel_play(in_c, len(players), compiled_settings(matches), len(matches), results.ctypes.data)
+    return results
+
+
+def record(player: Player, match: Setting) -> tuple[list[int], Results]:
+    """Let a player play one match.
+
+    Returns:
+        The buttons of its pad on each frame, in the numbers of the variable `agent_pad`, and the result.
+    """
+    pads = (ctypes.c_uint16 * MOST_FRAMES)()
+    result = np.zeros(1, RESULT)
+    frames = loaded().duel_record(compiled(player), _native(match), pads, MOST_FRAMES, result.ctypes.data)
+    return list(pads[:frames]), result[0]
+
+
+def won(results: Results) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return for each result whether pad 1 won the match."""
+    victories = results["victories"]
+    return np.asarray(victories[..., 0] > victories[..., 1])
+
+
+def win_share(player: Player, level: int, matches: int, name: str = "win share") -> float:
+    """Return the share of matches that a player wins against a level, over all match-ups and stages in turn.
+
+    Args:
+        player: Who plays as pad 1.
+        level: The computer opponent's.
+        matches: How many; each has a seed of its own.
+        name: What the seeds are drawn from. Other names are other matches.
+    """
+    return float(won(play([player], list(islice(settings(name, level), matches)))).mean())

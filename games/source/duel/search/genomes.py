@@ -1,0 +1,258 @@
+"""How simple players are drawn at random, changed a little, and crossed: what evolution needs of each class of players."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+
+from games.source.duel.native.players import (
+    CELLS,
+    DISTANCE_BANDS,
+    FEATURES,
+    MOST_STEPS,
+    STATUS_GROUPS,
+    STATUSES,
+    Answer,
+    Condition,
+    Player,
+    Step,
+    action_numbers,
+)
+
+TURTLE = "turtle"
+
+WAYS = ("", "", "F", "F", "G", "UP", "UP+F", "UP+F", "UP+G", "DOWN", "DOWN+F", "DOWN+G")
+BUTTONS = ("X", "Y", "Z", "A", "B", "C")
+PUNCHES = ("X", "Y", "Z")
+LONGEST, SHORT = 40, 12
+"""Most frames of a step, and of one half of them when they are drawn."""
+THRESHOLDS = {"distance": (32, 264), "height": (1, 110), "enemy frames": (1, 60), "own frames": (1, 60), "lead": (-60, 61)}
+"""Least and greatest number that a condition compares with."""
+JITTER = 0.08
+"""Standard deviation of a changed number, as a part of its range."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """The players of one class that see equally late and act equally often."""
+
+    kind: str
+    """A blind loop never looks, a side loop looks where the enemy stands; one threshold, two thresholds, table."""
+    late: int
+    interval: int
+    is_turtle: bool = False
+    """Whether those are wanted that win by the clock."""
+
+    def __str__(self) -> str:
+        how = f"an action every {self.interval}" if self.interval else "raw pads"
+        what = f"{self.kind}, {TURTLE}" if self.is_turtle else self.kind
+        return f"{what}, {self.late} late, {how}"
+
+    @property
+    def player_class(self) -> str:
+        """The class that the limits are for: turtles are one of their own."""
+        return TURTLE if self.is_turtle else self.kind
+
+    # ---- steps and answers ----
+
+    def frames(self, rng: Random) -> int:
+        return rng.randint(1, SHORT if rng.random() < 0.5 else LONGEST)
+
+    def step(self, rng: Random) -> Step:
+        """Draw a step."""
+        if self.interval:
+            return Step(rng.choice(list(action_numbers())))
+        button = rng.choice(BUTTONS) if rng.random() < 0.45 else ""
+        return Step(self.to_pad(joined(rng.choice(WAYS), button)), self.frames(rng))
+
+    def to_pad(self, held: str) -> str:
+        """Return it as who does not know the enemy's side would say it."""
+        return to_the_right(held) if self.kind == "blind loop" else held
+
+    def special(self, rng: Random) -> Answer:
+        """Draw a projectile or a rising attack."""
+        ways = rng.choice((("DOWN", "DOWN+F", "F"), ("F", "DOWN", "DOWN+F")))
+        frames = rng.randint(1, 4)
+        before = [Step(self.to_pad(way), frames) for way in ways[:2]]
+        blow = Step(self.to_pad(joined(ways[2], rng.choice(PUNCHES))), rng.randint(1, 4))
+        return (*before, blow)
+
+    def answer(self, rng: Random) -> Answer:
+        """Draw a few steps: a move and what follows it, or anything."""
+        if self.interval:
+            return (self.step(rng),)
+        pause = Step(self.to_pad(rng.choice(("", "DOWN", "G", "DOWN+G", "F"))), self.frames(rng))
+        what = rng.random()
+        if what < 0.25:
+            return (*self.special(rng), pause)
+        if what < 0.5:
+            press = Step(self.to_pad(joined(rng.choice(WAYS), rng.choice(BUTTONS))), rng.randint(1, 4))
+            return press, pause
+        if what < 0.75:
+            return (Step(self.to_pad(rng.choice(WAYS)), rng.choice((1, 2, 4, 8, 16))),)
+        return tuple(self.step(rng) for _ in range(rng.randint(1, 4)))
+
+    def changed_step(self, rng: Random, step: Step) -> Step:
+        what = rng.random()
+        if self.interval or what < 0.2:
+            return self.step(rng)
+        if what < 0.45:
+            return replace(step, held=self.step(rng).held)
+        if what < 0.8:
+            return replace(step, frames=within(step.frames + rng.randint(-4, 4), 1, LONGEST))
+        return replace(step, frames=self.frames(rng))
+
+    def changed_answer(self, rng: Random, answer: Answer, most: int = MOST_STEPS) -> Answer:
+        """Change, add, take out or exchange steps of an answer."""
+        steps = list(answer)
+        place = rng.randrange(len(steps))
+        what = rng.random()
+        if what < 0.55:
+            steps[place] = self.changed_step(rng, steps[place])
+        elif what < 0.7 and len(steps) < most:
+            steps.insert(place, self.step(rng))
+        elif what < 0.82 and len(steps) > 1:
+            del steps[place]
+        elif what < 0.9 and len(steps) > 1:
+            other = rng.randrange(len(steps))
+            steps[place], steps[other] = steps[other], steps[place]
+        elif not self.interval:
+            steps[place : place + 3] = self.special(rng)
+        return tuple(steps[:most])
+
+    # ---- players ----
+
+    def random(self, rng: Random) -> Player:
+        """Draw a player."""
+        if self.kind in ("blind loop", "side loop"):
+            steps: list[Step] = []
+            wanted = rng.randint(1, MOST_STEPS)
+            while len(steps) < wanted:
+                steps += [self.step(rng)] if self.interval or rng.random() < 0.8 else self.special(rng)
+            return self.loop(tuple(steps[:MOST_STEPS]))
+        if self.kind == "table":
+            palette = [self.answer(rng) for _ in range(rng.randint(2, 6))]
+            return self.table(rng, palette)
+        count = 1 if self.kind == "one threshold" else 2
+        answers = tuple(self.answer(rng) for _ in range(2**count))
+        return self.rule(answers, tuple(condition(rng) for _ in range(count)))
+
+    def loop(self, steps: Answer) -> Player:
+        return Player("loop", (steps,), self.late, self.interval, knows_side=self.kind == "side loop")
+
+    def rule(self, answers: tuple[Answer, ...], conditions: tuple[Condition, ...]) -> Player:
+        return Player("rule", answers, self.late, self.interval, conditions=conditions)
+
+    def table(self, rng: Random, palette: list[Answer]) -> Player:
+        """Draw a table of these answers."""
+        return Player(
+            "table",
+            tuple(rng.choice(palette) for _ in range(CELLS)),
+            self.late,
+            self.interval,
+            distance_edges=tuple(sorted(rng.sample(range(36, 220), DISTANCE_BANDS - 1))),
+            height_edge=rng.randint(1, 60),
+            status_groups=tuple(rng.randrange(STATUS_GROUPS) for _ in STATUSES),
+        )
+
+    def changed(self, rng: Random, player: Player) -> Player:
+        """Change one thing of a player, now and then more."""
+        while True:
+            player = self.changed_once(rng, player)
+            if rng.random() < 0.65:
+                return player
+
+    def changed_once(self, rng: Random, player: Player) -> Player:
+        what = rng.random()
+        if player.kind == "rule" and what < 0.35:
+            return changed_conditions(rng, player)
+        if player.kind == "table" and what < 0.25:
+            return changed_bands(rng, player)
+        answers = list(player.answers)
+        place = rng.randrange(len(answers))
+        if player.kind == "loop" or what < 0.75:
+            answers[place] = self.changed_answer(rng, answers[place])
+        elif what < 0.9:
+            answers[place] = rng.choice(answers)
+        else:
+            answers[place] = self.answer(rng)
+        return replace(player, answers=tuple(answers))
+
+    def crossed(self, rng: Random, one: Player, other: Player) -> Player:
+        """Take some answers of one and some of the other; of two loops, the beginning and the end."""
+        if one.kind == "loop":
+            first, second = one.answers[0], other.answers[0]
+            cut = rng.randint(1, len(first))
+            steps = first[:cut] + second[rng.randrange(len(second)) :]
+            return self.loop(steps[:MOST_STEPS])
+        answers = tuple(rng.choice(pair) for pair in zip(one.answers, other.answers, strict=True))
+        return replace(one, answers=answers)
+
+    def widened(self, rng: Random, player: Player) -> Player:
+        """Return a player of this space that does as one of a narrower class or another delay does, or nearly."""
+        if self.kind == "two thresholds" and len(player.conditions) == 1:
+            no, yes = player.answers
+            return self.rule((no, no, yes, yes), (*player.conditions, condition(rng)))
+        if self.kind == "table" and player.kind == "rule":
+            return self.table(rng, list(player.answers))
+        return replace(player, late=self.late, interval=self.interval)
+
+
+def kind_of(player: Player) -> str:
+    """Return the kind of the spaces that a player belongs to."""
+    if player.kind == "loop":
+        return "side loop" if player.knows_side else "blind loop"
+    if player.kind == "table":
+        return "table"
+    return "one threshold" if len(player.conditions) == 1 else "two thresholds"
+
+
+def joined(way: str, button: str) -> str:
+    return "+".join(filter(None, (way, button)))
+
+
+def to_the_right(held: str) -> str:
+    names = {"F": "RIGHT", "G": "LEFT"}
+    return "+".join(names.get(name, name) for name in held.split("+"))
+
+
+def within(value: int, least: int, most: int) -> int:
+    return max(least, min(most, value))
+
+
+def condition(rng: Random) -> Condition:
+    """Draw a condition; distance and status are what matters most."""
+    feature = rng.choices(FEATURES, (6, 2, 1, 1, 1, 4, 2))[0]
+    if feature in THRESHOLDS:
+        return Condition(feature, rng.randint(*THRESHOLDS[feature]))
+    return Condition(feature, rng.randrange(1, 2 ** len(STATUSES) - 1))
+
+
+def changed_conditions(rng: Random, player: Player) -> Player:
+    conditions = list(player.conditions)
+    place = rng.randrange(len(conditions))
+    old = conditions[place]
+    if rng.random() < 0.25:
+        conditions[place] = condition(rng)
+    elif old.feature in THRESHOLDS:
+        least, most = THRESHOLDS[old.feature]
+        moved = round(rng.gauss(old.below, JITTER * (most - least)))
+        conditions[place] = replace(old, below=within(moved, least, most))
+    else:
+        conditions[place] = replace(old, below=old.below ^ (1 << rng.randrange(len(STATUSES))))
+    return replace(player, conditions=tuple(conditions))
+
+
+def changed_bands(rng: Random, player: Player) -> Player:
+    """Move an edge, or put a status into another group."""
+    what = rng.random()
+    if what < 0.5:
+        edges = list(player.distance_edges)
+        place = rng.randrange(len(edges))
+        edges[place] = within(round(rng.gauss(edges[place], 15)), 33, 263)
+        return replace(player, distance_edges=tuple(sorted(edges)))
+    if what < 0.7:
+        return replace(player, height_edge=within(round(rng.gauss(player.height_edge, 10)), 1, 100))
+    groups = list(player.status_groups)
+    groups[rng.randrange(len(groups))] = rng.randrange(STATUS_GROUPS)
+    return replace(player, status_groups=tuple(groups))

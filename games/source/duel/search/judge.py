@@ -1,0 +1,185 @@
+"""The judge of an opponent that is done: a second search, which is never used while the opponent is tuned.
+
+    python -m games.source.duel.search.judge --draw 1 --workers 2
+
+It is another algorithm, simulated annealing, over players that are said otherwise (cards.py), with delays, intervals and matches
+of its own, all drawn from the number of the draw. Each use is written to judge.jsonl before it begins, and what came of it
+at its end. A draw that has failed a ROM is spent: its players join the exploit search, and a new draw judges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Any
+
+from games.source.duel import FOLDER, LEVELS
+from games.source.duel.counting import Row
+from games.source.duel.matches import Setting
+from games.source.duel.native.library import library
+from games.source.duel.native.players import play
+from games.source.duel.search.cards import Card, player_of, sizes
+from games.source.duel.search.evolution import Candidate, Score, distinct, score_of, shuffled_settings
+from games.source.duel.search.finals import BEST, MOST, Finalist, Group, finals, limit_of, play_final, table_of_finals
+from games.source.duel.search.genomes import TURTLE, Space
+from games.source.duel.search.judge_log import read_log, write_log
+from minibrains import GameError
+
+JUDGED = [level for level in sorted(MOST[TURTLE]) if level <= LEVELS]
+"""The levels that have limits."""
+BUDGET = 30_000
+"""Matches of the annealings of one space."""
+RESTARTS = 3
+"""Annealings that share it."""
+HOTTEST, COLDEST = 0.2, 0.01
+"""Temperatures at the beginning and at the end, in what is climbed."""
+FEWEST, MOST_MATCHES = 6, 64
+"""Matches that a change and what it came from play side by side, at the beginning and at the end."""
+FINALISTS, SELECTION = 16, 96
+"""So many of those that held out longest play so many other matches."""
+MATCHES = 1000
+"""Fresh matches of each of the ten best."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How one judge looks at players: late by two numbers of frames, and at three intervals."""
+
+    number: int
+
+    def spaces(self) -> Iterator[Space]:
+        """Yield what this judge searches at each level."""
+        rng = Random(f"judge {self.number}")
+        delays = (rng.randint(2, 10), rng.randint(12, 17))
+        intervals = (0, *rng.sample((5, 8, 9, 10, 15, 20, 24), 2))
+        for interval in intervals:
+            yield Space("blind loop", 0, interval)
+            for late in delays:
+                for kind in ("side loop", "one threshold", "two thresholds", "table"):
+                    yield Space(kind, late, interval)
+                yield Space("two thresholds", late, interval, is_turtle=True)
+
+
+# ---- annealing ----
+
+
+@dataclass(frozen=True)
+class Task:
+    """One space at one level."""
+
+    draw: int
+    level: int
+    space: Space
+    budget: int
+
+
+def anneal(task: Task) -> list[Finalist]:
+    """Return the best players of a space, by matches other than those they were found with."""
+    name = f"judge {task.draw}: {task.space}"
+    rng = Random(f"{name} at {task.level}")
+    matches = shuffled_settings(name, task.level)
+    score = score_of(task.space)
+    held_out: dict[Card, int] = {}
+    for _ in range(RESTARTS):
+        for card, outlasted in annealing(task, rng, matches, score):
+            held_out[card] = max(outlasted, held_out.get(card, 0))
+    longest = sorted(held_out, key=lambda card: held_out[card], reverse=True)[:FINALISTS]
+    players = [player_of(task.space, card) for card in longest]
+    results = play(players, list(islice(matches, SELECTION)))
+    candidates = [Candidate(player, row, score(row)) for player, row in zip(players, results, strict=True)]
+    return [Finalist.of(candidate) for candidate in distinct(candidates)[:BEST]]
+
+
+def annealing(task: Task, rng: Random, matches: Iterator[Setting], score: Score) -> Iterator[tuple[Card, int]]:
+    """Yield every card that was held, with the number of matches in which it has outlasted changes."""
+    space, limits = task.space, sizes(task.space)
+    card = tuple(rng.randrange(size) for size in limits)
+    budget, played, outlasted = task.budget // RESTARTS, 0, 0
+    while played < budget:
+        temperature = HOTTEST * (COLDEST / HOTTEST) ** (played / budget)
+        count = round(FEWEST * (MOST_MATCHES / FEWEST) ** (played / budget))
+        other = changed(rng, card, limits)
+        now, then = play([player_of(space, card), player_of(space, other)], list(islice(matches, count)))
+        played += now.size + then.size
+        gain = score(then) - score(now)
+        if gain >= 0 or rng.random() < math.exp(gain / temperature):
+            yield card, outlasted
+            card, outlasted = other, 0
+        else:
+            outlasted += count
+    yield card, outlasted
+
+
+def changed(rng: Random, card: Card, limits: Card) -> Card:
+    """Return a card with one or two other numbers, half of them next to what they were."""
+    numbers = list(card)
+    for _ in range(rng.choice((1, 1, 2))):
+        place = rng.randrange(len(numbers))
+        if rng.random() < 0.5:
+            numbers[place] = (numbers[place] + rng.choice((-1, 1))) % limits[place]
+        else:
+            numbers[place] = rng.randrange(limits[place])
+    return tuple(numbers)
+
+
+# ---- the verdict ----
+
+
+def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """Search, and yield the row of the best of each class, delay and level with its limit and whether it is kept."""
+    tasks = [Task(draw.number, level, space, BUDGET) for level in JUDGED for space in draw.spaces()]
+    groups: dict[Group, list[Finalist]] = {}
+    for task, found in zip(tasks, pool.map(anneal, tasks), strict=True):
+        groups.setdefault((task.level, task.space.late, task.space.player_class), []).extend(found)
+        print(f"{task.space} at {task.level}: {found[0].score:.2f}", file=sys.stderr, flush=True)
+    every = list(finals(groups, MATCHES, f"judge {draw.number} fresh"))
+    for final, row in zip(every, pool.map(play_final, every), strict=True):
+        limit = limit_of(final.player_class, final.late, final.level)
+        yield {**row, "limit": str(limit) if limit else "", "met": limit.met(row) if limit else None}
+
+
+def entry_of(row: Row) -> dict[str, Any]:
+    """Return what the log keeps of a row: if a limit is missed, all players that were played."""
+    told = ("what", "n", "won", "by_clock", "low", "high", "limit", "met", "dealt_a_round", "on_rom", "player")
+    entry = {name: row[name] for name in told}
+    if row["met"] is False:
+        entry["players"] = [one["player"] for one in row["all"]]
+    return entry
+
+
+def main() -> int:
+    """Judge the ROM. Return 0 if all limits are kept, 1 if one is missed, 2 if this draw may not judge."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draw", type=int, required=True, help="the number of the judge")
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    log = read_log()
+    failed = [entry for entry in log if entry["draw"] == options.draw and entry.get("met") is False]
+    if failed:
+        print(
+            f"draw {options.draw} has failed ROM {failed[0]['rom_sha1'][:8]} and is spent; judge with another --draw",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        library()  # once, before there are processes that need it
+    except GameError as error:
+        parser.exit(2, f"{error}\n")
+    about = {"draw": options.draw, "rom_sha1": (FOLDER / "rom.sha").read_text().strip()}
+    write_log({**about, "begins": True})
+    with ProcessPoolExecutor(options.workers) as pool:
+        rows = list(verdict(Draw(options.draw), pool))
+    met = all(row["met"] is not False for row in rows)
+    write_log({**about, "met": met, "rows": [entry_of(row) for row in rows]})
+    print("\n".join(table_of_finals(rows)))
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""judge.jsonl: every use of a judge, and the players with which one has failed a ROM."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from games.source.duel.native.players import Player
+from minibrains.files import LineFile
+
+LOG = Path(__file__).resolve().parent / "judge.jsonl"
+
+
+def read_log() -> list[dict[str, Any]]:
+    """Return the entries of judge.jsonl."""
+    return [json.loads(line) for line in LOG.read_text().splitlines()] if LOG.exists() else []
+
+
+def write_log(entry: dict[str, Any]) -> None:
+    """Add an entry to judge.jsonl."""
+    with closing(LineFile(LOG)) as file:
+        file.append(json.dumps({"when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}))
+
+
+def players_of_judges() -> Iterator[Player]:
+    """Yield the players with which judges have failed a ROM: since then they are known."""
+    for entry in read_log():
+        for row in entry.get("rows", ()):
+            yield from map(Player.from_json, row.get("players", ()))

@@ -1,0 +1,227 @@
+"""Duel compiled for this computer goes as the ROM goes, frame by frame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, takewhile
+from typing import Any
+
+import numpy as np
+import pytest
+
+from games.source.duel import FOLDER, LEVELS, fighters
+from games.source.duel.matches import BITS, CHARACTERS, STAGES, Bench, Setting, settings
+from games.source.duel.native import Game
+from games.source.duel.native.library import build
+from games.source.duel.native.players import CELLS, NOBODY, STATUSES, Condition, Player, Step, mirrored, play, record, won
+from games.source.duel.search.finals import Recorded
+from minibrains import GameError
+
+MODES = 3
+MOST_FRAMES = 30_000
+CONSOLES_OWN = ("blank", "pace")
+"""Variables that tell the console how to draw."""
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    """The ROM, with all of its variables."""
+    bench = Bench()
+    bench.data.load(str(FOLDER / "data.json"), str(FOLDER / "scenario.json"))
+    yield bench
+    del bench.emulator, bench.data
+
+
+def names_of(pad: int) -> tuple[str, ...]:
+    return tuple(name for name, bit in BITS.items() if bit & pad)
+
+
+def random_pad(rng: np.random.Generator) -> int:
+    """Any buttons but MODE, a few of them at a time."""
+    held = rng.random(len(BITS)) < 0.2
+    return sum(bit for bit, is_held in zip(BITS.values(), held, strict=True) if is_held)
+
+
+def shown_by_rom(bench: Bench) -> dict[str, int]:
+    variables = dict(bench.data.lookup_all())
+    return {name: value for name, value in variables.items() if name not in CONSOLES_OWN}
+
+
+def shown_by(game: Game) -> dict[str, int]:
+    return {name: value for name, value in game.variables().items() if name not in CONSOLES_OWN}
+
+
+def compare_match(bench: Bench, number: int) -> int:
+    """Play one match on both until it is decided, and compare all variables on each frame.
+
+    Returns:
+        The number of frames.
+    """
+    rng = np.random.default_rng(number)
+    settings = {
+        "mode": number % MODES,
+        "seed": int(rng.integers(1, 2**32)),
+        "agent_level": int(rng.integers(1, LEVELS + 1)),
+        "enemy_level": number % LEVELS + 1,
+        "agent_character": number % CHARACTERS,
+        "enemy_character": number // CHARACTERS % CHARACTERS,
+        "stage": int(rng.integers(STAGES)),
+    }
+    game = Game()
+    game.begin(**settings)
+    bench.begin(blank=1, **settings)
+    game.set("frame", bench.get("frame"))
+    pads = [0, 0]
+    for frame in range(MOST_FRAMES):
+        assert shown_by(game) == shown_by_rom(bench), (settings, frame)
+        if game.get("reset_countdown"):
+            return frame
+        for side in (0, 1):
+            if rng.random() < 0.2:
+                pads[side] = random_pad(rng)
+            bench.press(names_of(pads[side]), side)
+        bench.emulator.step()
+        game.step(*pads)
+    raise AssertionError("the match does not end")
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_a_match_is_the_rom_s_frame_by_frame(bench: Bench, number: int) -> None:
+    assert compare_match(bench, number) > 500
+
+
+# ---- players ----
+
+
+SWEEP, RISE, WALK = (
+    (Step("DOWN+C", 3), Step("DOWN", 30)),
+    (Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3), Step("", 30)),
+    (Step("F", 1),),
+)
+NEAR = Condition("distance", 70)
+IN_THE_AIR = Condition("enemy is", 1 << STATUSES.index("jump"))
+PLAYERS = {
+    "a loop that knows the side": Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)),
+    "a blind loop of actions": Player(
+        "loop",
+        ((Step("right+C"), Step("projectile left"), Step("up+right")),),
+        interval=12,
+        knows_side=False,
+    ),
+    "a rule with one threshold": Player("rule", (WALK, RISE), late=12, conditions=(NEAR,)),
+    "a rule with two": Player("rule", (WALK, (Step("G+DOWN", 9),), SWEEP, RISE), late=24, conditions=(NEAR, IN_THE_AIR)),
+    "a table": Player(
+        "table",
+        tuple((Step("F", cell + 1), Step("C", 2)) if cell % 2 else SWEEP for cell in range(CELLS)),
+        late=12,
+        distance_edges=(60, 80, 120),
+        height_edge=20,
+        status_groups=(0, 0, 1, 0, 2, 2, 1),
+    ),
+    "a table of actions": Player(
+        "table",
+        tuple((Step(name),) for name in fighters.action_names()[:CELLS]),
+        interval=6,
+        distance_edges=(50, 90, 150),
+        height_edge=40,
+        status_groups=(0, 1, 2, 0, 1, 2, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_a_match_of_a_player_ends_on_the_rom_as_here(bench: Bench, name: str) -> None:
+    for level, setting in enumerate(islice(settings("test", 0), 3), 2):
+        match = replace(setting, level=level)
+        pads, result = record(PLAYERS[name], match)
+        on_rom = bench.play(match, Recorded(pads))
+        assert on_rom.won == bool(won(result))
+        assert (on_rom.rounds, on_rom.time_outs) == (int(result["rounds"]), int(result["time_outs"]))
+        assert on_rom.kinds == tuple(int(landed).bit_count() for landed in result["landed"])
+
+
+def test_a_player_that_is_late_does_as_it_would_at_once_but_later() -> None:
+    """Out of reach of anything, walking in until it is near: it notices so many frames later."""
+    match = Setting("test", 1, seed=7)
+    stops = {}
+    for late in (0, 12, 24):
+        player = Player("rule", (WALK, (Step("", 1),)), late=late, conditions=(Condition("distance", 90),))
+        pads, _ = record(player, match)
+        stops[late] = len(list(takewhile(bool, pads)))
+    assert stops[0] > 0
+    assert stops[12] - stops[0] == 12
+    assert stops[24] - stops[0] == 24
+
+
+def test_a_player_is_mirrored_with_the_enemy_s_side() -> None:
+    names = fighters.action_names()
+    assert {mirrored(mirrored(name)) for name in names} == set(names)
+    assert mirrored("down+left+C") == "down+right+C"
+    assert mirrored("projectile right") == "projectile left"
+    assert mirrored("jump kick") == "jump kick"
+
+
+def test_a_player_is_the_same_once_it_was_written_and_read() -> None:
+    for player in PLAYERS.values():
+        assert Player.from_json(json.loads(json.dumps(player.as_json()))) == player
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"answers": ()}, "a loop with 0 answers; expected 1"),
+        ({"kind": "rule", "conditions": (NEAR,)}, "a rule with 1 answers; expected 2"),
+        ({"late": 61}, "a player that is 61 frames late; expected 0 to 60"),
+        ({"answers": (WALK * 7,)}, "an answer of 7 steps; expected 1 to 6"),
+        ({"answers": ((Step("C", 0),),)}, "a step that is not 1 to 255 frames long"),
+    ],
+)
+def test_a_player_out_of_range_is_refused(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        Player(**{"kind": "loop", "answers": (WALK,), **wrong})
+
+
+def test_damage_and_rounds_by_the_clock_are_counted() -> None:
+    result = play([NOBODY], [Setting("test", 8, seed=5)])[0, 0]
+    assert tuple(result["victories"]) == (0, 2)
+    assert (result["dealt"], result["taken"], result["rounds"], result["time_outs"]) == (0, 2 * 176, 2, 0)
+    attack = (Step("C", 3), Step("G+DOWN", 20))
+    turtle = Player("rule", ((Step("G+DOWN", 20),), attack), conditions=(Condition("lead", 1),))
+    results = play([turtle], list(islice(settings("test", 1), 60)))[0]
+    assert results["clock_victories"].any()
+    assert (results["clock_victories"] <= np.minimum(results["time_outs"], results["victories"][:, 0])).all()
+
+
+def test_several_games_are_played_at_once() -> None:
+    """Two games a frame each in turn: neither knows of the other."""
+    alone = [played_alone(seed) for seed in (1, 2)]
+    together = [Game(), Game()]
+    for seed, game in enumerate(together, 1):
+        game.begin(mode=2, seed=seed)
+    for _ in range(1000):
+        for game in together:
+            game.step()
+    assert [game.variables() for game in together] == alone
+    assert alone[0] != alone[1]
+
+
+def played_alone(seed: int) -> dict[str, int]:
+    """The variables after a thousand frames of a match between two computer opponents."""
+    game = Game()
+    game.begin(mode=2, seed=seed)
+    game.step(frames=1000)
+    return game.variables()
+
+
+def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(GameError, match=r"^Duel cannot be compiled for this computer; on Debian: apt-get install gcc make$"):
+        build()
+
+
+@pytest.mark.soak
+def test_a_thousand_matches_are_the_rom_s_frame_by_frame(bench: Bench) -> None:
+    for number in range(20, 1020):
+        compare_match(bench, number)

@@ -1,0 +1,267 @@
+"""The search for simple players that beat Duel's opponent, and the judge."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from games.source.duel import calibrate
+from games.source.duel.counting import Row
+from games.source.duel.native.players import CELLS, MOST_STEPS, NOBODY, RESULT, Player, Results, Step, play, won
+from games.source.duel.search import exploits, judge, judge_log
+from games.source.duel.search.cards import player_of, sizes
+from games.source.duel.search.evolution import CHECKS, Evolution, shuffled_settings, strength, turtling
+from games.source.duel.search.finals import Final, Finalist, finals, limit_of, play_final
+from games.source.duel.search.genomes import LONGEST, Space, kind_of
+from minibrains import GameError
+
+KINDS = ("blind loop", "side loop", "one threshold", "two thresholds", "table")
+SPACES = [Space(kind, late, interval) for kind in KINDS for late, interval in ((0, 0), (12, 6))]
+ANSWERS = {"one threshold": 2, "two thresholds": 4, "table": CELLS}
+
+
+def check_player(space: Space, player: Player) -> None:
+    """A player of its space, which plays."""
+    assert kind_of(player) == space.kind
+    assert (player.late, player.interval) == (space.late, space.interval)
+    assert len(player.answers) == ANSWERS.get(space.kind, 1)
+    for answer in player.answers:
+        assert 1 <= len(answer) <= MOST_STEPS
+        for step in answer:
+            assert 1 <= step.frames <= LONGEST
+            if space.kind == "blind loop":
+                assert not {"F", "G"} & set(step.held.split("+"))
+    assert play([player], matches(1)).size == 1
+
+
+def matches(count: int, level: int = 1) -> list[Any]:
+    return list(islice(shuffled_settings("test", level), count))
+
+
+@pytest.mark.parametrize("space", SPACES, ids=str)
+def test_what_is_drawn_changed_or_crossed_is_a_player_of_its_space(space: Space) -> None:
+    rng = Random(3)
+    players = [space.random(rng) for _ in range(30)]
+    players += [space.changed(rng, player) for player in players for _ in range(3)]
+    players += [space.crossed(rng, rng.choice(players), rng.choice(players)) for _ in range(30)]
+    for player in players:
+        check_player(space, player)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=str)
+def test_every_card_is_a_player(space: Space) -> None:
+    rng = Random(4)
+    highest = tuple(size - 1 for size in sizes(space))
+    cards = [tuple(rng.randrange(size) for size in sizes(space)) for _ in range(30)]
+    for card in [highest, *cards]:
+        check_player(space, player_of(space, card))
+
+
+def test_a_rule_with_one_threshold_goes_on_as_it_was_among_those_with_two() -> None:
+    rng = Random(5)
+    narrow, wide = Space("one threshold", 12, 0), Space("two thresholds", 12, 0)
+    players = [narrow.random(rng) for _ in range(5)]
+    widened = [wide.widened(rng, player) for player in players]
+    before, after = play(players, matches(3)), play(widened, matches(3))
+    assert (before["trace"] == after["trace"]).all()
+
+
+def test_every_sixteen_matches_have_all_match_ups() -> None:
+    for block in (matches(16), matches(32)[16:]):
+        assert len({(match.agent, match.enemy) for match in block}) == 16
+    assert len({match.seed for match in matches(64)}) == 64
+
+
+def test_evolution_climbs_and_finds_the_same_again() -> None:
+    course = matches(CHECKS[-1])
+    searches = [Evolution(Space("side loop", 0, 0), course, Random(1)) for _ in range(2)]
+    for search in searches:
+        search.run(5000)
+    first, again = ([candidate.player for candidate in search.selected(matches(40), 3)] for search in searches)
+    assert first == again
+    assert won(play(first[:1], matches(100)[40:])).mean() > 0.9
+    assert 5000 <= searches[0].played < 9000
+
+
+def test_who_begins_with_the_best_does_not_lose_it() -> None:
+    course = matches(CHECKS[-1])
+    good = Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),))
+    search = Evolution(Space("side loop", 0, 0), course, Random(1))
+    search.run(4000, [good])
+    found = search.selected(course, 1)[0]
+    assert found.score >= search.score(play([good], course)[0])
+
+
+def test_a_victory_counts_one_and_all_health_a_fifth() -> None:
+    results = np.zeros(2, RESULT)
+    results["rounds"], results["victories"], results["dealt"] = 2, (2, 0), 2 * 176
+    assert strength(results) == pytest.approx(1.2)
+    results["rounds"], results["victories"], results["dealt"], results["taken"] = 3, (0, 2), 0, 3 * 176
+    assert strength(results) == pytest.approx(-0.2)
+
+
+def won_with(dealt: int, share: float = 1.0) -> Results:
+    """Results of ten matches of two rounds, in which so much damage was dealt altogether and half of it taken."""
+    results = np.zeros(10, RESULT)
+    results["rounds"], results["dealt"], results["taken"] = 2, dealt, dealt // 2
+    results["victories"][: int(10 * share), 0] = 2
+    return results
+
+
+def test_a_turtle_is_better_the_more_it_wins_and_the_less_it_deals_down_to_its_measure() -> None:
+    assert turtling(won_with(70)) == turtling(won_with(20)) == 1.0
+    assert turtling(won_with(70)) > turtling(won_with(70, 0.5)) > turtling(won_with(350)) > turtling(won_with(70, 0.0)) >= 0
+    beaten = won_with(70, 0.0)
+    beaten["taken"] = 352
+    assert turtling(beaten) < 0
+
+
+# ---- finals ----
+
+
+def finalist(frames: int, score: float, dealt: float = 100.0) -> Finalist:
+    return Finalist(Player("loop", ((Step("C", frames),),)), score, dealt)
+
+
+def test_the_ten_best_play_on_and_who_deals_little_is_a_turtle_as_well() -> None:
+    found = {(4, 12, "side loop"): [finalist(frames, frames / 100, 20.0 if frames > 10 else 90.0) for frames in range(1, 13)]}
+    loops, turtles = finals(found, 5, "test")
+    assert [player.answers[0][0].frames for player in loops.players] == list(range(12, 2, -1))
+    assert (turtles.player_class, turtles.late, turtles.level) == ("turtle", 12, 4)
+    assert [player.answers[0][0].frames for player in turtles.players] == [12, 11]
+
+
+def test_limits_are_for_a_class_at_a_level_from_a_delay_on() -> None:
+    assert str(limit_of("one threshold", 12, 4)) == "at most 35%"
+    assert str(limit_of("one threshold", 14, 4)) == "at most 35%"
+    assert limit_of("one threshold", 0, 4) is None
+    assert str(limit_of("turtle", 0, 6)) == "at most 5%"
+    assert limit_of("side loop", 0, 4) is None
+    assert limit_of("blind loop", 0, 3) is None
+
+
+def test_a_final_plays_here_and_on_the_rom() -> None:
+    players = (NOBODY, Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)))
+    row = play_final(Final("side loop", 0, 1, players, 2, "test"))
+    assert (row["won"], row["n"], row["on_rom"]) == (2, 2, [2, 2])
+    assert [one["won"] for one in row["all"]] == [0, 2]
+    assert Player.from_json(row["player"]) == players[1]
+
+
+# ---- the suite ----
+
+
+def a_row(what: str) -> Row:
+    row = exploits.row_of_player(what, NOBODY, play([NOBODY], matches(2))[0])
+    row["players"] = [finalist(1, 0.5).as_json()]
+    return row
+
+
+def test_a_search_that_was_cut_off_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def search(task: exploits.Task) -> list[tuple[Space, Row]]:
+        asked.append(str(task.interval))
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return [(space, a_row(str(space))) for space in task.spaces()]
+
+    def final(final: Final) -> Row:
+        asked.append(final.what)
+        return {**a_row(final.what), "all": [], "on_rom": [0, 0]}
+
+    monkeypatch.setattr(exploits, "search", search)
+    monkeypatch.setattr(exploits, "play_final", final)
+    with pytest.raises(KeyboardInterrupt):
+        list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))
+    rows = list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))
+    assert asked[:5] == ["0", "30", "12", "12", "6"]
+    limited = {row["what"]: str(limit) for row, limit in rows if limit}
+    assert limited["one threshold, 12 late, at 4"] == "at most 35%"
+    assert "side loop, 12 late, at 4" in asked
+    played = len(asked)
+    assert len(list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))) == len(rows)
+    assert len(asked) == played, "all of it was kept"
+
+
+def test_levels_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("4,x", "0", "99", ""):
+        monkeypatch.setattr(sys, "argv", ["calibrate.py", "--only", "exploits", "--levels", text])
+        with pytest.raises(SystemExit) as stopped:
+            calibrate.main()
+        assert stopped.value.code == 2
+        assert "expected some of 1 to 8, such as 4,6" in capsys.readouterr().err
+
+
+# ---- the judge ----
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A log of its own."""
+    monkeypatch.setattr(judge_log, "LOG", tmp_path / "judge.jsonl")
+    return tmp_path / "judge.jsonl"
+
+
+def judged(monkeypatch: pytest.MonkeyPatch, met: bool) -> int:
+    """Run a judge that finds one player."""
+    row = a_row("blind loop, 0 late, at 4")
+    row |= {"limit": "at most 20%", "met": met, "on_rom": [0, 0], "all": [{"player": NOBODY.as_json()}]}
+    monkeypatch.setattr(judge, "verdict", lambda draw, pool: iter([row]))
+    monkeypatch.setattr(sys, "argv", ["judge.py", "--draw", "7"])
+    return judge.main()
+
+
+def test_every_use_of_a_judge_is_written_down(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
+    assert judged(monkeypatch, met=True) == 0
+    begun, ended = map(json.loads, log.read_text().splitlines())
+    assert (begun["draw"], begun["begins"], ended["met"]) == (7, True, True)
+    assert begun["rom_sha1"] == ended["rom_sha1"]
+    assert list(judge_log.players_of_judges()) == []
+
+
+def test_a_judge_that_has_failed_a_rom_is_spent_and_its_players_are_known(
+    monkeypatch: pytest.MonkeyPatch, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert judged(monkeypatch, met=False) == 1
+    assert list(judge_log.players_of_judges()) == [NOBODY]
+    assert NOBODY in exploits.immigrants(Space("blind loop", 0, 0), {})
+    capsys.readouterr()
+    assert judged(monkeypatch, met=True) == 2
+    assert "is spent; judge with another --draw" in capsys.readouterr().err
+    assert len(log.read_text().splitlines()) == 2
+
+
+def test_another_draw_is_another_judge() -> None:
+    first, other = (list(judge.Draw(number).spaces()) for number in (1, 2))
+    assert first == list(judge.Draw(1).spaces())
+    assert set(first) != set(other)
+    assert not {space.interval for space in first} & set(exploits.INTERVALS[1:])
+
+
+def test_annealing_finds_who_wins() -> None:
+    task = judge.Task(1, 1, Space("side loop", 5, 0), 2000)
+    best = judge.anneal(task)
+    assert won(play([best[0].player], matches(60))).mean() > 0.6
+    assert judge.anneal(task) == best
+
+
+def test_what_cannot_be_compiled_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def missing() -> None:
+        raise GameError("Duel cannot be compiled for this computer")
+
+    monkeypatch.setattr(exploits, "library", missing)
+    monkeypatch.setattr(judge, "library", missing)
+    for main, arguments in ((calibrate.main, ["--only", "exploits"]), (judge.main, ["--draw", "1"])):
+        monkeypatch.setattr(sys, "argv", ["command", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code == 2
+        assert capsys.readouterr().err == "Duel cannot be compiled for this computer\n"
