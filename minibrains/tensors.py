@@ -31,6 +31,14 @@ def as_array(tensor: torch.Tensor) -> np.ndarray:
     return np.array(tensor.numpy())
 
 
+def is_finite(array: np.ndarray) -> bool:
+    """Return whether no number of a brain's array, any of DTYPES, is infinity or NaN."""
+    if array.dtype == DTYPES["bf16"]:
+        # as in f32, of which it is the upper half: every bit of the exponent is set
+        return not ((array["bf16"] & 0x7F80) == 0x7F80).any()
+    return bool(np.isfinite(array).all())
+
+
 def torch_dtype(label: str) -> torch.dtype:
     """Return torch's dtype for the name of one of DTYPES."""
     import torch

@@ -21,7 +21,7 @@ from minibrains.engine.engine import Engine
 from minibrains.errors import WorkflowError
 from minibrains.files import shipped
 from minibrains.loading import LOADED, BrainRef
-from minibrains.tensors import as_tensor
+from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import opened
 from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, merged
 from nodes.language.pretrained import Pretrained, VisionLanguageModel, load_pretrained
@@ -209,6 +209,10 @@ def _other() -> dict[str, np.ndarray]:
     return {name: array[::-1].copy() for name, array in ADAPTER.tensors.items()}
 
 
+def _in_bf16(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: as_array(as_tensor(array).bfloat16()) for name, array in tensors.items()}
+
+
 def _saved(tensors: Mapping[str, np.ndarray], adapter: Mapping[str, Any], folder: Path) -> BrainRef:
     """A folder as PEFT saves an adapter; its tensors are the brain that it becomes."""
     settings = {**ADAPTER.adapter, **adapter}
@@ -227,8 +231,9 @@ def _saved(tensors: Mapping[str, np.ndarray], adapter: Mapping[str, Any], folder
         ([(ADAPTER.tensors, {"use_rslora": True})], [-0.7]),
         ([(_rank_two(), {"rank_pattern": {MODULE: 2}, "alpha_pattern": {MODULE: 5, "o_proj": 3.5}})], [1.0]),
         ([(ADAPTER.tensors, {}), (_other(), {"lora_alpha": 3})], [0.3, 1.6]),
+        ([(_in_bf16(ADAPTER.tensors), {})], [1.0]),
     ],
-    ids=["one", "rank-stabilized", "patterns", "two"],
+    ids=["one", "rank-stabilized", "patterns", "two", "bf16"],
 )
 @pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")  # of PEFT's own question to the model
 def test_adapters_are_merged_bit_for_bit_as_peft_merges_them(
@@ -311,6 +316,8 @@ def _large() -> dict[str, np.ndarray]:
         (ADAPTER.tensors, {"lora_alpha": {"a": 1}}, "lora_alpha is .*; expected a number"),
         ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}, {}, "has numbers in it that are none"),
         ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.inf)}, {}, "has numbers in it that are none"),
+        (_in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}), {}, "has numbers in it that are none"),
+        (_in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(-np.inf)}), {}, "has numbers in it that are none"),
     ],
 )
 def test_what_is_no_plain_lora_is_a_sentence(tensors: Any, adapter: Any, sentence: str) -> None:

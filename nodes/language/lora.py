@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, Self
 
-import numpy as np
-
 from minibrains import Brain, BrainError, MinibrainsError, Node, Socket, setting, widget
 from minibrains.brain_file import TensorInfo, short
 from minibrains.loading import BrainRef
-from minibrains.tensors import as_array, as_tensor
+from minibrains.tensors import as_array, as_tensor, is_finite
 from minibrains.values import parse_json
 from nodes.language.pretrained import FLOATS, title_of
 
@@ -90,7 +88,7 @@ class LoraAdapter(Brain):
 
     def check(self, where: str) -> None:
         for name, array in self.tensors.items():
-            if not np.isfinite(array).all():
+            if not is_finite(array):
                 raise BrainError(f"{where}: tensor {short(name)} has numbers in it that are none: infinity or NaN")
 
 
