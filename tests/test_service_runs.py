@@ -134,7 +134,7 @@ def test_an_older_workflow_is_played_and_edited(server: Server) -> None:
             await ticking(page, prompt_id)
             old["nodes"]["fighter"]["set"]["style"] = "defensive"
             changed = await client.post(f"/runs/{prompt_id}/edit", {"workflow": old})
-            assert changed == {"changed": "fighter.style = 'defensive'"}
+            assert changed == {"changed": "fighter made anew"}
             await client.post(f"/runs/{prompt_id}/stop")
             assert (await client.outcome(page, prompt_id))["state"] == "stopped"
 
