@@ -17,8 +17,8 @@ _SETTLED_NS: Final = 2_000_000_000
 """Nanoseconds after which a file's times tell whether it was changed, on any file system."""
 
 
-class FileState(NamedTuple):
-    """What changes with a file. Its name need not."""
+class FileKey(NamedTuple):
+    """What changes with what is in a file. Its name need not."""
 
     device: int
     inode: int
@@ -26,6 +26,17 @@ class FileState(NamedTuple):
     """Bytes."""
     modified: int
     """The time of the last change in ns."""
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> FileKey:
+        """Return the key of a file that was looked at."""
+        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+class FileState(NamedTuple):
+    """What changes with a file, also when somebody sets its time of change back."""
+
+    key: FileKey
     changed: int
     """The time of the last change of anything about it in ns; nobody can set it."""
 
@@ -33,11 +44,12 @@ class FileState(NamedTuple):
     def of(cls, file: Path | int) -> FileState:
         """Return the state of a file. Raises OSError."""
         stat = os.stat(file)
-        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        return cls(FileKey.of(stat), stat.st_ctime_ns)
 
     @property
     def is_large(self) -> bool:
-        return self.size >= LARGE_FILE
+        """Whether hashing it takes longer than looking its hash up."""
+        return self.key.size >= LARGE_FILE
 
 
 def find_digest(path: Path, state: FileState) -> str | None:
@@ -54,7 +66,7 @@ def find_digest(path: Path, state: FileState) -> str | None:
 
 def keep_digest(path: Path, state: FileState, digest: str, seconds: float) -> None:
     """Keep the SHA-256 of a large file, which had this state before it was read and took so long."""
-    newest = max(state.modified, state.changed)
+    newest = max(state.key.modified, state.changed)
     # one that is written to just now may change once more without its times
     is_settled = time.time_ns() - newest > _SETTLED_NS
     if state.is_large and is_settled:

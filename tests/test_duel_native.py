@@ -14,7 +14,7 @@ import pytest
 from games.source.duel import FOLDER, fighters
 from games.source.duel.matches import BITS, CHARACTERS, LEVELS, STAGES, Bench, Setting, settings
 from games.source.duel.native import Game
-from games.source.duel.native.library import build
+from games.source.duel.native.compiled import build
 from games.source.duel.native.players import CELLS, NOBODY, STATUSES, Condition, Player, Step, mirrored, play, record, won
 from games.source.duel.search.finals import Recorded
 from minibrains import GameError

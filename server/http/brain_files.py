@@ -18,8 +18,9 @@ from minibrains.errors import BrainError
 from minibrains.files import find_inside, rename, shipped
 from minibrains.graph.facts import brain_facts, users
 from minibrains.graph.registry import Registry
+from minibrains.known_digests import FileKey
 from server.http.answers import Refused
-from server.http.digests import Digests, FileKey, file_key
+from server.http.digests import Digests, file_key
 from server.http.folders import BadName, DataFolders, files_below, inside
 from server.http.uploads import read_chunks, read_parts
 

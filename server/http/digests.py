@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Final, NamedTuple
+from typing import Final
 
-from minibrains.known_digests import FileState, find_digest, keep_digest
+from minibrains.known_digests import FileKey, FileState, find_digest, keep_digest
 
 _KEPT: Final = 10_000
 """Digests that are kept."""
@@ -21,17 +21,6 @@ _BLOCK: Final = 1 << 20
 """Bytes that are read at once."""
 _BLOCKS: Final = 32
 """Blocks of a file before it is asked whether another one has less left."""
-
-
-class FileKey(NamedTuple):
-    """What changes with a file. Its name need not."""
-
-    device: int
-    inode: int
-    size: int
-    """Bytes."""
-    modified: int
-    """The time of the last change in ns."""
 
 
 class Digests:
@@ -154,9 +143,8 @@ class _Unfinished:
 
 
 def file_key(file: Path | int) -> FileKey | None:
-    """Return the state of a file; None if there is none, or one that nobody may look at."""
+    """Return the key of a file; None if there is none, or one that nobody may look at."""
     try:
-        stat = os.stat(file)
+        return FileKey.of(os.stat(file))
     except OSError:
         return None
-    return FileKey(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -8,7 +8,7 @@ import json
 import struct
 
 from games.source.duel import FOLDER
-from games.source.duel.native.library import library
+from games.source.duel.native.compiled import library
 
 RAM_ADDRESS = 0xFF8000
 """The console's address of the first byte of work RAM in an image."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from games.source.duel import fighters
 from games.source.duel.matches import BITS, CPU_CPU, PAD_CPU, Setting, settings
-from games.source.duel.native.library import library
+from games.source.duel.native.compiled import library
 
 Kind = Literal["loop", "rule", "table"]
 KINDS: tuple[Kind, ...] = ("loop", "rule", "table")

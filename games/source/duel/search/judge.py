@@ -22,7 +22,7 @@ from typing import Any
 from games.source.duel import FOLDER
 from games.source.duel.counting import Row
 from games.source.duel.matches import LEVELS, Setting
-from games.source.duel.native.library import library
+from games.source.duel.native.compiled import library
 from games.source.duel.native.players import play
 from games.source.duel.search.cards import Card, player_of, sizes
 from games.source.duel.search.evolution import Candidate, Score, distinct, score_of, shuffled_settings
