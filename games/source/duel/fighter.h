@@ -26,6 +26,7 @@ enum fighter_state {
     FREE,      /* on the ground, takes orders */
     RISING_UP, /* the few frames before a jump leaves the ground */
     AIR,
+    LANDING,   /* the few frames after a jump with an attack */
     ATTACK,    /* on the ground; also the throw, the projectile and the rising attack */
     HIT,
     BLOCK,

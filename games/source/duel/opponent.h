@@ -12,6 +12,8 @@
 
 /* Begin again from this seed; each side gets a stream of its own. */
 void opponent_seed(u32 seed);
+/* A round is over: learn from its last blows, which nobody sees any more once the next one begins. */
+void opponent_end_round(u8 side, u8 level);
 /* A new round: what was planned is forgotten, what was seen leaves with the intro. Habits of the other player are remembered. */
 void opponent_new_round(void);
 void opponent_new_match(void);

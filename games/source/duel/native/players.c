@@ -202,8 +202,9 @@ static void count_round(struct result *result)
     result->time_outs = (u8)game.time_outs;
 }
 
-/* Play a match; note the pads of each frame if there is room for them. */
-static void play_match(const struct player *player, const struct setting *setting, u16 *pads, u32 room, struct result *result)
+static void watch_nothing(u16 pad) { (void)pad; }
+
+void play_match(const struct player *player, const struct setting *setting, watcher *watch, struct result *result)
 {
     struct playing playing;
     memset(result, 0, sizeof *result);
@@ -211,9 +212,8 @@ static void play_match(const struct player *player, const struct setting *settin
     player_begin(&playing, player);
     while (result->frames < MOST_FRAMES && !game_is_decided()) {
         u16 phase = game.phase, pad = player_pad(&playing);
-        if (result->frames < room)
-            pads[result->frames] = pad;
         game_frame(pad, 0);
+        watch(pad);
         result->frames++;
         result->trace = traced(result->trace);
         if (phase == PHASE_FIGHT && game.phase == PHASE_ROUND_OVER)
@@ -229,11 +229,27 @@ void duel_play(const struct player *players, u32 count, const struct setting *se
 {
     for (u32 i = 0; i < count; i++)
         for (u32 n = 0; n < matches; n++)
-            play_match(&players[i], &settings[n], NULL, 0, results++);
+            play_match(&players[i], &settings[n], watch_nothing, results++);
+}
+
+/* The pads of a match, as far as there is room. */
+static struct {
+    u16 *pads;
+    u32 frames, room;
+} recording;
+
+static void note_pad(u16 pad)
+{
+    if (recording.frames < recording.room)
+        recording.pads[recording.frames] = pad;
+    recording.frames++;
 }
 
 u32 duel_record(const struct player *player, const struct setting *setting, u16 *pads, u32 most_frames, struct result *result)
 {
-    play_match(player, setting, pads, most_frames, result);
+    recording.pads = pads;
+    recording.room = most_frames;
+    recording.frames = 0;
+    play_match(player, setting, note_pad, result);
     return result->frames;
 }

@@ -80,4 +80,8 @@ PUBLIC void duel_play(const struct player *players, u32 count, const struct sett
 /* Let a player play one match and write its pads of each frame; return the number of frames. */
 PUBLIC u32 duel_record(const struct player *player, const struct setting *setting, u16 *pads, u32 most_frames, struct result *result);
 
+/* Who looks on at a match; called after each frame, with the player's pad. */
+typedef void watcher(u16 pad);
+void play_match(const struct player *player, const struct setting *setting, watcher *watch, struct result *result);
+
 #endif

@@ -12,7 +12,7 @@ import numpy as np
 
 from games.source.duel import fighters
 from games.source.duel.counting import Limit, Row, row_of
-from games.source.duel.matches import BITS, Result, Setting, bench, settings
+from games.source.duel.matches import BITS, Result, Setting, ending, rom, settings
 from games.source.duel.native.players import Player, Results, play, record, won
 from games.source.duel.search.evolution import TURTLE_DEALS, Candidate, dealt_a_round
 from games.source.duel.search.genomes import TURTLE
@@ -21,8 +21,10 @@ BEST = 10
 """So many of the best of each class play the fresh matches."""
 ON_ROM = 30
 """Matches of the very best that are played on the ROM as well."""
+MOST_OF_LOOPS = {4: 0.2, 6: 0.1, 8: 0.05, 10: 0.05}
 MOST = {
-    "blind loop": {4: 0.2, 6: 0.1, 8: 0.05, 10: 0.05},
+    "blind loop": MOST_OF_LOOPS,
+    "side loop": MOST_OF_LOOPS,
     "one threshold": {4: 0.35, 6: 0.2, 8: 0.15, 10: 0.1},
     "two thresholds": {6: 0.45, 8: 0.35, 10: 0.25},
     "table": {6: 0.45, 8: 0.35, 10: 0.25},
@@ -138,9 +140,8 @@ def goes_alike(player: Player, match: Setting) -> bool:
     """Play a match here, and on the ROM with the same pads; return whether both end alike."""
     pads, result = record(player, match)
     here = counted(np.array([result]))[0]
-    there = bench().play(match, Recorded(pads))
-    outcomes = [(end.won, end.drawn, end.rounds, end.time_outs, end.kinds) for end in (here, there)]
-    return outcomes[0] == outcomes[1]
+    there = rom().play(match, Recorded(pads))
+    return ending(here) == ending(there)
 
 
 def play_final(final: Final) -> Row:

@@ -19,9 +19,9 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from games.source.duel import FOLDER
+from games.source.duel import FOLDER, LEVELS
 from games.source.duel.counting import Row
-from games.source.duel.matches import LEVELS, Setting
+from games.source.duel.matches import Setting
 from games.source.duel.native.compiled import library
 from games.source.duel.native.players import play
 from games.source.duel.search.cards import Card, player_of, sizes
