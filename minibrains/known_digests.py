@@ -18,7 +18,7 @@ _SETTLED_NS: Final = 2_000_000_000
 
 
 class FileKey(NamedTuple):
-    """What changes with what is in a file. Its name need not."""
+    """Tells whether a file still holds the same: another content changes it, another name does not."""
 
     device: int
     inode: int
@@ -34,7 +34,7 @@ class FileKey(NamedTuple):
 
 
 class FileState(NamedTuple):
-    """What changes with a file, also when somebody sets its time of change back."""
+    """The key, and what changes even when somebody sets the modification time back."""
 
     key: FileKey
     changed: int
