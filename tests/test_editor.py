@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from conftest import Command
 from PIL import Image
-from playwright.sync_api import Browser, Route, expect, sync_playwright
+from playwright.sync_api import APIResponse, Browser, Route, expect, sync_playwright
 from service_fixtures import serving
 
 from tests.editor_page import EditorPage, editor
@@ -503,6 +503,34 @@ def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(page: Edi
     expect(again.status).to_contain_text("Stopped")
     expect(again.page.locator(f'[data-run="{run}"]')).not_to_contain_text("running")
     assert again.troubles == []
+
+
+def test_a_late_answer_does_not_bring_a_run_that_ended_back_to_the_list(page: EditorPage) -> None:
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        """Keep the first answer that has the run in it until the run is over."""
+        answer = route.fetch()
+        if held or not answer.json()["queue_running"]:
+            route.fulfill(response=answer)
+        else:
+            held.append((route, answer))
+
+    page.start_with("duel_expert")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.status).to_contain_text("Running")
+    page.page.route("**/queue", hold)
+    page.page.locator('[data-tab="runs"]').click()
+    while not held:
+        page.page.wait_for_timeout(20)
+    page.page.get_by_role("button", name="Stop").first.click()
+    row = page.page.locator(f'[data-run="{page.ask("session.run.id")}"]')
+    expect(row).to_contain_text("stopped")
+    ((route, answer),) = held
+    with page.page.expect_request_finished(lambda request: request == route.request):
+        route.fulfill(response=answer)
+    expect(row).to_contain_text("stopped")
+    assert page.troubles == []
 
 
 def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, address: str) -> None:

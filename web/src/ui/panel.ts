@@ -30,6 +30,7 @@ export class Panel {
   #tab: Tab | null = null;
   #filter = "";
   #files: readonly FileInfo[] = [];
+  #runsAsked = 0;
   brains: readonly BrainInfo[] = [];
   readonly #body = h("div", { class: "panel-body" });
   readonly #buttons = new Map<Tab, HTMLButtonElement>();
@@ -209,16 +210,20 @@ export class Panel {
   }
 
   async #renderRuns(): Promise<void> {
+    // answers may come in another order than they were asked for: only the latest is shown
+    const asked = ++this.#runsAsked;
     let queue: Awaited<ReturnType<typeof server.queue>>;
     let history: Awaited<ReturnType<typeof server.history>>;
     try {
       [queue, history] = await Promise.all([server.queue(), server.history()]);
     } catch (error) {
-      this.#fill("Runs", [], h("p", { class: "empty" }, (error as Error).message));
+      if (asked === this.#runsAsked) this.#fill("Runs", [], h("p", { class: "empty" }, (error as Error).message));
       return;
     }
-    if (this.#tab !== "runs") return;
+    if (this.#tab !== "runs" || asked !== this.#runsAsked) return;
     const idOf = (item: readonly Json[]) => String(item[1]);
+    // a run that ended between the two answers is in both: shown once
+    const current = new Set([...queue.queue_running, ...queue.queue_pending].map(idOf));
     const titleOf = (item: readonly Json[]) => {
       const workflow = item[2] ?? null;
       return isObject(workflow) && typeof workflow.title === "string" && workflow.title ? workflow.title : "Untitled";
@@ -231,7 +236,8 @@ export class Panel {
       [iconButton("stop", "Stop", () => void this.session.steer("stop", idOf(item)), { class: "small" })]));
     const waiting = queue.queue_pending.map((item) => row(idOf(item), item, "queued",
       [iconButton("close", "Take out of the queue", () => void server.unqueue(idOf(item)).then(() => this.#renderRuns()), { class: "small" })]));
-    const done = Object.entries(history).reverse().map(([id, entry]) => {
+    const past = Object.entries(history).filter(([id]) => !current.has(id)).reverse();
+    const done = past.map(([id, entry]) => {
       const { state, detail } = outcome(entry);
       const prompt = Array.isArray(entry.prompt) ? entry.prompt : [];
       const open = iconButton("folder", "Open its workflow", () => void this.files.openText(JSON.stringify(prompt[2] ?? {})), { class: "small" });
