@@ -1,4 +1,4 @@
-"""What the world around a node looks like from inside the node."""
+"""The services that the engine offers to a node."""
 
 from __future__ import annotations
 

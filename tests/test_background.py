@@ -142,7 +142,7 @@ def test_a_busy_node_with_a_clock_begins_when_that_opens_next() -> None:
 def test_in_real_time_a_late_result_is_given_out_when_it_is_there(gate: str) -> None:
     entries = thinks("InThread", {"sleeps": 2, "gate": gate}, busy="continue")
     with running(entries) as engine:
-        engine.world.realtime = True
+        engine.context.realtime = True
         slow = engine.runtimes["slow"].pending
         for _ in range(2):
             engine.advance(1)
@@ -587,7 +587,7 @@ def test_optional_nodes_run_on_one_of_so_many_of_their_ticks() -> None:
         "third": node("Seen", {"value": "clock.number"}, every=3),
     }
     with running(entries) as engine:
-        engine.world.thinning = 4
+        engine.context.thinning = 4
         engine.advance(48)
         found = {name: [tick for tick, _ in engine.nodes[name].all] for name in ("optional", "slower", "when", "other", "third")}
         assert found == {
@@ -597,7 +597,7 @@ def test_optional_nodes_run_on_one_of_so_many_of_their_ticks() -> None:
             "other": [*range(48)],
             "third": [*range(0, 48, 3)],
         }
-        engine.world.thinning = 1
+        engine.context.thinning = 1
         engine.advance(6)
         assert [tick for tick, _ in engine.nodes["optional"].all][-6:] == [*range(48, 54)]
 

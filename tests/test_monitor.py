@@ -63,15 +63,15 @@ def test_optional_nodes_make_room_and_come_back() -> None:
         assert engine.frame_rate is not None
         clock = RealtimeClock(engine, engine.frame_rate)
         monitor = Monitor(engine, clock.deadlines, said.append)
-        while engine.world.thinning < 8 and engine.tick < 1200:
+        while engine.context.thinning < 8 and engine.tick < 1200:
             clock.advance(6)
             monitor.look()
-        assert engine.world.thinning >= 8
+        assert engine.context.thinning >= 8
         assert re.match(r"\d+ of \d+ deadlines were missed, \d+ of them because the machine was busy otherwise", said[0])
         engine.nodes["heavy"].busy = False
         clock.advance(60)
         # seconds as they would be on a machine that does nothing else
-        while engine.world.thinning > 4:
+        while engine.context.thinning > 4:
             clock.deadlines.ticks += 60
             monitor.look()
         assert re.match(r"there is room: ticks take \d+% of the time", said[-1])
@@ -99,7 +99,7 @@ class Seconds:
             self.deadlines.engine += own
             self.deadlines.unscheduled += outside
             self.monitor.look()
-            found.append(self.engine.world.thinning)
+            found.append(self.engine.context.thinning)
         return found
 
 
@@ -122,7 +122,7 @@ def test_a_hiccup_now_and_then_thins_nothing_and_keeps_nothing_thin() -> None:
     for _ in range(10):
         seconds.go_by(1, outside=5)
         seconds.go_by(1)
-    assert seconds.engine.world.thinning == 1
+    assert seconds.engine.context.thinning == 1
 
 
 def test_on_a_crowded_core_the_fight_goes_on_and_its_overlay_is_drawn_less_often(tmp_path: Path) -> None:

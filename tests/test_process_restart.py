@@ -39,7 +39,7 @@ def said() -> list[Call]:
 def in_real_time(entries: Entries, said: list[Call]) -> Iterator[Engine]:
     """An engine in real time; afterwards nothing of it may be left."""
     engine = make_engine(entries, TYPES)
-    engine.world.realtime = True
+    engine.context.realtime = True
     open_engine(engine, said)
     engine.reset(0, 0)
     yield engine
@@ -188,7 +188,7 @@ def test_in_real_time_the_game_goes_on_until_the_next_process_is_there(
 def test_in_real_time_a_process_past_its_time_limit_is_replaced_beside_the_game() -> None:
     entries = thinks("Anywhere", {"sleeps": 3}, background="process", busy="continue", on_error="hold", timeout=1.0)
     with running(entries) as engine:
-        engine.world.realtime = True
+        engine.context.realtime = True
         until(engine, lambda: engine.node_times()["slow"].errors > 0)
         assert engine.node_times()["slow"].reason == "it took longer than its time limit of 1 s"
         before = len(seen(engine))

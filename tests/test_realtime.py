@@ -273,7 +273,7 @@ def test_rates_are_exact_and_a_slow_node_delays_nobody() -> None:
     try:
         open_engine(engine)
         engine.reset(0, 0)
-        engine.world.realtime = True
+        engine.context.realtime = True
         clock = RealtimeClock(engine, engine.frame_rate or 0.0)
         clock.advance(600)
         runs = {name: times.runs for name, times in engine.node_times().items()}
@@ -289,7 +289,7 @@ def test_half_a_second_of_work_in_another_process_costs_no_deadline() -> None:
     try:
         open_engine(engine)
         engine.reset(0, 0)
-        engine.world.realtime = True
+        engine.context.realtime = True
         clock = RealtimeClock(engine, engine.frame_rate or 0.0)
         clock.advance(300)
         times = engine.node_times()["burns"]

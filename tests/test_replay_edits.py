@@ -53,7 +53,7 @@ def _play(run: list[Stretch], tape: Any, saved: list[Saved] | None = None, start
     try:
         engine.open(FakeHost)
         engine.reset(0, 0)
-        engine.world.realtime = not tape.replays
+        engine.context.realtime = not tape.replays
         if start is not None:
             engine.load_state(pickle.loads(start.state))
         tape.begin(engine)
@@ -67,7 +67,7 @@ def _play(run: list[Stretch], tape: Any, saved: list[Saved] | None = None, start
                 if saved is not None:
                     saved.append(Saved(number, tick, engine.ticks, pickle.dumps(engine.state(background=False))))
                     time.sleep(0.0005)
-                engine.world.thinning = thinning[tick]
+                engine.context.thinning = thinning[tick]
                 engine.advance(1)
             place = 0
         return [engine.nodes[name].all for name in ("seen", "seen_after", "seen_clock")]

@@ -69,7 +69,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """An engine in real time, with a policy that does not come to an end before it is let through."""
     let_through.clear()
     engine = Engine(make_plan(_entries(**request.param), [Camera, Slow, Seen], MODELS))
-    engine.world.realtime = True
+    engine.context.realtime = True
     open_engine(engine)
     engine.reset(0, 0)
     yield engine

@@ -10,7 +10,7 @@ from typing import Any
 
 from minibrains.annotations import ABSENT
 from minibrains.engine.background import BackgroundNode
-from minibrains.engine.motion import Motion
+from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import TICK_SLOT, Clock, Latch, OutputPlan, Step
 from minibrains.engine.replay_policy import Result, Tape, record_result, replay_result, through_tape
@@ -20,8 +20,8 @@ from minibrains.graph.error_policy import after_failed_step, gives_fallback
 
 
 @dataclass(slots=True)
-class World:
-    """What the step functions know of the engine besides their tables."""
+class ExecutionContext:
+    """The state of the engine that step functions share, besides their tables."""
 
     tape: Tape | None
     frame_rate: float | None = None
@@ -34,19 +34,19 @@ class World:
     """Optional nodes run on one in so many of the ticks on which they could."""
 
 
-def bind(motion: Motion, world: World, runtimes: Mapping[str, NodeRuntime]) -> None:
+def bind(execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]) -> None:
     """Fill the table of step functions. Raises WorkflowError if a clock cannot be had."""
-    binder = _Binder(motion, world, runtimes)
-    motion.prepared[:] = [(step.index, binder.step(step)) for step in motion.plan.steps]
-    motion.prepared_latches[:] = [binder.latch(place, latch) for place, latch in enumerate(motion.plan.latches)]
+    binder = _Binder(execution, context, runtimes)
+    execution.prepared[:] = [(step.index, binder.step(step)) for step in execution.plan.steps]
+    execution.prepared_latches[:] = [binder.latch(place, latch) for place, latch in enumerate(execution.plan.latches)]
 
 
 class _Binder:
-    def __init__(self, motion: Motion, world: World, runtimes: Mapping[str, NodeRuntime]) -> None:
-        self.motion = motion
-        self.graph = motion.plan.graph
+    def __init__(self, execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]) -> None:
+        self.execution = execution
+        self.graph = execution.plan.graph
         self.runtimes = runtimes
-        self.world = world
+        self.context = context
 
     def step(self, step: Step) -> Run:
         if step.role == "gate":
@@ -60,24 +60,26 @@ class _Binder:
         if step.clocks and not step.visited:
             run = self._when_marked(run, step.index)
         if step.required and not step.sure:
-            run = self._when_delivered(run, step.index, step.index, step.required, self.motion.steps)
+            run = self._when_delivered(run, step.index, step.index, step.required, self.execution.steps)
         return run
 
     def latch(self, place: int, latch: Latch) -> tuple[int, Run]:
-        motion = self.motion
-        index = motion.size + place
+        execution = self.execution
+        index = execution.size + place
         call = self.runtimes[latch.node].node.latch
-        run = make_step(call, latch.inputs, (), False, motion.values, motion.marks, motion.fired, self._targets)
+        run = make_step(call, latch.inputs, (), False, execution.values, execution.marks, execution.fired, self._targets)
         if latch.required:
-            run = self._when_delivered(run, index, place, latch.required, motion.latches)
+            run = self._when_delivered(run, index, place, latch.required, execution.latches)
         return index, run
 
     def _make(self, call: Callable[..., Any], step: Step, record: bool) -> Run:
-        motion = self.motion
-        return make_step(call, step.inputs, step.outputs, record, motion.values, motion.marks, motion.fired, self._targets)
+        execution = self.execution
+        return make_step(
+            call, step.inputs, step.outputs, record, execution.values, execution.marks, execution.fired, self._targets
+        )
 
     def _targets(self, output: OutputPlan) -> tuple[int, ...]:
-        return tuple(self.motion.mark(self.motion.plan.steps[target]) for target in output.marks)
+        return tuple(self.execution.mark(self.execution.plan.steps[target]) for target in output.marks)
 
     # -- what a step calls --------------------------------------------------------------------------
 
@@ -88,7 +90,7 @@ class _Binder:
             return self._launch(step)
         runtime = self.runtimes[step.node]
         if step.role == "emit":
-            return through_tape(runtime.node.emit, runtime.checked, self.world.tape)
+            return through_tape(runtime.node.emit, runtime.checked, self.context.tape)
         if runtime.constant is not None:
             return self._constant(step, runtime.constant)
         if runtime.background is not None:
@@ -97,7 +99,7 @@ class _Binder:
 
     def _constant(self, step: Step, constant: ConstantResult) -> Callable[..., Any]:
         """The first time it is given out counts as the run that computed it."""
-        result, idle, cached, index = constant.result, self.motion.idle, self.motion.cached, step.index
+        result, idle, cached, index = constant.result, self.execution.idle, self.execution.cached, step.index
         new = constant.computed
 
         def stands(*arguments: Any) -> Any:
@@ -113,7 +115,7 @@ class _Binder:
 
     def _or_fallback(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
         """Give out the node's fallback in the place of a result that failed, if the workflow says so."""
-        node, motion, index = self.graph.nodes[step.node], self.motion, step.index
+        node, execution, index = self.graph.nodes[step.node], self.execution, step.index
         on_error = node.entry.on_error
         if not gives_fallback(on_error):
             return call
@@ -127,7 +129,7 @@ class _Binder:
             except BaseException as error:
                 if after_failed_step(on_error, error) != "fallback":
                     raise
-                motion.record_error(index, error)
+                execution.record_error(index, error)
                 return fallback
 
         return guarded
@@ -139,11 +141,11 @@ class _Binder:
 
         After an edit it may have been due because of what it was computing just then, which no replay knows.
         """
-        name, tape, motion, idle, index = step.node, self.world.tape, self.motion, self.motion.idle, step.index
+        name, tape, execution, idle, index = step.node, self.context.tape, self.execution, self.execution.idle, step.index
         assert tape is not None
         if step.role == "launch":
             return _nothing_to_launch
-        motion.template[index] = 1
+        execution.template[index] = 1
         record = self.graph.nodes[name].cls.schema.record
         found: list[Result] = []
 
@@ -151,7 +153,7 @@ class _Binder:
             return replay_result(found.pop())
 
         call = self._or_fallback(step, take)
-        deliver = make_step(call, (), step.outputs, record, motion.values, motion.marks, motion.fired, self._targets)
+        deliver = make_step(call, (), step.outputs, record, execution.values, execution.marks, execution.fired, self._targets)
 
         def replay() -> None:
             result = tape.take(name)
@@ -165,18 +167,18 @@ class _Binder:
 
     def _hold(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
         """The clock stands still until the node has its result."""
-        values = self.motion.values
+        values = self.execution.values
 
         def ask(*arguments: Any) -> Any:
             job = background.launch(arguments, values[TICK_SLOT])
             background.wait(job)
             return job.take()
 
-        return self._beside_the_tick(step, record_result(ask, step.node, self.world.tape))
+        return self._beside_the_tick(step, record_result(ask, step.node, self.context.tape))
 
     def _beside_the_tick(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
         """Count the time of a call as time for which the clock stood still, and not as the tick's."""
-        world, spent, index = self.world, self.motion.spent, step.index
+        context, spent, index = self.context, self.execution.spent, step.index
 
         def beside(*arguments: Any) -> Any:
             began = perf_counter()
@@ -184,15 +186,15 @@ class _Binder:
                 return call(*arguments)
             finally:
                 held = perf_counter() - began
-                world.held += held
+                context.held += held
                 spent[index] -= held
 
         return beside
 
     def _launch(self, step: Step) -> Callable[..., Any]:
-        runtime, world, motion = self.runtimes[step.node], self.world, self.motion
-        values, idle, index = motion.values, motion.idle, step.index
-        terminals = motion.plan.terminals
+        runtime, context, execution = self.runtimes[step.node], self.context, self.execution
+        values, idle, index = execution.values, execution.idle, step.index
+        terminals = execution.plan.terminals
         on_error = runtime.checked.entry.on_error
         pending = runtime.pending
         assert pending is not None
@@ -203,7 +205,7 @@ class _Binder:
                 idle[index] += 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
                 try:
-                    pending.launch(arguments, values[TICK_SLOT], not world.realtime)
+                    pending.launch(arguments, values[TICK_SLOT], not context.realtime)
                 except RunError as error:
                     if after_failed_step(on_error, error) != "fallback":
                         raise
@@ -212,21 +214,21 @@ class _Binder:
         return launch
 
     def _arrive(self, step: Step) -> Run:
-        runtime, world, motion = self.runtimes[step.node], self.world, self.motion
+        runtime, context, execution = self.runtimes[step.node], self.context, self.execution
         pending = runtime.pending
         assert pending is not None
-        values, marks, idle, index = motion.values, motion.marks, motion.idle, step.index
-        launch = next(other for other in motion.plan.steps if other.role == "launch" and other.node == step.node)
-        again = motion.mark(launch)
+        values, marks, idle, index = execution.values, execution.marks, execution.idle, step.index
+        launch = next(other for other in execution.plan.steps if other.role == "launch" and other.node == step.node)
+        again = execution.mark(launch)
 
         def take() -> Any:
             return pending.take(values[TICK_SLOT])  # in the fast clock it may not be there yet
 
-        call = self._beside_the_tick(step, record_result(take, step.node, world.tape))
+        call = self._beside_the_tick(step, record_result(take, step.node, context.tape))
         deliver = self._make(self._or_fallback(step, call), step, runtime.checked.cls.schema.record)
 
         def arrive() -> None:
-            if not pending.arrives(values[TICK_SLOT], not world.realtime):
+            if not pending.arrives(values[TICK_SLOT], not context.realtime):
                 idle[index] += 1
                 return
             if pending.wanted:
@@ -239,7 +241,7 @@ class _Binder:
     # -- waiting ------------------------------------------------------------------------------------
 
     def _when_marked(self, run: Run, index: int) -> Run:
-        marks, idle, pending = self.motion.marks, self.motion.idle, self.motion.size + index
+        marks, idle, pending = self.execution.marks, self.execution.idle, self.execution.size + index
 
         def due() -> None:
             if marks[pending]:
@@ -254,7 +256,7 @@ class _Binder:
         self, run: Run, index: int, place: int, required: tuple[int, ...] | list[int], table: list[tuple[int, Run]]
     ) -> Run:
         """Wait until every required slot was delivered once, then leave the table to the plain function."""
-        values, idle = self.motion.values, self.motion.idle
+        values, idle = self.execution.values, self.execution.idle
 
         def wait() -> None:
             for slot in required:
@@ -269,10 +271,10 @@ class _Binder:
     # -- clocks -------------------------------------------------------------------------------------
 
     def _gate(self, step: Step) -> Run:
-        clock, members, marks = step.clock or Clock(), tuple(step.members), self.motion.marks
+        clock, members, marks = step.clock or Clock(), tuple(step.members), self.execution.marks
         open_now = self._opening(clock, step.node)
         flag = step.inputs[0].sources[0].slot if step.inputs else None
-        values, world, openings, index = self.motion.values, self.world, self.motion.openings, step.index
+        values, context, openings, index = self.execution.values, self.context, self.execution.openings, step.index
 
         def gate() -> None:
             if open_now() and (flag is None or values[flag]):
@@ -281,7 +283,7 @@ class _Binder:
 
         def thinned() -> None:
             if open_now() and (flag is None or values[flag]):
-                if openings[index] % world.thinning == 0:
+                if openings[index] % context.thinning == 0:
                     for member in members:
                         marks[member] = 1
                 openings[index] += 1
@@ -295,8 +297,8 @@ class _Binder:
 
     def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
         """Whether a clock opens on the current tick, leaving its flag aside."""
-        values, every, offset, hertz = self.motion.values, clock.every, clock.offset, clock.hertz
-        rate = self.world.frame_rate
+        values, every, offset, hertz = self.execution.values, clock.every, clock.offset, clock.hertz
+        rate = self.context.frame_rate
         if hertz is None:
             return (lambda: True) if every == 1 else (lambda: values[TICK_SLOT] % every == offset)
         if rate is None or hertz > rate:

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from minibrains.engine.motion import Motion
+from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.savings import Savings
 
-Spent = tuple[Motion, list[float]]
-"""Seconds of every step of a plan in motion."""
+Spent = tuple[ExecutionState, list[float]]
+"""The seconds that every step of a running plan has taken so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ class NodeTimes:
     """How many thoughts took how long, as ThinkTimes counts them; of a node that does not think, none."""
 
 
-def count(motion: Motion, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> dict[str, NodeTimes]:
+def count(execution: ExecutionState, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> dict[str, NodeTimes]:
     """Return what each node has done in so many ticks. A register runs when it emits; gates are the engine's own."""
     runs: dict[str, int] = defaultdict(int)
     errors: dict[str, int] = defaultdict(int)
     cached: dict[str, int] = defaultdict(int)
     reasons: dict[str, str] = defaultdict(str)
-    for place, (role, name) in enumerate(zip(motion.roles, motion.owners, strict=True)):
+    for place, (role, name) in enumerate(zip(execution.roles, execution.owners, strict=True)):
         if role in ("emit", "tick", "launch"):
-            runs[name] += motion.visits[place] - motion.idle[place]
-            cached[name] += motion.cached[place]
+            runs[name] += execution.visits[place] - execution.idle[place]
+            cached[name] += execution.cached[place]
         if role != "gate":
-            errors[name] += motion.errors[place]
-            reasons[name] = reasons[name] or motion.reasons[place]
-    spent = seconds_since(motion, [0.0] * len(motion.spent))
+            errors[name] += execution.errors[place]
+            reasons[name] = reasons[name] or execution.reasons[place]
+    spent = seconds_since(execution, [0.0] * len(execution.spent))
     times: dict[str, NodeTimes] = {}
     for name, runtime in runtimes.items():
         background, pending = runtime.background, runtime.pending
@@ -72,10 +72,10 @@ def count(motion: Motion, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> di
     return times
 
 
-def seconds_since(motion: Motion, then: list[float]) -> dict[str, float]:
+def seconds_since(execution: ExecutionState, then: list[float]) -> dict[str, float]:
     """Seconds of each node since the steps had spent so much. Gates are the engine's own."""
     seconds: dict[str, float] = defaultdict(float)
-    for role, name, now, before in zip(motion.roles, motion.owners, motion.spent, then, strict=True):
+    for role, name, now, before in zip(execution.roles, execution.owners, execution.spent, then, strict=True):
         if role != "gate":
             seconds[name] += now - before
     return seconds

@@ -1,4 +1,4 @@
-"""A plan in motion: open, reset, tick, close."""
+"""Run a plan: open, reset, tick, close."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import compress
 from time import perf_counter
 from typing import Any
 
-from minibrains.engine.bind import World, bind, nothing
+from minibrains.engine.bind import ExecutionContext, bind, nothing
 from minibrains.engine.counts import NodeTimes, Spent, count, seconds_since
+from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.kept import KeptOutputs, fold_constants
 from minibrains.engine.live_edit import Edit
 from minibrains.engine.make import make_nodes
-from minibrains.engine.motion import Motion
 from minibrains.engine.node_process import Health, NodeDied
 from minibrains.engine.node_runtime import NodeRuntime, registers_first
 from minibrains.engine.plan import TICK_SLOT, Plan
@@ -51,8 +51,8 @@ class Engine:
         self.edits: deque[Edit] = deque()
         """Prepared edits; they are applied between two ticks."""
         self.times = TickTimes()
-        self.world = World(tape)
-        self.motion = Motion(plan)
+        self.context = ExecutionContext(tape)
+        self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
         """Index, seed and limit of the episode that is played."""
         self._kept = kept or KeptOutputs()
@@ -65,22 +65,22 @@ class Engine:
     @property
     def frame_rate(self) -> float | None:
         """Ticks a second of the game's own clock; None in a graph without a console."""
-        return self.world.frame_rate
+        return self.context.frame_rate
 
     @frame_rate.setter
     def frame_rate(self, rate: float) -> None:
-        self.world.frame_rate = rate
+        self.context.frame_rate = rate
 
     @property
     def held(self) -> float:
         """Seconds for which the clock stood still while hold nodes were thinking."""
-        return self.world.held
+        return self.context.held
 
     # -- life ---------------------------------------------------------------------------------------
 
     def open(self, make_host: MakeHost) -> None:
         """Open every node, registers first, check the shapes that only now became known, compute constant results."""
-        self._make_ready(self.plan, self.runtimes, self.motion, make_host)
+        self._make_ready(self.plan, self.runtimes, self.execution, make_host)
 
     def reset(self, index: int, seed: int, limit: int | None = None) -> None:
         """Start episode `index` of a run with this seed. `limit`: ticks after which the run is going to end it."""
@@ -89,7 +89,7 @@ class Engine:
         for runtime in self.runtimes.values():
             if runtime.pending is not None:
                 runtime.pending.forget()
-        self.motion.reset()
+        self.execution.reset()
         for runtime in registers_first(self.runtimes):
             if runtime.is_open and runtime.has_state:
                 try:
@@ -106,7 +106,7 @@ class Engine:
         report: dict[str, Any] = {}
         for runtime in registers_first(self.runtimes):
             try:
-                report.update(runtime.report(waits=not self.world.realtime))
+                report.update(runtime.report(waits=not self.context.realtime))
             except Exception as error:
                 self._unanswered(runtime, self.tick, error)
         return report
@@ -126,7 +126,9 @@ class Engine:
             sentences += runtime.close(patience)
         return sentences
 
-    def _make_ready(self, plan: Plan, runtimes: Mapping[str, NodeRuntime], motion: Motion, make_host: MakeHost) -> None:
+    def _make_ready(
+        self, plan: Plan, runtimes: Mapping[str, NodeRuntime], execution: ExecutionState, make_host: MakeHost
+    ) -> None:
         """Open the nodes that are not open yet, and bind the plan to them. Raises WorkflowError or NodeFailed."""
         for runtime in registers_first(runtimes):
             if not runtime.is_open and not runtime.replayed:
@@ -135,24 +137,24 @@ class Engine:
         if sizes:
             check_sizes(plan.graph, sizes)
         fold_constants(plan, runtimes, self._kept)
-        bind(motion, self.world, runtimes)
+        bind(execution, self.context, runtimes)
 
     def _unanswered(self, runtime: NodeRuntime, tick: int | None, error: Exception) -> None:
         """A node could not be asked something: count it, or raise NodeFailed."""
         if ends_when_unanswered(runtime.checked.entry.on_error, isinstance(error, NodeDied)):
             raise runtime.failure(tick, error) from error
-        self.motion.record_error(self.motion.owners.index(runtime.name), error)
+        self.execution.record_error(self.execution.owners.index(runtime.name), error)
 
     # -- ticking ------------------------------------------------------------------------------------
 
     def advance(self, ticks: int) -> bool:
         """Do up to `ticks` ticks of the episode. True if it ended; False also after `stopping` and after an edit."""
-        motion, edits, world = self.motion, self.edits, self.world
-        values, marks, template, size = motion.values, motion.marks, motion.template, motion.size
-        steps, latches, terminals = motion.steps, motion.latches, self.plan.terminals
-        waiting, fired = motion.due, motion.fired
-        visits, spent, add = motion.visits, motion.spent, self.times.add
-        held = world.held
+        execution, edits, context = self.execution, self.edits, self.context
+        values, marks, template, size = execution.values, execution.marks, execution.template, execution.size
+        steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
+        waiting, fired = execution.due, execution.fired
+        visits, spent, add = execution.visits, execution.spent, self.times.add
+        held = context.held
         ended = False
         for now in range(self.tick, self.tick + ticks):
             values[TICK_SLOT] = now
@@ -199,9 +201,9 @@ class Engine:
                 for slot in fired:
                     values[slot] = None
                 fired.clear()
-            if world.held != held:  # the clock stood still for so long
-                started += world.held - held
-                held = world.held
+            if context.held != held:  # the clock stood still for so long
+                started += context.held - held
+                held = context.held
             add(last - started)
             self.tick = now + 1
             self.ticks += 1
@@ -213,23 +215,23 @@ class Engine:
 
     def _failed(self, index: int, error: BaseException) -> None:
         """A step raised, or (-1) a terminal output did when it was asked whether it is true."""
-        motion, steps = self.motion, self.plan.steps
+        execution, steps = self.execution, self.plan.steps
         if index < 0:
             names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
             raise RunError(f"{names}: whether the episode ends cannot be told on tick {self.tick}: {error}") from error
-        runtime = self.runtimes[motion.owners[index]]
+        runtime = self.runtimes[execution.owners[index]]
         if after_failed_step(runtime.checked.entry.on_error, error) != "hold":
             self.ticks += 1
             raise runtime.failure(self.tick, error) from error
-        motion.record_error(index, error)
-        if index < motion.size and steps[index].role == "emit":
+        execution.record_error(index, error)
+        if index < execution.size and steps[index].role == "emit":
             for step in steps:
                 if step.role == "read" and step.node == runtime.name:
-                    motion.values[step.inputs[0].sources[0].slot] = nothing
+                    execution.values[step.inputs[0].sources[0].slot] = nothing
 
     def node_times(self) -> Mapping[str, NodeTimes]:
         """What every node has done so far. A register runs when it emits; gates are the engine's own."""
-        return count(self.motion, self.ticks, self.runtimes)
+        return count(self.execution, self.ticks, self.runtimes)
 
     def thinking(self) -> set[str]:
         """The nodes that are thinking at this moment. May be asked from any thread."""
@@ -242,12 +244,12 @@ class Engine:
 
     def spent(self) -> Spent:
         """Seconds of every step so far, for `spent_since`: cheap enough to be asked on every tick."""
-        return self.motion, self.motion.spent.copy()
+        return self.execution, self.execution.spent.copy()
 
     def spent_since(self, before: Spent) -> dict[str, float]:
         """Seconds of each node since `before`, or since an edit after it. Gates are the engine's own."""
-        motion, then = before
-        return dict.fromkeys(self.runtimes, 0.0) | (seconds_since(motion, then) if motion is self.motion else {})
+        execution, then = before
+        return dict.fromkeys(self.runtimes, 0.0) | (seconds_since(execution, then) if execution is self.execution else {})
 
     # -- keeping ------------------------------------------------------------------------------------
 
@@ -271,7 +273,7 @@ class Engine:
             "tick": self.tick,
             "ticks": self.ticks,
             "episode": self.episode,
-            "motion": self.motion.state(),
+            "motion": self.execution.state(),  # the name in snapshots
             "nodes": nodes,
             "thoughts": {name: each.state() for name, each in pending.items()},
         }
@@ -285,7 +287,7 @@ class Engine:
         for name, runtime in self.runtimes.items():
             if runtime.pending is not None:
                 runtime.pending.load_state(state["thoughts"][name])
-        self.motion.load_state(state["motion"])
+        self.execution.load_state(state["motion"])
         self.tick, self.ticks = state["tick"], state["ticks"]
 
     # -- live edit ----------------------------------------------------------------------------------
@@ -295,12 +297,12 @@ class Engine:
 
         `source` is what the tape shall have of it. Raises what opening a workflow raises; then nothing has changed.
         """
-        edit = Edit.between(self.plan, plan, self.runtimes, source, self.world.tape)
+        edit = Edit.between(self.plan, plan, self.runtimes, source, self.context.tape)
         try:
             nodes = {name: runtime.node for name, runtime in edit.runtimes.items()}
             check_pads(plan.graph, nodes)
             check_collectors(plan.graph, nodes)
-            self._make_ready(plan, edit.runtimes, edit.motion, make_host)
+            self._make_ready(plan, edit.runtimes, edit.execution, make_host)
         except BaseException:
             edit.refuse(RunError("it could not be made ready"))
             edit.close()
@@ -326,8 +328,8 @@ class Engine:
         except RunError as error:
             edit.refuse(error)
         else:
-            if self.world.tape is not None:
-                self.world.tape.add("", "edit", edit.source)
-            edit.take_over(self.motion)
-            self.plan, self.runtimes, self.motion = edit.plan, edit.runtimes, edit.motion
+            if self.context.tape is not None:
+                self.context.tape.add("", "edit", edit.source)
+            edit.take_over(self.execution)
+            self.plan, self.runtimes, self.execution = edit.plan, edit.runtimes, edit.execution
         edit.done.set()

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.make import make_nodes
-from minibrains.engine.motion import Motion
 from minibrains.engine.node_runtime import NodeRuntime, registers_first
 from minibrains.engine.plan import Plan
 from minibrains.engine.replay_policy import Tape, is_replayed
@@ -36,7 +36,7 @@ class Edit:
     """New nodes that take over the state of the one before."""
     settings: dict[str, dict[str, Any]]
     """Widgets that change in nodes that stay."""
-    motion: Motion = field(init=False)
+    execution: ExecutionState = field(init=False)
     closing: list[NodeRuntime] = field(default_factory=list)
     """Nodes that were taken out, or not taken in: they have to be closed."""
     error: RunError | None = None
@@ -45,7 +45,7 @@ class Edit:
     """It was applied, or refused."""
 
     def __post_init__(self) -> None:
-        self.motion = Motion(self.plan)
+        self.execution = ExecutionState(self.plan)
 
     @classmethod
     def between(cls, old: Plan, new: Plan, before: Mapping[str, NodeRuntime], source: Any, tape: Tape | None) -> Edit:
@@ -109,7 +109,7 @@ class Edit:
                     self._undo_settings()
                     raise runtime.failure(tick, error) from error
 
-    def take_over(self, old: Motion) -> None:
+    def take_over(self, old: ExecutionState) -> None:
         """Go on, between two ticks, from where the tables of the old plan stand."""
         kept = self.inheriting.copy()
         again: set[str] = set()
@@ -123,7 +123,7 @@ class Edit:
                 again.add(name)
             if runtime.constant is not None:
                 constant[name] = runtime.constant.outputs
-        self.motion.carry(old, kept, again, constant)
+        self.execution.carry(old, kept, again, constant)
         self.closing = [runtime for runtime in registers_first(self.before) if not self._stays(runtime)]
 
     def refuse(self, error: RunError) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from minibrains.annotations import ABSENT
 from minibrains.engine.engine import Engine
-from minibrains.engine.motion import Motion
+from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.steps import UNSET
 
 
@@ -17,11 +17,11 @@ def peek(engine: Engine, node: str, socket: str) -> Any:
     outputs that are linked are kept.
     """
     checked = engine.plan.graph.nodes.get(node)
-    if checked is None or socket not in checked.cls.schema.outputs or not engine.motion.values:
+    if checked is None or socket not in checked.cls.schema.outputs or not engine.execution.values:
         return None
     if checked.register and not checked.cls.outside:
         return _emitted(engine.runtimes[node].node, socket)
-    value = next((engine.motion.values[slot] for slot in _slots(engine.motion, node, socket)), None)
+    value = next((engine.execution.values[slot] for slot in _slots(engine.execution, node, socket)), None)
     return None if value is UNSET else value
 
 
@@ -38,6 +38,6 @@ def _emitted(node: Any, socket: str) -> Any:
     return None if value is ABSENT else value
 
 
-def _slots(motion: Motion, node: str, socket: str) -> list[int]:
-    known = motion.kept
+def _slots(execution: ExecutionState, node: str, socket: str) -> list[int]:
+    known = execution.kept
     return [known[node, socket, use] for use in ("last", "optional") if (node, socket, use) in known]

@@ -1,4 +1,4 @@
-"""What a plan is: steps, slots, clocks. `compile_graph` makes it, an Engine puts it into motion."""
+"""What a plan is: steps, slots, clocks. `compile_graph` makes it; an Engine runs it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Latch:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A workflow compiled: what an Engine puts into motion."""
+    """A compiled workflow: what an Engine runs."""
 
     graph: Graph
     steps: tuple[Step, ...]

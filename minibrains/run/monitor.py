@@ -54,7 +54,7 @@ class Monitor(Hook):
         self._busy = self._busy + 1 if outside else 0
         pressed = own > 0 or self._busy >= _BUSY
         self._calm = self._calm + 1 if not pressed and load < _ROOM else 0
-        thinning = self.engine.world.thinning
+        thinning = self.engine.context.thinning
         if pressed and thinning < LEAST and self._has_optional_nodes():
             why = f"{own + outside} of {ticks} deadlines were missed, {outside} of them because the machine was busy otherwise"
             self._set(thinning * 2, why)
@@ -72,16 +72,16 @@ class Monitor(Hook):
     def _count_seconds(self) -> float:
         """Count what ticks took since the last look, without what nodes took to think while the clock stood still."""
         before = self._spent
-        self._spent = sum(self.engine.motion.spent)
+        self._spent = sum(self.engine.execution.spent)
         return self._spent - before
 
     def _has_optional_nodes(self) -> bool:
         return any(node.entry.optional for node in self.engine.plan.graph.nodes.values())
 
     def _set(self, thinning: int, why: str) -> None:
-        self.engine.world.thinning = thinning
-        if self.engine.world.tape is not None:
-            self.engine.world.tape.add("", "pace", thinning)
+        self.engine.context.thinning = thinning
+        if self.engine.context.tape is not None:
+            self.engine.context.tape.add("", "pace", thinning)
         self.changes.append({"tick": self.engine.ticks, "thinning": thinning, "why": why})
         share = "all" if thinning == 1 else f"one in {thinning}"
         self.say(f"{why}; optional nodes now run on {share} of their ticks")

@@ -81,7 +81,7 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
         engine = run.engine
         if snapshot_event is not None:
             engine.load_state(snapshot.load(snapshot_event.value, modules(engine)))
-            engine.world.thinning = _thinning(events, done.first)
+            engine.context.thinning = _thinning(events, done.first)
             done.episodes = 1
         recall.begin(engine)
         compared_at = done.first
@@ -100,7 +100,7 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
             elif event.kind == "edit":
                 _edit(run, recall, event.value, header["path"])
             elif event.kind == "pace":
-                engine.world.thinning = event.value
+                engine.context.thinning = event.value
             done.ticks = engine.ticks - done.first
             yield done
             if done.difference is not None:

@@ -301,10 +301,10 @@ class Run:
 
     def _tell_failures(self) -> None:
         """Say it when a node fails for the first time and the run goes on: the summary comes too late."""
-        motion = self.engine.motion
-        if not any(motion.reasons):
+        execution = self.engine.execution
+        if not any(execution.reasons):
             return
-        for name, reason in zip(motion.owners, motion.reasons, strict=True):
+        for name, reason in zip(execution.owners, execution.reasons, strict=True):
             if reason and name not in self._told:
                 self._told.add(name)
                 self.say(f"{name} failed, and the run goes on: {reason}")
@@ -337,7 +337,7 @@ class Run:
         Raises MinibrainsError if the run has not begun or is over, or if a node refuses; then it goes on as before.
         """
         with self._editing:
-            if not self.engine.motion.values:
+            if not self.engine.execution.values:
                 raise RunError("the run has not begun yet; edit it once it ticks")
             edit = self.engine.prepare(plan, recorded(plan.graph), self.make_host)
             self.engine.edits.append(edit)
@@ -431,7 +431,7 @@ class Run:
         if engine.frame_rate is None:
             fault = Fault("the realtime clock needs a running console, which says what a frame is", code="missing_console")
             raise WorkflowError([fault], self.graph.workflow.where)
-        engine.world.realtime = True
+        engine.context.realtime = True
         self.clock = RealtimeClock(engine, engine.frame_rate)
         self._monitor = Monitor(engine, self.clock.deadlines, self.say)
         self.hooks.insert(0, self._monitor)

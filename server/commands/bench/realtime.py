@@ -35,7 +35,7 @@ def run(spec: RunSpec, seconds: float, kill: str | None = None) -> dict[str, Any
     _, console = find_console(engine.nodes)
     with bench:
         assert engine.frame_rate is not None
-        engine.world.realtime = True
+        engine.context.realtime = True
         killer = None if kill is None else _Killer(engine, kill)
         return _measure(engine, console, engine.frame_rate, round(seconds * engine.frame_rate), killer)
 

@@ -1,4 +1,4 @@
-"""What a plan works on while it is in motion: slots, marks, counters, and the table of step functions."""
+"""The tables of a running plan: slots, marks, counters, and step functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minibrains.engine.steps import UNSET, Run
 from minibrains.errors import in_words
 
 
-class Motion:
+class ExecutionState:
     """The tables of one plan. `Engine.advance` runs over them; a live edit makes new ones and carries over."""
 
     def __init__(self, plan: Plan) -> None:
@@ -100,7 +100,7 @@ class Motion:
         self.due[:] = state["due"]
         self.openings[:] = state["openings"]
 
-    def carry(self, old: Motion, kept: set[str], again: set[str], constant: Mapping[str, Mapping[str, Any]]) -> None:
+    def carry(self, old: ExecutionState, kept: set[str], again: set[str], constant: Mapping[str, Mapping[str, Any]]) -> None:
         """Take over, between two ticks, what the nodes in `kept` had been given and gave out, and what all were counted for.
 
         A node whose links are new becomes due: what it is linked to now has been delivered to it. So do those in
