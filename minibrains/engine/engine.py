@@ -8,16 +8,16 @@ from itertools import compress
 from time import perf_counter
 from typing import Any
 
-from minibrains.engine.bind import ExecutionContext, bind, nothing
 from minibrains.engine.counts import NodeTimes, Spent, count, seconds_since
 from minibrains.engine.execution_state import ExecutionState
+from minibrains.engine.instantiate import instantiate_nodes
 from minibrains.engine.kept import KeptOutputs, fold_constants
 from minibrains.engine.live_edit import Edit
-from minibrains.engine.make import make_nodes
 from minibrains.engine.node_process import Health, NodeDied
 from minibrains.engine.node_runtime import NodeRuntime, registers_first
 from minibrains.engine.plan import TICK_SLOT, Plan
 from minibrains.engine.replay_policy import Tape
+from minibrains.engine.step_builder import ExecutionContext, build_steps, nothing
 from minibrains.engine.timing import TickTimes
 from minibrains.errors import RunError
 from minibrains.graph.check import check_sizes
@@ -39,7 +39,7 @@ class Engine:
     def __init__(self, plan: Plan, kept: KeptOutputs | None = None, tape: Tape | None = None) -> None:
         """`kept`: shared by the runs of a process. `tape`: written to, or read from if it `replays`."""
         self.plan = plan
-        self.runtimes = make_nodes(plan, plan.graph.nodes, tape)
+        self.runtimes = instantiate_nodes(plan, plan.graph.nodes, tape)
         """A record for each node, by its id. An edit puts other records in their place."""
         check_pads(plan.graph, self.nodes)
         check_collectors(plan.graph, self.nodes)
@@ -129,7 +129,7 @@ class Engine:
     def _make_ready(
         self, plan: Plan, runtimes: Mapping[str, NodeRuntime], execution: ExecutionState, make_host: MakeHost
     ) -> None:
-        """Open the nodes that are not open yet, and bind the plan to them. Raises WorkflowError or NodeFailed."""
+        """Open the nodes that are not open yet, and build the steps. Raises WorkflowError or NodeFailed."""
         for runtime in registers_first(runtimes):
             if not runtime.is_open and not runtime.replayed:
                 runtime.open(make_host(runtime, self), plan.graph.workflow.where)
@@ -137,7 +137,7 @@ class Engine:
         if sizes:
             check_sizes(plan.graph, sizes)
         fold_constants(plan, runtimes, self._kept)
-        bind(execution, self.context, runtimes)
+        build_steps(execution, self.context, runtimes)
 
     def _unanswered(self, runtime: NodeRuntime, tick: int | None, error: Exception) -> None:
         """A node could not be asked something: count it, or raise NodeFailed."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from minibrains.engine.plan import TICK_SLOT, Plan, Step, Use
-from minibrains.engine.steps import UNSET, Run
+from minibrains.engine.steps import UNSET, StepFunction
 from minibrains.errors import in_words
 
 
@@ -43,10 +43,10 @@ class ExecutionState:
         """Marks to be set when the next tick begins."""
         self.fired: list[int] = []
         """Slots to be emptied when the tick is over."""
-        self.steps: list[tuple[int, Run]] = []
-        self.latches: list[tuple[int, Run]] = []
-        self.prepared: list[tuple[int, Run]] = []
-        self.prepared_latches: list[tuple[int, Run]] = []
+        self.steps: list[tuple[int, StepFunction]] = []
+        self.latches: list[tuple[int, StepFunction]] = []
+        self.prepared: list[tuple[int, StepFunction]] = []
+        self.prepared_latches: list[tuple[int, StepFunction]] = []
 
     def record_error(self, index: int, error: BaseException) -> None:
         """Count that a step failed, and why it did first; the run goes on."""

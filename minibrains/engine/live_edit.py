@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minibrains.engine.execution_state import ExecutionState
-from minibrains.engine.make import make_nodes
+from minibrains.engine.instantiate import instantiate_nodes
 from minibrains.engine.node_runtime import NodeRuntime, registers_first
 from minibrains.engine.plan import Plan
 from minibrains.engine.replay_policy import Tape, is_replayed
@@ -71,8 +71,8 @@ class Edit:
                     inheriting.add(name)
             elif changed:
                 settings[name] = changed
-        make_nodes(new, settings)  # a node of its own finds out whether the widgets go together
-        made = make_nodes(new, fresh, tape)
+        instantiate_nodes(new, settings)  # a node of its own finds out whether the widgets go together
+        made = instantiate_nodes(new, fresh, tape)
         runtimes: dict[str, NodeRuntime] = {}
         for name, checked in new.graph.nodes.items():
             if name in made:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from minibrains.annotations import ABSENT, Sample
 from minibrains.engine.plan import TICK_SLOT, InputPlan, OutputPlan, Use
 
-Run = Callable[[], None]
+StepFunction = Callable[[], None]
 
 
 class _Unset:
@@ -53,7 +53,7 @@ def make_step(
     marks: bytearray,
     fired: list[int],
     targets: Callable[[OutputPlan], tuple[int, ...]],
-) -> Run:
+) -> StepFunction:
     """The function of one step, bound to its node and its slots."""
     arguments = tuple((plan.many, plan.required, tuple(source.stamp is not None for source in plan.sources)) for plan in inputs)
     results = tuple((output.absent, tuple(output.slots), min(len(output.marks), ONE_BY_ONE + 1)) for output in outputs)
@@ -68,12 +68,12 @@ def make_step(
         marked = targets(output)
         numbers.extend(marked if len(marked) <= ONE_BY_ONE else [marked])
     names = tuple(output.name for output in outputs)
-    run: Run = _maker(arguments, results, record)(call, values, marks, fired, names, *numbers)
+    run: StepFunction = _maker(arguments, results, record)(call, values, marks, fired, names, *numbers)
     return run
 
 
 @cache
-def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...], record: bool) -> Callable[..., Run]:
+def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...], record: bool) -> Callable[..., StepFunction]:
     parameters: list[str] = []
 
     def number(letter: str) -> str:
@@ -120,5 +120,5 @@ def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...
     source = f"def make({head}):\n    def run():\n" + "".join(f"        {line}\n" for line in body) + "    return run\n"
     scope: dict[str, Any] = {"ABSENT": ABSENT, "Sample": Sample, "undeclared": _undeclared}
     exec(source, scope)
-    maker: Callable[..., Run] = scope["make"]
+    maker: Callable[..., StepFunction] = scope["make"]
     return maker

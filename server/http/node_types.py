@@ -12,7 +12,7 @@ from aiohttp import web
 
 from minibrains.console import Console
 from minibrains.engine.compile import compile_graph
-from minibrains.engine.make import make_nodes
+from minibrains.engine.instantiate import instantiate_nodes
 from minibrains.errors import Fault, MinibrainsError, WorkflowError, faults_of
 from minibrains.graph.catalog import brain_finder
 from minibrains.graph.check import Draft, Graph, examine
@@ -140,7 +140,7 @@ def _prepare(draft: Draft) -> Graph:
     graph = draft.graph()
     plan = compile_graph(graph)
     # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
-    made = make_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
+    made = instantiate_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
     check_collectors(graph, {name: runtime.node for name, runtime in made.items()})
     return graph
 

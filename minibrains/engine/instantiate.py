@@ -1,4 +1,4 @@
-"""Make the nodes of a plan, each with its widgets and its brain."""
+"""Instantiate the nodes of a plan, each with its widgets and its brain."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from minibrains.errors import Fault, MinibrainsError, WorkflowError, in_words
 from minibrains.graph.check import CheckedNode
 
 
-def make_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None) -> dict[str, NodeRuntime]:
+def instantiate_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None) -> dict[str, NodeRuntime]:
     """Make these nodes, each with its record. Raises WorkflowError with all that the nodes themselves find wrong."""
     runtimes: dict[str, NodeRuntime] = {}
     faults = []
     for name in names:
         checked = plan.graph.nodes[name]
         try:
-            node = _make(checked)
+            node = _instantiate(checked)
         except MinibrainsError as error:
             faults.append(Fault(in_words(error), name, code="custom_validation_failed"))
         except Exception as error:
@@ -32,7 +32,7 @@ def make_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None) -> di
     return runtimes
 
 
-def _make(checked: CheckedNode) -> Any:
+def _instantiate(checked: CheckedNode) -> Any:
     kind = checked.cls.schema.brain
     brain = kind.load(checked.brain) if kind is not None and checked.brain is not None else None
     node = checked.cls(brain=brain, **checked.widgets)

@@ -1,4 +1,4 @@
-"""Bind a plan to its nodes: one function for each step, made once, called on every tick on which it is due."""
+"""Build the steps of a plan: one function for each, made once, called on every tick on which it is due."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import TICK_SLOT, Clock, Latch, OutputPlan, Step
 from minibrains.engine.replay_policy import Result, Tape, record_result, replay_result, through_tape
-from minibrains.engine.steps import UNSET, Run, make_step
+from minibrains.engine.steps import UNSET, StepFunction, make_step
 from minibrains.errors import Fault, RunError, WorkflowError
 from minibrains.graph.error_policy import after_failed_step, gives_fallback
 
@@ -34,21 +34,21 @@ class ExecutionContext:
     """Optional nodes run on one in so many of the ticks on which they could."""
 
 
-def bind(execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]) -> None:
+def build_steps(execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]) -> None:
     """Fill the table of step functions. Raises WorkflowError if a clock cannot be had."""
-    binder = _Binder(execution, context, runtimes)
-    execution.prepared[:] = [(step.index, binder.step(step)) for step in execution.plan.steps]
-    execution.prepared_latches[:] = [binder.latch(place, latch) for place, latch in enumerate(execution.plan.latches)]
+    builder = _StepBuilder(execution, context, runtimes)
+    execution.prepared[:] = [(step.index, builder.step(step)) for step in execution.plan.steps]
+    execution.prepared_latches[:] = [builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)]
 
 
-class _Binder:
+class _StepBuilder:
     def __init__(self, execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]) -> None:
         self.execution = execution
         self.graph = execution.plan.graph
         self.runtimes = runtimes
         self.context = context
 
-    def step(self, step: Step) -> Run:
+    def step(self, step: Step) -> StepFunction:
         if step.role == "gate":
             return self._gate(step)
         if self.runtimes[step.node].replayed:
@@ -63,16 +63,16 @@ class _Binder:
             run = self._when_delivered(run, step.index, step.index, step.required, self.execution.steps)
         return run
 
-    def latch(self, place: int, latch: Latch) -> tuple[int, Run]:
+    def latch(self, position: int, latch: Latch) -> tuple[int, StepFunction]:
         execution = self.execution
-        index = execution.size + place
+        index = execution.size + position
         call = self.runtimes[latch.node].node.latch
         run = make_step(call, latch.inputs, (), False, execution.values, execution.marks, execution.fired, self._targets)
         if latch.required:
-            run = self._when_delivered(run, index, place, latch.required, execution.latches)
+            run = self._when_delivered(run, index, position, latch.required, execution.latches)
         return index, run
 
-    def _make(self, call: Callable[..., Any], step: Step, record: bool) -> Run:
+    def _make(self, call: Callable[..., Any], step: Step, record: bool) -> StepFunction:
         execution = self.execution
         return make_step(
             call, step.inputs, step.outputs, record, execution.values, execution.marks, execution.fired, self._targets
@@ -136,7 +136,7 @@ class _Binder:
 
     # -- background nodes ---------------------------------------------------------------------------
 
-    def _replay(self, step: Step) -> Run:
+    def _replay(self, step: Step) -> StepFunction:
         """Give out what the tape has of a background node, whether the node is due or not.
 
         After an edit it may have been due because of what it was computing just then, which no replay knows.
@@ -213,7 +213,7 @@ class _Binder:
 
         return launch
 
-    def _arrive(self, step: Step) -> Run:
+    def _arrive(self, step: Step) -> StepFunction:
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
         pending = runtime.pending
         assert pending is not None
@@ -240,7 +240,7 @@ class _Binder:
 
     # -- waiting ------------------------------------------------------------------------------------
 
-    def _when_marked(self, run: Run, index: int) -> Run:
+    def _when_marked(self, run: StepFunction, index: int) -> StepFunction:
         marks, idle, pending = self.execution.marks, self.execution.idle, self.execution.size + index
 
         def due() -> None:
@@ -253,9 +253,14 @@ class _Binder:
         return due
 
     def _when_delivered(
-        self, run: Run, index: int, place: int, required: tuple[int, ...] | list[int], table: list[tuple[int, Run]]
-    ) -> Run:
-        """Wait until every required slot was delivered once, then leave the table to the plain function."""
+        self,
+        run: StepFunction,
+        index: int,
+        position: int,
+        required: tuple[int, ...] | list[int],
+        table: list[tuple[int, StepFunction]],
+    ) -> StepFunction:
+        """Wait until every required slot was delivered once; then `table[position]` becomes the plain function."""
         values, idle = self.execution.values, self.execution.idle
 
         def wait() -> None:
@@ -263,14 +268,14 @@ class _Binder:
                 if values[slot] is UNSET:
                     idle[index] += 1
                     return
-            table[place] = (index, run)
+            table[position] = (index, run)
             run()
 
         return wait
 
     # -- clocks -------------------------------------------------------------------------------------
 
-    def _gate(self, step: Step) -> Run:
+    def _gate(self, step: Step) -> StepFunction:
         clock, members, marks = step.clock or Clock(), tuple(step.members), self.execution.marks
         open_now = self._opening(clock, step.node)
         flag = step.inputs[0].sources[0].slot if step.inputs else None
