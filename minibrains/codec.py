@@ -1,4 +1,4 @@
-"""Values that travel on links, as bytes and exactly back again: what the tape and kept outputs are written in.
+"""Values that travel on links, as bytes and exactly back again: the format of the tape and of cached outputs.
 
 The bytes are msgpack. What msgpack has no form for is a list whose first item is an extension that says
 what the rest is; `_plain` and `_value` are each other's inverse.

@@ -56,7 +56,7 @@ class NodeOptions(TypedDict, total=False):
     otherwise within the tick."""
 
     keep: bool
-    """In the still part of a graph, keep the outputs on disk too, for the next process."""
+    """If the node's result is constant, cache it on the disk too, for the next process."""
 
     collects: bool
     """What the node leaves behind is what a model can be trained on, samples of what was seen with what was done about it, or

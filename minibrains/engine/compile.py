@@ -55,7 +55,7 @@ class _Compiler:
     def plan(self) -> Plan:
         ordered = self._order()
         position = {id(step): place for place, step in enumerate(ordered)}
-        self._find_still(ordered)
+        self._find_constants(ordered)
         self._inherit_clocks(ordered, position)
         steps = self._with_gates(ordered)
         for index, step in enumerate(steps):
@@ -130,12 +130,12 @@ class _Compiler:
         late_readers = [step for output, step in self.readers.items() if not read_first[output]]
         return [*emits, *early_readers, *first, *late_readers, *then]
 
-    def _find_still(self, ordered: Iterable[Step]) -> None:
+    def _find_constants(self, ordered: Iterable[Step]) -> None:
         for step in ordered:
             node = self.graph.nodes[step.node]
             plain = step.role == "tick" and _stateless(node.cls) and not step.clocks
             if plain and may_skip_runs(node.entry.on_error) and node.cls.schema.outputs:
-                step.still = all(self.giving[wire.source].still for wire in self.into[step.node])
+                step.constant = all(self.giving[wire.source].constant for wire in self.into[step.node])
 
     # -- clocks -------------------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class _Compiler:
         for step in reversed(list(ordered)):
             node = self.graph.nodes[step.node]
             read = step.role == "read"
-            plain = step.role == "tick" and _stateless(node.cls) and not step.still
+            plain = step.role == "tick" and _stateless(node.cls) and not step.constant
             if step.clocks or not (read or plain) or not may_skip_runs(node.entry.on_error):
                 continue
             given = outputs.get(id(step)) or [(step.node, output.name) for output in step.outputs]

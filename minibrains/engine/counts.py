@@ -26,7 +26,7 @@ class NodeTimes:
     reason: str
     """Why the first of them happened."""
     cached: int
-    """Times a kept output was given out in place of a run."""
+    """Times a cached output was given out in place of a run."""
     thinking: float
     """Seconds spent thinking, beside the tick or while it stood still."""
     late: int

@@ -11,10 +11,10 @@ from typing import Any
 from minibrains.engine.counts import NodeTimes, Spent, count, seconds_since
 from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.instantiate import instantiate_nodes
-from minibrains.engine.kept import KeptOutputs, fold_constants
 from minibrains.engine.live_edit import Edit
 from minibrains.engine.node_process import Health, NodeDied
 from minibrains.engine.node_runtime import NodeRuntime, registers_first
+from minibrains.engine.output_cache import OutputCache, fold_constants
 from minibrains.engine.plan import TICK_SLOT, Plan
 from minibrains.engine.replay_policy import Tape
 from minibrains.engine.step_builder import ExecutionContext, build_steps, nothing
@@ -36,8 +36,8 @@ class Engine:
     order. Latch: every register takes its inputs. On a terminal tick nothing is latched.
     """
 
-    def __init__(self, plan: Plan, kept: KeptOutputs | None = None, tape: Tape | None = None) -> None:
-        """`kept`: shared by the runs of a process. `tape`: written to, or read from if it `replays`."""
+    def __init__(self, plan: Plan, cache: OutputCache | None = None, tape: Tape | None = None) -> None:
+        """`cache`: shared by the runs of a process. `tape`: written to, or read from if it `replays`."""
         self.plan = plan
         self.runtimes = instantiate_nodes(plan, plan.graph.nodes, tape)
         """A record for each node, by its id. An edit puts other records in their place."""
@@ -55,7 +55,7 @@ class Engine:
         self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
         """Index, seed and limit of the episode that is played."""
-        self._kept = kept or KeptOutputs()
+        self._cache = cache or OutputCache()
 
     @property
     def nodes(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class Engine:
         sizes = {name: runtime.sizes for name, runtime in runtimes.items() if runtime.sizes}
         if sizes:
             check_sizes(plan.graph, sizes)
-        fold_constants(plan, runtimes, self._kept)
+        fold_constants(plan, runtimes, self._cache)
         build_steps(execution, self.context, runtimes)
 
     def _unanswered(self, runtime: NodeRuntime, tick: int | None, error: Exception) -> None:
@@ -282,8 +282,8 @@ class Engine:
         """Become what `state()` described."""
         if self.episode != tuple(state["episode"]) or not self.tick:
             self.reset(*state["episode"])
-        for name, kept in state["nodes"].items():
-            self.runtimes[name].endpoint.load_state(kept)
+        for name, saved in state["nodes"].items():
+            self.runtimes[name].endpoint.load_state(saved)
         for name, runtime in self.runtimes.items():
             if runtime.pending is not None:
                 runtime.pending.load_state(state["thoughts"][name])
@@ -297,7 +297,7 @@ class Engine:
 
         `source` is what the tape shall have of it. Raises what opening a workflow raises; then nothing has changed.
         """
-        edit = Edit.between(self.plan, plan, self.runtimes, source, self.context.tape)
+        edit = Edit.diff(self.plan, plan, self.runtimes, source, self.context.tape)
         try:
             nodes = {name: runtime.node for name, runtime in edit.runtimes.items()}
             check_pads(plan.graph, nodes)

@@ -28,7 +28,7 @@ class ExecutionState:
         self.reasons = [""] * len(self.owners)
         """Why the first of them happened."""
         self.cached = [0] * self.size
-        """Times a kept output was given out in place of a run."""
+        """Times a cached output was given out in place of a run."""
         self.openings = [0] * self.size
         """Of gates whose members may be left out now and then: how often they could have opened."""
         self.values: list[Any] = []
@@ -100,23 +100,29 @@ class ExecutionState:
         self.due[:] = state["due"]
         self.openings[:] = state["openings"]
 
-    def carry(self, old: ExecutionState, kept: set[str], again: set[str], constant: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take over, between two ticks, what the nodes in `kept` had been given and gave out, and what all were counted for.
+    def transfer_from(
+        self,
+        old: ExecutionState,
+        surviving: set[str],
+        rerun: set[str],
+        constant: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        """Take over, between two ticks, the inputs and outputs of the nodes in `surviving`, and the counters of all.
 
         A node whose links are new becomes due: what it is linked to now has been delivered to it. So do those in
-        `again`. `constant`: the outputs of constant results by node; what of them is not new has been delivered before.
+        `rerun`. `constant`: the outputs of constant results by node; what of them is not new has been delivered before.
         """
         self.values[:] = self.initial
         self.values[TICK_SLOT] = old.values[TICK_SLOT]
         now = self.values[TICK_SLOT]
         delivered: dict[tuple[str, str], tuple[Any, int]] = {}
-        stays = kept - again
-        for name in constant.keys() & stays:
+        unchanged = surviving - rerun
+        for name in constant.keys() & unchanged:
             for output, value in constant[name].items():
                 delivered[name, output] = value, now
         delivered |= old._delivered()
         for (node, socket, use), slot in self._slots().items():
-            if node in kept and use != "on" and (node, socket) in delivered:
+            if node in surviving and use != "on" and (node, socket) in delivered:
                 value, stamp = delivered[node, socket]
                 self.values[slot] = stamp if use == "stamp" else value
         places = dict(zip(old.keys(), range(len(old.owners)), strict=True))
@@ -124,7 +130,7 @@ class ExecutionState:
         for place, key in enumerate(self.keys()):
             was = places.get(key)
             step = self.plan.steps[place] if place < self.size else None
-            same = was is not None and self.owners[place] in stays
+            same = was is not None and self.owners[place] in unchanged
             if was is not None:
                 self.visits[place], self.idle[place] = old.visits[was], old.idle[was]
                 self.errors[place], self.reasons[place] = old.errors[was], old.reasons[was]
@@ -150,8 +156,8 @@ class ExecutionState:
         return keys + [("latch", latch.node) for latch in self.plan.latches]
 
     @cached_property
-    def kept(self) -> dict[tuple[str, str, Use], int]:
-        """Where the values of outputs are kept: node, output, how -> slot. Not those of lazy outputs' functions."""
+    def output_slots(self) -> dict[tuple[str, str, Use], int]:
+        """The slot of each output: (node, output, use) -> slot. Lazy outputs' functions are left out."""
         return self._slots()
 
     def _slots(self) -> dict[tuple[str, str, Use], int]:

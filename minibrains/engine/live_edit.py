@@ -48,31 +48,31 @@ class Edit:
         self.execution = ExecutionState(self.plan)
 
     @classmethod
-    def between(cls, old: Plan, new: Plan, before: Mapping[str, NodeRuntime], source: Any, tape: Tape | None) -> Edit:
-        """Return what is between two plans, with the nodes that are new. Raises what making them raises."""
-        fresh: list[str] = []
+    def diff(cls, old: Plan, new: Plan, before: Mapping[str, NodeRuntime], source: Any, tape: Tape | None) -> Edit:
+        """Return the difference of two plans, with the new nodes. Raises what instantiating them raises."""
+        to_make: list[str] = []
         inheriting: set[str] = set()
         settings: dict[str, dict[str, Any]] = {}
         was_constant, is_constant = old.constant_nodes, new.constant_nodes
         for name, checked in new.graph.nodes.items():
             runtime = before.get(name)
             if runtime is None or runtime.checked.cls is not checked.cls:
-                fresh.append(name)
+                to_make.append(name)
                 continue
             widgets = runtime.checked.widgets
             changed = {key: value for key, value in checked.widgets.items() if widgets.get(key) != value}
             if any(checked.cls.schema.widgets[key].rebuild for key in changed):
-                fresh.append(name)
+                to_make.append(name)
             elif name in is_constant and (changed or name not in was_constant):
-                fresh.append(name)  # it is run beside the game, where the old one may still be needed as it is
+                to_make.append(name)  # it is run beside the game, where the old one may still be needed as it is
             elif (runtime.checked.brain_sha256, runtime.checked.background) != (checked.brain_sha256, checked.background):
-                fresh.append(name)
+                to_make.append(name)
                 if runtime.has_state:
                     inheriting.add(name)
             elif changed:
                 settings[name] = changed
         instantiate_nodes(new, settings)  # a node of its own finds out whether the widgets go together
-        made = instantiate_nodes(new, fresh, tape)
+        made = instantiate_nodes(new, to_make, tape)
         runtimes: dict[str, NodeRuntime] = {}
         for name, checked in new.graph.nodes.items():
             if name in made:
@@ -111,19 +111,19 @@ class Edit:
 
     def take_over(self, old: ExecutionState) -> None:
         """Go on, between two ticks, from where the tables of the old plan stand."""
-        kept = self.inheriting.copy()
-        again: set[str] = set()
+        surviving = self.inheriting.copy()
+        rerun: set[str] = set()
         constant: dict[str, Mapping[str, Any]] = {}
         for name, runtime in self.runtimes.items():
             runtime.apply_limits()
             before = self.before.get(name)
             if before is not None and before.node is runtime.node:
-                kept.add(name)
+                surviving.add(name)
             if before is not None and runtime.runs_again_after(before):
-                again.add(name)
+                rerun.add(name)
             if runtime.constant is not None:
                 constant[name] = runtime.constant.outputs
-        self.execution.carry(old, kept, again, constant)
+        self.execution.transfer_from(old, surviving, rerun, constant)
         self.closing = [runtime for runtime in registers_first(self.before) if not self._stays(runtime)]
 
     def refuse(self, error: RunError) -> None:

@@ -39,5 +39,5 @@ def _emitted(node: Any, socket: str) -> Any:
 
 
 def _slots(execution: ExecutionState, node: str, socket: str) -> list[int]:
-    known = execution.kept
+    known = execution.output_slots
     return [known[node, socket, use] for use in ("last", "optional") if (node, socket, use) in known]

@@ -12,7 +12,7 @@ TICK_SLOT = 0
 """The slot that holds the number of the current tick."""
 
 Use = Literal["last", "optional", "on", "stamp"]
-"""How a slot is kept: the last value; the same but None before the first; the value on its delivery tick,
+"""What a slot holds: the last value; the same, but None before the first; the value on its delivery tick,
 else None; the tick of the last delivery."""
 
 
@@ -79,8 +79,8 @@ class Step:
     """Runs on each tick of its clocks; nobody needs to mark it."""
     visited: bool = False
     """Looked at on each tick of its clocks; may still have to wait for a first delivery."""
-    still: bool = False
-    """Nothing that moves is upstream: done once, its output stands for the whole run."""
+    constant: bool = False
+    """Nothing upstream ever changes: run once, its output holds for the whole run."""
     clock: Clock | None = None
     """Of a gate: the clock it opens for `members`."""
     members: list[int] = field(default_factory=list)
@@ -103,14 +103,14 @@ class Plan:
     steps: tuple[Step, ...]
     latches: tuple[Latch, ...]
     slots: tuple[Use, ...]
-    """How each slot is kept; a slot's number is its place."""
+    """What each slot holds; a slot's number is its index."""
     terminals: tuple[int, ...]
     """Slots that end the episode when they hold True."""
 
     @property
     def constant_nodes(self) -> frozenset[str]:
         """The nodes whose result is the same on every tick."""
-        return frozenset(step.node for step in self.steps if step.still)
+        return frozenset(step.node for step in self.steps if step.constant)
 
     def links(self, node: str) -> set[tuple[str, str, str]]:
         """What feeds a node: (source, its output, the node's input)."""

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Final, Literal
 from minibrains.disk_cache import disk_cache
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
-from minibrains.engine.kept import KeptOutputs
 from minibrains.engine.node_runtime import NodeRuntime
+from minibrains.engine.output_cache import OutputCache
 from minibrains.engine.peek import peek
 from minibrains.engine.plan import Plan
 from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, as_error
@@ -68,7 +68,7 @@ class Run:
         hooks: Iterable[Hook] = (),
         *,
         registry: Registry | None = None,
-        cache: KeptOutputs | None = None,
+        cache: OutputCache | None = None,
         folder: RunFolder | None = None,
         dir: Path | None = None,
         map: Map = map_here,
@@ -120,7 +120,7 @@ class Run:
         recorder = Recorder() if spec.record else None
         if recorder is not None:
             self.hooks.insert(0, recorder)
-        self.engine = Engine(compile_graph(self.graph), cache or KeptOutputs(disk=disk_cache()), recorder or tape)
+        self.engine = Engine(compile_graph(self.graph), cache or OutputCache(disk=disk_cache()), recorder or tape)
         self.clock = self.engine
         self._editing = threading.Lock()
         self._over = threading.Event()

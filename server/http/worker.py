@@ -1,4 +1,4 @@
-"""A worker process: plays one run after another and keeps what they share: modules, models, kept outputs."""
+"""A worker process: plays one run after another and keeps what they share: modules, models, cached outputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from minibrains.disk_cache import disk_cache
 from minibrains.engine.compile import compile_graph
-from minibrains.engine.kept import KeptOutputs
+from minibrains.engine.output_cache import OutputCache
 from minibrains.errors import MinibrainsError, RunError, as_error, faults_of, sentence, shorten
 from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
@@ -49,7 +49,7 @@ class Worker:
     def live(self) -> None:
         registry, _ = node_types(self._recipe.packs, self._recipe.files)
         self._registry = registry
-        self._cache = KeptOutputs(disk=disk_cache())
+        self._cache = OutputCache(disk=disk_cache())
         threading.Thread(target=self._listen, name="listens to the server", daemon=True).start()
         files = _count_openable()
         self._send("ready", None)
@@ -119,7 +119,7 @@ def _count_openable() -> int:
 class RunSession(Hook):
     """One run in this worker, from its order to its outcome."""
 
-    def __init__(self, order: Order, registry: Registry, cache: KeptOutputs, send: Send) -> None:
+    def __init__(self, order: Order, registry: Registry, cache: OutputCache, send: Send) -> None:
         wake = threading.Event()
         self.attendant = Attendant(wake)
         self._order = order

@@ -1,4 +1,4 @@
-"""Kept outputs: the still part of a graph runs once, and only again where something has changed."""
+"""Constant nodes run once, and only those downstream of a change run again."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from engine_fixtures import Entries, Noted, make_plan, node, open_engine
 from minibrains import ABSENT, Absent, Brain, Episode, Node, Number, Register, Socket, setting, widget
 from minibrains.disk_cache import DiskCache, Made
 from minibrains.engine.engine import Engine
-from minibrains.engine.kept import KeptOutputs, size_of
 from minibrains.engine.node_runtime import NodeFailed
+from minibrains.engine.output_cache import OutputCache, size_of
 from minibrains.graph.registry import Registry
 
 Row = Annotated[np.ndarray, Socket("row", "f32[n]")]
@@ -126,9 +126,9 @@ def _offset(folder: Path, number: int) -> None:
     Offset(number=number).save(folder / "offset.safetensors", title="an offset", made_by="a test")
 
 
-def ran(entries: Entries, kept: KeptOutputs, brains: Path, episodes: int = 1) -> tuple[set[str], list[Any]]:
-    """Which nodes of the still part ran, and what was seen."""
-    engine = Engine(make_plan(entries, TYPES, brains), kept)
+def ran(entries: Entries, cache: OutputCache, brains: Path, episodes: int = 1) -> tuple[set[str], list[Any]]:
+    """Return which constant nodes ran, and what was seen."""
+    engine = Engine(make_plan(entries, TYPES, brains), cache)
     calls = open_engine(engine)
     for index in range(episodes):
         engine.reset(index, 0)
@@ -137,9 +137,9 @@ def ran(entries: Entries, kept: KeptOutputs, brains: Path, episodes: int = 1) ->
     counted = {name: (times.runs, times.cached) for name, times in engine.node_times().items()}
     found = [call.node for call in calls if call.what == "tick"]
     assert len(found) == len(set(found))
-    still = {name for name in entries if name not in ("clock", "seen")}
-    waiting = {name for name in still if counted[name] == (0, 0)}
-    for name in still - waiting:
+    constants = {name for name in entries if name not in ("clock", "seen")}
+    waiting = {name for name in constants if counted[name] == (0, 0)}
+    for name in constants - waiting:
         assert counted[name] == ((1, episodes - 1) if name in found else (0, episodes))
     return set(found), [call.arguments[0] for call in calls if call.what == "seen"]
 
@@ -147,14 +147,14 @@ def ran(entries: Entries, kept: KeptOutputs, brains: Path, episodes: int = 1) ->
 EVERYTHING = {"data", "double", "shift", "total", "split", "beside"}
 
 
-def test_the_still_part_runs_once_for_all_episodes(brains: Path) -> None:
-    assert ran(chain(), KeptOutputs(), brains, episodes=4) == (EVERYTHING, [20.0] * 4)
+def test_constant_nodes_run_once_for_all_episodes(brains: Path) -> None:
+    assert ran(chain(), OutputCache(), brains, episodes=4) == (EVERYTHING, [20.0] * 4)
 
 
 def test_nothing_of_it_runs_again_in_the_next_run(brains: Path) -> None:
-    kept = KeptOutputs()
-    ran(chain(), kept, brains)
-    assert ran(chain(), kept, brains, episodes=2) == (set(), [20.0, 20.0])
+    cache = OutputCache()
+    ran(chain(), cache, brains)
+    assert ran(chain(), cache, brains, episodes=2) == (set(), [20.0, 20.0])
 
 
 @pytest.mark.parametrize(
@@ -171,66 +171,66 @@ def test_nothing_of_it_runs_again_in_the_next_run(brains: Path) -> None:
 def test_only_what_lies_downstream_of_a_change_runs_again(
     name: str, change: Mapping[str, Any], again: set[str], total: float, brains: Path
 ) -> None:
-    kept = KeptOutputs()
-    ran(chain(), kept, brains)
+    cache = OutputCache()
+    ran(chain(), cache, brains)
     entries = chain()
     entries[name] |= change
-    assert ran(entries, kept, brains) == (again, [total])
-    assert ran(chain(), kept, brains) == (set(), [20.0]), "what was before is still there"
+    assert ran(entries, cache, brains) == (again, [total])
+    assert ran(chain(), cache, brains) == (set(), [20.0]), "what was before is still there"
 
 
 def test_a_brain_with_other_content_under_the_same_name_is_another(brains: Path) -> None:
-    kept = KeptOutputs()
-    ran(chain(), kept, brains)
+    cache = OutputCache()
+    ran(chain(), cache, brains)
     _offset(brains, 4)
-    assert ran(chain(), kept, brains) == ({"shift", "total"}, [24.0])
+    assert ran(chain(), cache, brains) == ({"shift", "total"}, [24.0])
     _offset(brains, 3)
-    assert ran(chain(), kept, brains)[0] == set()
+    assert ran(chain(), cache, brains)[0] == set()
 
 
 def test_an_output_that_is_absent_is_kept_as_such(brains: Path) -> None:
-    kept = KeptOutputs()
+    cache = OutputCache()
     entries = chain()
     entries["data"]["set"] = {"size": 1}
-    assert ran(entries, kept, brains) == (EVERYTHING - {"beside"}, [5.0])
-    assert ran(entries, kept, brains) == (set(), [5.0])
+    assert ran(entries, cache, brains) == (EVERYTHING - {"beside"}, [5.0])
+    assert ran(entries, cache, brains) == (set(), [5.0])
 
 
 def test_the_budget_lets_go_of_what_was_not_used_for_longest() -> None:
     row = np.zeros(100, np.uint8)
-    kept = KeptOutputs(budget=3 * size_of(row))
+    cache = OutputCache(budget=3 * size_of(row))
     for name in "abc":
-        kept.put(name, Made(row, 0.0), on_disk=False)
-    assert kept.used == 3 * size_of(row)
-    kept.get("a", on_disk=False)
-    kept.put("d", Made(row, 0.0), on_disk=False)
+        cache.put(name, Made(row, 0.0), on_disk=False)
+    assert cache.used == 3 * size_of(row)
+    cache.get("a", on_disk=False)
+    cache.put("d", Made(row, 0.0), on_disk=False)
     with pytest.raises(KeyError):
-        kept.get("b", on_disk=False)
-    assert [kept.get(name, on_disk=False).value is row for name in "acd"] == [True] * 3
-    assert kept.used == 3 * size_of(row)
+        cache.get("b", on_disk=False)
+    assert [cache.get(name, on_disk=False).value is row for name in "acd"] == [True] * 3
+    assert cache.used == 3 * size_of(row)
 
 
 def test_what_is_larger_than_the_budget_is_not_kept() -> None:
-    kept = KeptOutputs(budget=1000)
-    kept.put("small", Made(np.zeros(100, np.uint8), 0.0), on_disk=False)
-    kept.put("large", Made(np.zeros(2000, np.uint8), 0.0), on_disk=False)
-    assert kept.get("small", on_disk=False).value is not None
+    cache = OutputCache(budget=1000)
+    cache.put("small", Made(np.zeros(100, np.uint8), 0.0), on_disk=False)
+    cache.put("large", Made(np.zeros(2000, np.uint8), 0.0), on_disk=False)
+    assert cache.get("small", on_disk=False).value is not None
     with pytest.raises(KeyError):
-        kept.get("large", on_disk=False)
+        cache.get("large", on_disk=False)
 
 
 def test_a_run_with_no_budget_comes_to_the_same(brains: Path) -> None:
-    kept = KeptOutputs(budget=0)
+    cache = OutputCache(budget=0)
     for _ in range(2):
-        assert ran(chain(), kept, brains) == (EVERYTHING, [20.0])
-    assert kept.used == 0
+        assert ran(chain(), cache, brains) == (EVERYTHING, [20.0])
+    assert cache.used == 0
 
 
 def test_what_was_found_is_told_with_the_time_it_took(brains: Path) -> None:
     disk = DiskCache(brains / "kept")
     savings: list[dict[str, Mapping[str, float]]] = []
-    for kept in (KeptOutputs(disk=disk), KeptOutputs(disk=disk)):
-        engine = Engine(make_plan(chain(), TYPES, brains), kept)
+    for cache in (OutputCache(disk=disk), OutputCache(disk=disk)):
+        engine = Engine(make_plan(chain(), TYPES, brains), cache)
         open_engine(engine)
         savings.append({name: times.savings for name, times in engine.node_times().items() if times.savings})
         assert engine.close() == []
@@ -249,8 +249,8 @@ def test_another_process_finds_what_a_node_wants_kept(brains: Path) -> None:
         import sys
         from pathlib import Path
         sys.path[:0] = {[str(Path(__file__).parent)]!r}
-        from test_kept import DiskCache, KeptOutputs, chain, ran
-        print(ran(chain(), KeptOutputs(disk=DiskCache(Path("kept"))), Path(".")))
+        from test_output_cache import DiskCache, OutputCache, chain, ran
+        print(ran(chain(), OutputCache(disk=DiskCache(Path("kept"))), Path(".")))
     """
     answers = []
     for _ in range(2):
@@ -265,7 +265,7 @@ def test_another_process_finds_what_a_node_wants_kept(brains: Path) -> None:
 @pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "longer", "gone"])
 def test_a_damaged_file_is_worked_out_again(damage: str, brains: Path) -> None:
     folder = brains / "kept"
-    ran(chain(), KeptOutputs(disk=DiskCache(folder)), brains)
+    ran(chain(), OutputCache(disk=DiskCache(folder)), brains)
     files = list(folder.iterdir())
     assert len(files) == 2
     for file in files:
@@ -275,25 +275,25 @@ def test_a_damaged_file_is_worked_out_again(damage: str, brains: Path) -> None:
             continue
         flipped = data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
         file.write_bytes({"cut": data[:-5], "empty": b"", "flipped": flipped, "longer": data + b"\0"}[damage])
-    assert ran(chain(), KeptOutputs(disk=DiskCache(folder)), brains) == (EVERYTHING, [20.0])
-    assert ran(chain(), KeptOutputs(disk=DiskCache(folder)), brains) == (EVERYTHING - {"total", "split"}, [20.0]), (
+    assert ran(chain(), OutputCache(disk=DiskCache(folder)), brains) == (EVERYTHING, [20.0])
+    assert ran(chain(), OutputCache(disk=DiskCache(folder)), brains) == (EVERYTHING - {"total", "split"}, [20.0]), (
         "it is whole again"
     )
 
 
 def test_a_folder_that_cannot_be_written_costs_time_not_the_run(brains: Path) -> None:
     (brains / "file").write_text("no folder")
-    assert ran(chain(), KeptOutputs(disk=DiskCache(brains / "file")), brains) == (EVERYTHING, [20.0])
+    assert ran(chain(), OutputCache(disk=DiskCache(brains / "file")), brains) == (EVERYTHING, [20.0])
 
 
 def test_a_node_whose_output_no_disk_can_have_is_named(brains: Path) -> None:
-    engine = Engine(make_plan({"poor": node("Unstorable")}, TYPES), KeptOutputs(disk=DiskCache(brains / "kept")))
+    engine = Engine(make_plan({"poor": node("Unstorable")}, TYPES), OutputCache(disk=DiskCache(brains / "kept")))
     with pytest.raises(NodeFailed, match=r"poor \(Unstorable\) failed before the first tick: TypeError: .*set cannot be packed"):
         open_engine(engine)
     assert engine.close() == []
 
 
-def test_an_error_in_the_still_part_names_the_node() -> None:
+def test_an_error_in_a_constant_node_names_it() -> None:
     engine = Engine(make_plan({"poor": node("Breaks")}, TYPES))
     with pytest.raises(NodeFailed, match=r"poor \(Breaks\) failed before the first tick: ValueError: there is no data"):
         open_engine(engine)
@@ -321,9 +321,9 @@ def _answer_anew(folder: Path, module: str) -> str:
         from engine_fixtures import make_plan, open_engine
         from minibrains.engine.engine import Engine
         from minibrains.disk_cache import DiskCache
-        from minibrains.engine.kept import KeptOutputs
+        from minibrains.engine.output_cache import OutputCache
         Answer = import_module({module!r}).Answer
-        engine = Engine(make_plan({{"a": {{"type": "Answer@1"}}}}, [Answer]), KeptOutputs(disk=DiskCache(Path("kept"))))
+        engine = Engine(make_plan({{"a": {{"type": "Answer@1"}}}}, [Answer]), OutputCache(disk=DiskCache(Path("kept"))))
         open_engine(engine)
         engine.reset(0, 0)
         engine.advance(1)
@@ -373,7 +373,7 @@ def test_what_an_older_pack_came_to_is_not_taken_for_what_the_edited_one_would(t
         registry = Registry()
         registry.add_file(file)
         file.write_text(NODE.format(imports="", answer=edited))
-        engine = Engine(make_plan({"a": node("Answer")}, [registry["pack.Answer"]]), KeptOutputs(disk=disk))
+        engine = Engine(make_plan({"a": node("Answer")}, [registry["pack.Answer"]]), OutputCache(disk=disk))
         open_engine(engine)
         engine.reset(0, 0)
         engine.advance(1)

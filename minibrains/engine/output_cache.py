@@ -1,4 +1,4 @@
-"""Kept outputs: what the still part of a graph came to, found again by the signature of the node that made it."""
+"""Constant folding: nodes whose result never changes run once, and their outputs are cached by signature."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ MEMORY: Final = 1 << 30
 """Budget in bytes."""
 
 
-class KeptOutputs:
-    """Outputs by signature, the least recently used go first. One a process; runs share it."""
+class OutputCache:
+    """Outputs by signature; the least recently used are evicted first. A process has one, which its runs share."""
 
     def __init__(self, budget: int = MEMORY, disk: DiskCache | None = None) -> None:
-        """`disk`: where nodes that say `keep` also find what an earlier process left."""
+        """`disk`: also used by nodes that say `keep`; it outlives the process."""
         self.budget = budget
         self.disk = disk
         self.used = 0
         self._known: OrderedDict[str, tuple[Made, int]] = OrderedDict()
 
     def get(self, signature: str, on_disk: bool) -> Made:
-        """What was kept under the signature. Raises KeyError."""
+        """Return what is cached under the signature. Raises KeyError."""
         if signature in self._known:
             self._known.move_to_end(signature)
             return self._known[signature][0]
@@ -45,7 +45,7 @@ class KeptOutputs:
         return made
 
     def put(self, signature: str, made: Made, on_disk: bool) -> None:
-        """Keep a value; one that is larger than the budget is not kept. Raises TypeError if the disk cannot have it."""
+        """Cache a value, unless it is larger than the budget. Raises TypeError if it cannot be written to the disk."""
         self._remember(signature, made)
         if on_disk and self.disk is not None:
             self.disk.put(hash_with_software(signature), made)
@@ -75,10 +75,10 @@ def size_of(value: Any) -> int:
     return sys.getsizeof(value)
 
 
-def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], kept: KeptOutputs) -> None:
-    """Give every node of the still part its constant result, from what was kept or by running the node.
+def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], cache: OutputCache) -> None:
+    """Give every constant node its result, from the cache or by running the node.
 
-    Nodes that the still part feeds are told of what it came to, so that they can make ready.
+    Then tell the nodes that constant nodes feed what they will be given, so that they can prepare for it.
 
     Raises NodeFailed.
     """
@@ -88,7 +88,7 @@ def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], kept: KeptOu
     for wire in plan.graph.wires:
         into[wire.target].append(wire)
     for step in plan.steps:
-        if not step.still:
+        if not step.constant:
             continue
         runtime, wires = runtimes[step.node], into[step.node]
         node = runtime.checked
@@ -96,10 +96,10 @@ def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], kept: KeptOu
         if _waits_forever(node, wires, outputs):
             continue
         try:
-            made, computed = _result(runtime, signature, _arguments(node, wires, outputs), kept)
+            made, computed = _result(runtime, signature, _arguments(node, wires, outputs), cache)
             given = _given(node, made.value)
             if computed:
-                kept.put(signature, made, node.cls.keep)
+                cache.put(signature, made, node.cls.keep)
         except Exception as error:
             raise runtime.failure(None, error) from error
         runtime.constant = ConstantResult(made.value, computed, signature, given)
@@ -110,10 +110,10 @@ def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], kept: KeptOu
             runtime.warm_up(_constants(into[name], outputs))
 
 
-def _result(runtime: NodeRuntime, signature: str, arguments: Iterator[Any], kept: KeptOutputs) -> tuple[Made, bool]:
+def _result(runtime: NodeRuntime, signature: str, arguments: Iterator[Any], cache: OutputCache) -> tuple[Made, bool]:
     """Return a constant result, and whether it had to be computed. Raises what the node raises."""
     try:
-        made = kept.get(signature, runtime.checked.cls.keep)
+        made = cache.get(signature, runtime.checked.cls.keep)
     except KeyError:
         began = perf_counter()
         value = runtime.endpoint.tick(*arguments)
