@@ -20,7 +20,7 @@ import aiohttp
 T = TypeVar("T")
 Json = dict[str, Any]
 PACK = Path(__file__).with_name("service_nodes.py")
-PATIENCE = 20.0
+TIMEOUT = 20.0
 """Seconds after which a test that waits has failed."""
 
 
@@ -73,7 +73,7 @@ class Page:
         await self.socket.send_json({"type": "ack", "data": data})
 
     async def next(self) -> tuple[str, Json] | Picture:
-        message = await self.socket.receive(PATIENCE)
+        message = await self.socket.receive(TIMEOUT)
         if message.type is aiohttp.WSMsgType.BINARY:
             picture = Picture.read(message.data)
             self.pictures.append(picture)
@@ -144,11 +144,11 @@ class Server:
     def address(self) -> str:
         return str(self.announced["address"])
 
-    def talk(self, say: Callable[[Talk], Awaitable[T]], patience: float = PATIENCE, **session: Any) -> T:
+    def talk(self, say: Callable[[Talk], Awaitable[T]], timeout: float = TIMEOUT, **session: Any) -> T:
         """Talk to it, for at most so many seconds, from an event loop of its own."""
 
         async def begin() -> T:
-            async with aiohttp.ClientSession(self.address, **session) as opened, asyncio.timeout(patience):
+            async with aiohttp.ClientSession(self.address, **session) as opened, asyncio.timeout(timeout):
                 return await say(Talk(opened))
 
         return asyncio.run(begin())
@@ -156,7 +156,7 @@ class Server:
     def end(self) -> int:
         """Ctrl-C."""
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
 
 @contextmanager
@@ -185,7 +185,7 @@ def serving(data: Path, *arguments: object, under: Sequence[str] = ()) -> Iterat
     finally:
         if process.poll() is None:
             process.terminate()
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
         process.stdout.close()
 
 

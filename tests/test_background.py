@@ -146,15 +146,15 @@ def test_in_real_time_a_late_result_is_given_out_when_it_is_there(gate: str) -> 
         slow = engine.runtimes["slow"].pending
         for _ in range(2):
             engine.advance(1)
-            assert slow.job is not None
-            assert slow.job.over.wait(10)
+            assert slow.call is not None
+            assert slow.call.finished.wait(10)
         engine.advance(1)
         engine.advance(20)  # nothing waits: the node stands at its gate
         assert seen(engine) == [(1, 0), (2, 1)]
         assert engine.node_times()["slow"].late == 0
         gates[gate].set()
-        assert slow.job is not None
-        assert slow.job.over.wait(10)
+        assert slow.call is not None
+        assert slow.call.finished.wait(10)
         engine.advance(1)
         assert seen(engine)[2:] == [(23, 2)]
         assert engine.node_times()["slow"].late == 1
@@ -281,8 +281,8 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
         assert before == 3
         assert engine.node_times()["slow"].errors > 1, "it is still busy on every tick that follows"
         gates[gate].set()
-        assert engine.runtimes["slow"].background._given_up is not None
-        assert engine.runtimes["slow"].background._given_up.over.wait(10)
+        assert engine.runtimes["slow"].background._abandoned is not None
+        assert engine.runtimes["slow"].background._abandoned.finished.wait(10)
         engine.advance(3)
         assert len(seen(engine)) == before + (3 if busy == "hold" else 2)
 
@@ -302,9 +302,9 @@ def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
         engine.advance(2)
         assert seen(engine)[8 - late :] == [(0, -1), (1, -1)][late:]
         gates[gate].set()
-        given_up = engine.runtimes["slow"].background._given_up
-        assert given_up is not None
-        assert given_up.over.wait(10)
+        abandoned = engine.runtimes["slow"].background._abandoned
+        assert abandoned is not None
+        assert abandoned.finished.wait(10)
         engine.advance(2)
         assert seen(engine)[-1][1] >= 0
 
@@ -324,7 +324,7 @@ def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(on
 
 @every_kind
 def test_a_thought_past_its_limit_is_so_in_a_saved_state_as_well(kind: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minibrains.engine.background.PATIENCE", 0.2)
+    monkeypatch.setattr("minibrains.engine.background.SHUTDOWN_TIMEOUT", 0.2)
     entries = thinks(kind, {"sleeps": 0, "gate": gate}, busy="continue", latency=4, timeout=1.0, on_error="hold", every=5)
     with running(entries) as engine:
         engine.advance(2)
@@ -460,13 +460,13 @@ def test_nothing_is_left_when_it_is_closed_while_it_thinks(kind: str, busy: str)
 
 
 def test_a_process_that_does_not_come_to_an_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minibrains.engine.background.PATIENCE", 0.2)
+    monkeypatch.setattr("minibrains.engine.background.SHUTDOWN_TIMEOUT", 0.2)
     with running(thinks("InProcess", {"sleeps": 0}, busy="continue", latency=9)) as engine:
         engine.advance(3)
 
 
 def test_a_stuck_thread_is_said_and_everything_else_is_closed(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minibrains.engine.background.PATIENCE", 0.2)
+    monkeypatch.setattr("minibrains.engine.background.SHUTDOWN_TIMEOUT", 0.2)
     engine = make_engine(thinks("InThread", {"sleeps": 0, "gate": gate}, busy="continue", latency=9), TYPES)
     open_engine(engine)
     engine.reset(0, 0)
@@ -482,7 +482,7 @@ def test_a_stuck_thread_is_said_and_everything_else_is_closed(gate: str, monkeyp
 
 
 def test_an_episode_does_not_begin_while_a_thread_is_stuck(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minibrains.engine.background.PATIENCE", 0.2)
+    monkeypatch.setattr("minibrains.engine.background.SHUTDOWN_TIMEOUT", 0.2)
     entries = thinks("InThread", {"sleeps": 1, "gate": gate}, on_error="hold", timeout=0.1)
     with running(entries) as engine:
         engine.advance(3)

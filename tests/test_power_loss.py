@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 from crash_states import Files, Promises, find_broken, read_calls, record
-from service_fixtures import PATIENCE, Json, Page, Talk, film, serving
+from service_fixtures import TIMEOUT, Json, Page, Talk, film, serving
 
 from minibrains.files import shipped
 
@@ -138,6 +138,6 @@ def test_what_was_acknowledged_outlives_a_power_cut(tmp_path: Path) -> None:
         tracer = _open_tracer(server.process.pid)
         server.process.kill()
         server.process.wait()
-    assert select([tracer], [], [], PATIENCE)[0], "it ends with the last worker"
+    assert select([tracer], [], [], TIMEOUT)[0], "it ends with the last worker"
     os.close(tracer)
     assert find_broken(read_calls(traces), data, promises) == {}

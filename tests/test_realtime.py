@@ -22,7 +22,7 @@ from minibrains import Episode, Host, Node, Variables, widget
 from minibrains.engine.engine import Engine
 from minibrains.graph.registry import Registry
 from minibrains.hooks import Hook, Progress
-from minibrains.run.deadlines import PATIENCE, Deadlines
+from minibrains.run.deadlines import MAX_FRAMES_BEHIND, Deadlines
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
@@ -78,9 +78,9 @@ def test_after_a_miss_ticks_follow_at_once_until_it_is_made_up_for() -> None:
 
 def test_too_far_behind_the_schedule_moves() -> None:
     run = Rehearsal()
-    run.tick((PATIENCE + 3) * FRAME)
+    run.tick((MAX_FRAMES_BEHIND + 3) * FRAME)
     run.tick(0.05)
-    assert run.deadlines.slipped == pytest.approx((PATIENCE + 2) * FRAME)
+    assert run.deadlines.slipped == pytest.approx((MAX_FRAMES_BEHIND + 2) * FRAME)
     assert run.tick(0.01) == pytest.approx(0.0), "nothing is left to catch up"
     assert run.missed == ({"slow": 1}, 0, 0)
     run.tick(0.15, culprit="other")
@@ -97,9 +97,9 @@ def test_a_wait_that_was_far_too_long_is_a_miss_as_well() -> None:
     assert run.tick(0.01) == pytest.approx(0.0)
 
 
-def test_the_last_frame_within_patience_is_caught_up() -> None:
+def test_the_last_frame_within_the_limit_is_caught_up() -> None:
     run = Rehearsal()
-    run.tick((PATIENCE + 0.5) * FRAME)
+    run.tick((MAX_FRAMES_BEHIND + 0.5) * FRAME)
     for _ in range(20):
         run.tick(0.01)
     assert run.deadlines.slipped == 0

@@ -359,7 +359,7 @@ HALF = {
 def test_a_request_that_is_half_sent_is_ended(tmp_path: Path, what: str) -> None:
     async def serve() -> bytes:
         registry, _ = node_types(packs=False)
-        runner = make_runner(make_app(ServiceSettings(tmp_path / "data", patience=0.5), registry))
+        runner = make_runner(make_app(ServiceSettings(tmp_path / "data", request_timeout=0.5), registry))
         await runner.setup()
         try:
             site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -85,9 +85,9 @@ def test_the_game_goes_on_while_a_policy_thinks(engine: Engine) -> None:
     let_through.set()
     background = engine.runtimes["head"].background
     assert background is not None
-    job = background._last
-    assert job is not None
-    assert job.over.wait(60)
+    call = background._last
+    assert call is not None
+    assert call.finished.wait(60)
     engine.advance(1)
     assert len(engine.nodes["seen"].logits) == 1
 

@@ -1,4 +1,4 @@
-"""Nodes that think beside the clock: each has a thread of its own, and whatever it is asked, it is asked there.
+"""Background nodes: each has a thread of its own, on which it is asked everything.
 
 The thread either computes itself or waits for the node's own process (`node_process.py`); both let go of
 the interpreter, so the tick goes on. When that process ends the thread starts another at once, beside the game.
@@ -18,42 +18,42 @@ from minibrains.errors import RunError, in_words
 from minibrains.host import Episode
 from minibrains.savings import tell_savings
 
-PATIENCE: Final = 5.0
-"""Seconds that a node gets to come to an end when something else is wanted of it."""
+SHUTDOWN_TIMEOUT: Final = 5.0
+"""Seconds that a node gets to finish when something else is wanted of it."""
 _HEALTH_CHECK: Final = 0.1
-"""Seconds after which a process that is asked nothing is looked at."""
+"""Seconds between two checks of an idle process."""
 
 
-class Job:
-    """Something a node was asked, and what came of it."""
+class NodeCall:
+    """A call of one of a node's methods, and its outcome."""
 
-    __slots__ = ("arguments", "began", "error", "over", "result", "tick", "what")
+    __slots__ = ("arguments", "error", "finished", "method", "result", "started", "tick")
 
-    def __init__(self, what: str, arguments: tuple[Any, ...], tick: int) -> None:
-        self.what = what
-        """The method."""
+    def __init__(self, method: str, arguments: tuple[Any, ...], tick: int) -> None:
+        self.method = method
         self.arguments = arguments
         self.tick = tick
-        """On which it was asked."""
-        self.began: float | None = None
-        """When the node began with it."""
-        self.over = threading.Event()
+        """The tick of the call; -1 outside of the clock."""
+        self.started: float | None = None
+        """When the node began to work on it."""
+        self.finished = threading.Event()
         self.result: Any = None
         self.error: BaseException | None = None
 
     @classmethod
-    def done(cls, tick: int, result: Any, error: BaseException | None) -> Job:
-        """A thought that is over already."""
-        job = cls("tick", (), tick)
-        job.result, job.error = result, error
-        job.over.set()
-        return job
+    def completed(cls, tick: int, result: Any, error: BaseException | None) -> NodeCall:
+        """Return a call that has finished already."""
+        call = cls("tick", (), tick)
+        call.result, call.error = result, error
+        call.finished.set()
+        return call
 
-    def left(self, limit: float | None) -> float | None:
-        """Seconds until the node has been at it for `limit`; all of them while it has not begun. None: there is no limit."""
-        return limit if limit is None or self.began is None else max(0.0, self.began + limit - perf_counter())
+    def remaining(self, limit: float | None) -> float | None:
+        """Return the seconds until the node has worked on it for `limit`: all, while it has not started. None: no limit."""
+        return limit if limit is None or self.started is None else max(0.0, self.started + limit - perf_counter())
 
     def take(self) -> Any:
+        """Return the result, or raise the error."""
         if self.error is not None:
             raise self.error
         return self.result
@@ -64,71 +64,71 @@ class BackgroundNode:
 
     def __init__(self, node: Any, name: str) -> None:
         self.timeout: float | None = None
-        """Seconds that a thought may take."""
+        """Seconds that a tick of the node may take."""
         self.seconds = 0.0
-        """Spent thinking in all finished thoughts."""
+        """Spent in all finished ticks of the node."""
         self.times = ThinkTimes()
         self._node = node
         self._process = node if isinstance(node, NodeProcess) else None
-        self._last: Job | None = None
-        """What it was asked last, whatever that was."""
-        self._thought: Job | None = None
-        self._given_up: Job | None = None
+        self._last: NodeCall | None = None
+        """The latest call of any method."""
+        self._running: NodeCall | None = None
+        self._abandoned: NodeCall | None = None
         self._changes: SimpleQueue[dict[str, Any]] = SimpleQueue()
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._calls: SimpleQueue[NodeCall | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"thinks: {name}", daemon=True)
         self._thread.start()
 
     # -- thinking -----------------------------------------------------------------------------------
 
-    def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool = True) -> Job:
-        """Begin a thought.
+    def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool = True) -> NodeCall:
+        """Begin a tick of the node.
 
         Args:
             arguments: What the node's `tick` is given.
             tick: The tick on which it is asked.
-            waits: If its process is only being started, the thought begins when it is there; else that is an error.
+            waits: If its process is still being started, the call begins when it is ready; otherwise that is an error.
 
         Raises:
-            RunError: The node cannot begin: a thought that was given up is still running, or its process is not there.
+            RunError: The node cannot begin: an abandoned call is still running, or its process is not there.
         """
         if self._process is not None and not waits:
             self._process.check_health()
-        if self.stuck:
+        if self.timed_out:
             raise self._still_busy()
-        self._thought = self._begin("tick", arguments, tick)
-        return self._thought
+        self._running = self._begin("tick", arguments, tick)
+        return self._running
 
     def tick(self, *arguments: Any) -> Any:
-        """Think outside of the clock, and wait for the result."""
-        job = self.launch(arguments, -1)
-        self.wait(job)
-        return job.take()
+        """Run a tick outside of the clock, and wait for the result."""
+        call = self.launch(arguments, -1)
+        self.wait(call)
+        return call.take()
 
-    def wait(self, job: Job) -> None:
-        """Wait until a thought is over. Raises RunError after the time limit, and gives it up.
+    def wait(self, call: NodeCall) -> None:
+        """Wait until a call has finished. Raises RunError after the time limit, and abandons the call.
 
-        A process that is only being started takes the time that takes: the limit is for thinking.
+        Starting a process does not count: the limit is for the computation alone.
         """
-        while not job.over.wait(job.left(self.timeout)):
-            if job.left(self.timeout) == 0:
-                self._give_up(job)
+        while not call.finished.wait(call.remaining(self.timeout)):
+            if call.remaining(self.timeout) == 0:
+                self._abandon(call)
                 raise RunError(f"it took longer than its time limit of {self.timeout:g} s")
 
     @property
     def busy(self) -> bool:
-        """Whether it is thinking at this moment."""
-        return self._thought is not None and not self._thought.over.is_set()
+        """Whether it is computing a result at this moment."""
+        return self._running is not None and not self._running.finished.is_set()
 
     @property
     def occupied(self) -> bool:
-        """Whether it is still at what it was asked last: what else it is asked would have to wait for that."""
-        return self._last is not None and not self._last.over.is_set()
+        """Whether its latest call is still running: another one would have to wait."""
+        return self._last is not None and not self._last.finished.is_set()
 
     @property
-    def stuck(self) -> bool:
-        """Whether it is still busy with a thought that was given up: a thread cannot be ended from outside."""
-        return self._given_up is not None and not self._given_up.over.is_set()
+    def timed_out(self) -> bool:
+        """Whether it is still busy with an abandoned call: a thread cannot be ended from outside."""
+        return self._abandoned is not None and not self._abandoned.finished.is_set()
 
     @property
     def health(self) -> Health:
@@ -140,28 +140,28 @@ class BackgroundNode:
         """How often the node's process ended and another took its place."""
         return 0 if self._process is None else self._process.restarts
 
-    def _give_up(self, job: Job) -> None:
-        """Wait no longer: a process is ended, a thread runs on and its result is dropped."""
+    def _abandon(self, call: NodeCall) -> None:
+        """Wait no longer: a process is killed; a thread runs on, and its result is dropped."""
         if self._process is not None:
             self._process.kill()
         else:
-            self._given_up = job
+            self._abandoned = call
 
     # -- a node's life, asked on its thread ---------------------------------------------------------
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
-        """Warm the node up, whatever it is doing: on this thread, or in its process between two thoughts.
+        """Warm the node up, whatever it is doing: on this thread, or in its process between two calls.
 
         May be called beside the game. A process that was warmed up with just this is not asked again, nor waited for.
         """
         if self._process is None:
             self._node.warm_up(constants)
         elif not self._process.is_warmed_up(constants):
-            job = self._begin("warm_up", (constants,), -1)
-            while not job.over.wait(_HEALTH_CHECK):
+            call = self._begin("warm_up", (constants,), -1)
+            while not call.finished.wait(_HEALTH_CHECK):
                 if not self._thread.is_alive():
                     raise RunError("it is closed")
-            tell_savings(job.take())
+            tell_savings(call.take())
 
     def reset(self, episode: Episode) -> None:
         self._ask("reset", episode)
@@ -178,15 +178,15 @@ class BackgroundNode:
         self._ask("load_state", state)
 
     def set(self, **widgets: Any) -> None:
-        """Change widgets before the node is next asked anything: now it may be thinking."""
+        """Change widgets before the next call: the node may be busy now."""
         self._changes.put(widgets)
 
-    def close(self, patience: float | None = None) -> None:
+    def close(self, timeout: float | None = None) -> None:
         """End the thread; the node itself is closed by whoever opened it. Raises RunError if it does not end in time."""
-        self._jobs.put(None)
+        self._calls.put(None)
         if self._process is not None:
             self._process.dismiss()
-        self._thread.join(PATIENCE if patience is None else patience)
+        self._thread.join(SHUTDOWN_TIMEOUT if timeout is None else timeout)
         while self._thread.is_alive() and self._process is not None:
             self._process.kill()
             self._thread.join(0.02)
@@ -195,60 +195,60 @@ class BackgroundNode:
 
     # -- the thread ---------------------------------------------------------------------------------
 
-    def _ask(self, what: str, *arguments: Any) -> Any:
-        """Wait for the answer. Raises RunError if the node is still stuck after five seconds."""
-        if self._given_up is not None and not self._given_up.over.wait(PATIENCE):
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        """Call a method and wait for its result. Raises RunError if the node is still busy with an abandoned call after 5 s."""
+        if self._abandoned is not None and not self._abandoned.finished.wait(SHUTDOWN_TIMEOUT):
             raise self._still_busy()
-        job = self._begin(what, arguments, -1)
-        job.over.wait()
-        return job.take()
+        call = self._begin(method, arguments, -1)
+        call.finished.wait()
+        return call.take()
 
     def _still_busy(self) -> RunError:
-        tick = None if self._given_up is None else self._given_up.tick
+        tick = None if self._abandoned is None else self._abandoned.tick
         return RunError(f"it is still busy with what it began on tick {tick}, past its time limit of {self.timeout:g} s")
 
-    def _begin(self, what: str, arguments: tuple[Any, ...], tick: int) -> Job:
-        self._given_up = None
-        job = self._last = Job(what, arguments, tick)
-        self._jobs.put(job)
-        return job
+    def _begin(self, method: str, arguments: tuple[Any, ...], tick: int) -> NodeCall:
+        self._abandoned = None
+        call = self._last = NodeCall(method, arguments, tick)
+        self._calls.put(call)
+        return call
 
     def _work(self) -> None:
-        while (job := self._next_job()) is not None:
-            self._do(job)
+        while (call := self._next_call()) is not None:
+            self._do(call)
             if self._process is not None:
                 self._process.restart_if_ended()
 
-    def _next_job(self) -> Job | None:
-        """Wait for what the node is asked next; meanwhile see to it that its process is there."""
+    def _next_call(self) -> NodeCall | None:
+        """Wait for the next call; meanwhile restart the process if it has ended."""
         if self._process is None:
-            return self._jobs.get()
+            return self._calls.get()
         while True:
             try:
-                return self._jobs.get(timeout=_HEALTH_CHECK)
+                return self._calls.get(timeout=_HEALTH_CHECK)
             except Empty:
                 self._process.restart_if_ended()
 
-    def _do(self, job: Job) -> None:
+    def _do(self, call: NodeCall) -> None:
         try:
             while not self._changes.empty():
                 self._node.set(**self._changes.get())
-            job.began = perf_counter()
-            job.result = getattr(self._node, job.what)(*job.arguments)
+            call.started = perf_counter()
+            call.result = getattr(self._node, call.method)(*call.arguments)
         except BaseException as error:  # it is raised again where the result is taken
-            job.error = error
-        if job.what == "tick" and job.began is not None:
-            seconds = perf_counter() - job.began
+            call.error = error
+        if call.method == "tick" and call.started is not None:
+            seconds = perf_counter() - call.started
             self.seconds += seconds
             self.times.add(seconds)
-        job.over.set()
+        call.finished.set()
 
 
 class PendingResult:
-    """A continuing node's way to its outputs: launched on one tick, given out `latency` ticks later.
+    """The result of a node that continues: launched on one tick, given out `latency` ticks later.
 
-    In the fast clock the clock waits for a late thought, so that what a run comes to does not depend on
-    the machine. In real time a late one is given out on the first tick on which it is there.
+    The fast clock waits for a late result, so that the results of a run do not depend on the machine. In real
+    time a late one is given out on the first tick on which it is there.
     """
 
     def __init__(self, background: BackgroundNode) -> None:
@@ -257,64 +257,64 @@ class PendingResult:
         """Ticks from the next launch to its result."""
         self.late = 0
         """Results that came later than that."""
-        self.job: Job | None = None
+        self.call: NodeCall | None = None
         self.wanted = False
         """It was due again while it was busy."""
         self._expected = 0
         """The tick on which the result is to be given out."""
 
     def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool) -> None:
-        """Begin a thought; the clock `waits` for a process that is being started, or not. Raises RunError if it cannot begin."""
-        self.job = self.background.launch(arguments, tick, waits)
+        """Begin a call; the clock `waits` for a process that is being started, or not. Raises RunError if it cannot begin."""
+        self.call = self.background.launch(arguments, tick, waits)
         self._expected = tick + self.latency
 
     def fail(self, error: Exception, tick: int) -> None:
-        """It could not begin: that is given out in the place of a result."""
-        self.job, self._expected = Job.done(tick, None, error), tick + self.latency
+        """Give out an error in the place of a result: the call could not begin."""
+        self.call, self._expected = NodeCall.completed(tick, None, error), tick + self.latency
 
     def arrives(self, tick: int, waits: bool) -> bool:
         """Whether the result is given out on this tick; if it is late, the clock `waits` for it or not."""
-        job = self.job
-        if job is None or tick < self._expected:
+        call = self.call
+        if call is None or tick < self._expected:
             return False
-        return waits or job.over.is_set() or job.left(self.background.timeout) == 0
+        return waits or call.finished.is_set() or call.remaining(self.background.timeout) == 0
 
     def take(self, tick: int) -> Any:
         """The result; raises what the node raised, or RunError after the time limit."""
-        job, self.job = self.job, None
-        if job is None:
+        call, self.call = self.call, None
+        if call is None:
             raise RuntimeError("nothing was launched")
         self.late += tick > self._expected
-        self.background.wait(job)
-        return job.take()
+        self.background.wait(call)
+        return call.take()
 
     def finish(self) -> None:
-        """Wait until the node is idle; what it thought stays to be taken."""
-        if self.job is not None:
+        """Wait until the node is idle; its result can still be taken."""
+        if self.call is not None:
             try:
-                self.background.wait(self.job)
+                self.background.wait(self.call)
             except RunError as error:
-                self.job = Job.done(self.job.tick, None, error)
+                self.call = NodeCall.completed(self.call.tick, None, error)
 
-    def forget(self) -> None:
-        """Wait until the node is idle, and drop what it thought: the episode is over."""
+    def cancel(self) -> None:
+        """Wait until the node is idle, and drop its result: the episode is over."""
         self.finish()
-        self.job, self.wanted = None, False
+        self.call, self.wanted = None, False
 
     def inherit(self, other: PendingResult) -> None:
-        """Give out what `other`, which has finished, came to."""
-        self.job, self.wanted, self.late, self._expected = other.job, other.wanted, other.late, other._expected
+        """Take over the result of `other`, which has finished."""
+        self.call, self.wanted, self.late, self._expected = other.call, other.wanted, other.late, other._expected
 
     def state(self) -> dict[str, Any]:
-        """What it came to and on which tick that is given out; when it has finished."""
-        job = self.job
-        found = job and (job.tick, self._expected, job.result, job.error and in_words(job.error))
+        """Return the result and the tick on which it is given out; the call has finished."""
+        call = self.call
+        found = call and (call.tick, self._expected, call.result, call.error and in_words(call.error))
         return {"job": found, "wanted": self.wanted}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Become what `state()` described."""
-        self.forget()
+        self.cancel()
         self.wanted = state["wanted"]
         if state["job"] is not None:
             tick, self._expected, result, error = state["job"]
-            self.job = Job.done(tick, result, None if error is None else RunError(error))
+            self.call = NodeCall.completed(tick, result, None if error is None else RunError(error))

@@ -88,7 +88,7 @@ class Engine:
         self.episode = index, seed, limit
         for runtime in self.runtimes.values():
             if runtime.pending is not None:
-                runtime.pending.forget()
+                runtime.pending.cancel()
         self.execution.reset()
         for runtime in registers_first(self.runtimes):
             if runtime.is_open and runtime.has_state:
@@ -111,10 +111,10 @@ class Engine:
                 self._unanswered(runtime, self.tick, error)
         return report
 
-    def close(self, patience: float | None = None) -> list[str]:
+    def close(self, timeout: float | None = None) -> list[str]:
         """Close every opened node, whatever happens in the others; return a sentence for each that failed.
 
-        One that is thinking gets `patience` seconds (5). Edits that were not applied are refused, and what they opened is closed.
+        One that is thinking gets `timeout` seconds (5). Edits that were not applied are refused, and what they opened is closed.
         """
         sentences: list[str] = []
         while self.edits:
@@ -123,7 +123,7 @@ class Engine:
             sentences += edit.close()
             edit.done.set()
         for runtime in reversed(registers_first(self.runtimes)):
-            sentences += runtime.close(patience)
+            sentences += runtime.close(timeout)
         return sentences
 
     def _make_ready(
@@ -257,7 +257,7 @@ class Engine:
         """Everything the next tick depends on; between two ticks.
 
         Waits for nodes that are thinking. Without `background` it leaves those nodes out: in a replay what
-        they thought is on the tape. Raises RunError if a node's state cannot be copied.
+        their results are on the tape. Raises RunError if a node's state cannot be copied.
         """
         pending = {name: runtime.pending for name, runtime in self.runtimes.items() if background and runtime.pending}
         for each in pending.values():
@@ -275,7 +275,7 @@ class Engine:
             "episode": self.episode,
             "motion": self.execution.state(),  # the name in snapshots
             "nodes": nodes,
-            "thoughts": {name: each.state() for name, each in pending.items()},
+            "thoughts": {name: each.state() for name, each in pending.items()},  # the name in snapshots
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:

@@ -85,7 +85,7 @@ class NodeRuntime:
     @property
     def is_busy(self) -> bool:
         """Whether it would have to be waited for."""
-        if self.pending is not None and self.pending.job is not None:
+        if self.pending is not None and self.pending.call is not None:
             return True
         return self.background is not None and self.background.occupied
 
@@ -162,11 +162,11 @@ class NodeRuntime:
             raise
         return report
 
-    def close(self, patience: float | None = None) -> list[str]:
+    def close(self, timeout: float | None = None) -> list[str]:
         """Close the node if it is open, and first the thread it works on.
 
         Args:
-            patience: Seconds that the thread gets to finish what it is doing; 5 if None.
+            timeout: Seconds that the thread gets to finish what it is doing; 5 if None.
 
         Returns:
             A sentence if that failed and nobody has heard of it yet, else nothing.
@@ -176,12 +176,12 @@ class NodeRuntime:
         self.is_open = False
         try:
             if self.background is not None:
-                self.background.close(patience)
+                self.background.close(timeout)
             self.node.close()
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            hangs = self.background is not None and self.background.stuck
+            hangs = self.background is not None and self.background.timed_out
             if not hangs or reports_hanging(self.checked.entry.on_error):
                 return [f"{self.name} could not be closed: {in_words(error)}"]
         return []
@@ -211,7 +211,7 @@ class NodeRuntime:
         if self.constant is not None:
             return before.constant is None or before.constant.signature != self.constant.signature
         dropped = before.pending if self.pending is None else None
-        return dropped is not None and (dropped.job is not None or dropped.wanted)
+        return dropped is not None and (dropped.call is not None or dropped.wanted)
 
     def apply_limits(self) -> None:
         """Go by what the workflow says of how long the node may take, and of when its results are given out."""

@@ -27,7 +27,7 @@ class ExecutionContext:
     frame_rate: float | None = None
     """Ticks a second of the game's own clock."""
     realtime: bool = False
-    """A late thought is given out when it is there; otherwise the clock waits for it."""
+    """A late result is given out when it is there; otherwise the clock waits for it."""
     held: float = 0.0
     """Seconds for which the clock stood still while hold nodes were thinking."""
     thinning: int = 1
@@ -170,9 +170,9 @@ class _StepBuilder:
         values = self.execution.values
 
         def ask(*arguments: Any) -> Any:
-            job = background.launch(arguments, values[TICK_SLOT])
-            background.wait(job)
-            return job.take()
+            launched = background.launch(arguments, values[TICK_SLOT])
+            background.wait(launched)
+            return launched.take()
 
         return self._beside_the_tick(step, record_result(ask, step.node, self.context.tape))
 
@@ -200,7 +200,7 @@ class _StepBuilder:
         assert pending is not None
 
         def launch(*arguments: Any) -> None:
-            if pending.job is not None:
+            if pending.call is not None:
                 pending.wanted = True
                 idle[index] += 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick

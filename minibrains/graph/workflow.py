@@ -249,7 +249,7 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         choice("on_error", ("stop", "hold", "fallback")),
         choice("background", (None, "thread", "process")),
         choice("busy", ("hold", "continue")),
-        *_read_patience(entry, wrong),
+        *_read_background_keys(entry, wrong),
         entry,
     )
 
@@ -268,7 +268,7 @@ def _read_rate(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[in
     return every, hertz, offset
 
 
-def _read_patience(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[int | None, float | None, bool]:
+def _read_background_keys(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[int | None, float | None, bool]:
     """`latency`, `timeout`, `optional`."""
     latency, timeout, optional = entry.get("latency"), entry.get("timeout"), entry.get("optional", False)
     if latency is not None and (type(latency) is not int or not 1 <= latency < 2**31):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from minibrains.engine.timing import TickTimes
 
-PATIENCE: Final = 60
+MAX_FRAMES_BEHIND: Final = 60
 """Frames that are caught up. Further behind than this the schedule moves: after a suspended laptop nobody wants a
 minute of the game in a second."""
 
@@ -82,7 +82,7 @@ class Deadlines:
         self._tick += 1
         self.ticks += 1
         late = now - self.due
-        if late > PATIENCE * self._period:
+        if late > MAX_FRAMES_BEHIND * self._period:
             self._origin += late
             self.slipped += late
             self._behind = 0.0

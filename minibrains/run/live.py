@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from minibrains.engine.background import PATIENCE
+from minibrains.engine.background import SHUTDOWN_TIMEOUT
 from minibrains.engine.compile import compile_graph
 from minibrains.errors import MinibrainsError
 from minibrains.hooks import Hook
@@ -43,7 +43,7 @@ class LiveFile(Hook):
         """End. A change whose nodes are still being opened is given up after five seconds."""
         self._over.set()
         if self._thread is not None:
-            self._thread.join(PATIENCE)
+            self._thread.join(SHUTDOWN_TIMEOUT)
             if self._thread.is_alive():
                 run.say("the last change was not taken over: its nodes are still being opened")
 

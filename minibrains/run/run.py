@@ -404,8 +404,8 @@ class Run:
         else:
             self.results.counts[0] = self.count()
             self.results.brains |= self.engine.plan.graph.brain_files()  # a live edit may have given it others
-        patience = 0.0 if isinstance(self.error, KeyboardInterrupt) else None
-        for trouble in self.engine.close(patience):
+        timeout = 0.0 if isinstance(self.error, KeyboardInterrupt) else None
+        for trouble in self.engine.close(timeout):
             self.say(trouble)
             self.troubles.append(trouble)
         self._release_process()

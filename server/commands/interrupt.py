@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Final, Protocol
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_PATIENCE: Final = 2.0
+_HINT_DELAY: Final = 2.0
 """Seconds after which a person is told why nothing happens."""
 _GRACE: Final = 5.0
 """Seconds after the second signal in which more do nothing: the run is closed and its summary written."""
@@ -41,7 +41,7 @@ def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
     too.
     """
     sentence = "the run has not ended yet; Ctrl-C again ends it at once"
-    hint = Timer(_PATIENCE, print, [sentence], {"file": sys.stderr, "flush": True})
+    hint = Timer(_HINT_DELAY, print, [sentence], {"file": sys.stderr, "flush": True})
     hint.daemon = True
     interrupted: float | None = None
     terminals = [number for number in (1, 2) if os.isatty(number)]

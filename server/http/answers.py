@@ -13,7 +13,7 @@ from minibrains.errors import MinibrainsError, faults_of
 from minibrains.values import parse_json
 from server.http.folders import BadName
 
-PATIENCE: Final = web.AppKey("patience", float)
+REQUEST_TIMEOUT: Final = web.AppKey("request_timeout", float)
 """Seconds that a client gets to send a request, and in an upload to send anything more."""
 _LARGE: Final = 1 << 16
 """Bytes of a body that is parsed on a thread. A smaller one takes a millisecond, and does not wait for threads that hang."""
@@ -61,7 +61,7 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
 async def read_body(request: web.Request) -> bytes:
     """Return the whole body. Raises Refused if it does not come in time."""
     try:
-        async with asyncio.timeout(request.app[PATIENCE]):
+        async with asyncio.timeout(request.app[REQUEST_TIMEOUT]):
             return await request.read()
     except TimeoutError:
         raise too_slow(request) from None
@@ -69,7 +69,7 @@ async def read_body(request: web.Request) -> bytes:
 
 def too_slow(request: web.Request) -> Refused:
     """Return the refusal of a request that somebody began to send and then went on too slowly."""
-    return Refused(408, "too_slow", f"the body did not come within {request.app[PATIENCE]:g} s; send it again")
+    return Refused(408, "too_slow", f"the body did not come within {request.app[REQUEST_TIMEOUT]:g} s; send it again")
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:

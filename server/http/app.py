@@ -11,7 +11,7 @@ from aiohttp import web
 
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import SIZE_LIMIT
-from server.http.answers import PATIENCE, answer_errors
+from server.http.answers import REQUEST_TIMEOUT, answer_errors
 from server.http.brain_files import BrainFiles
 from server.http.clients import Clients
 from server.http.digests import Digests
@@ -55,7 +55,7 @@ class ServiceSettings:
     """Packs of one Python file each."""
     editor: Path | None = None
     """The built editor, if it lies elsewhere."""
-    patience: float = 60.0
+    request_timeout: float = 60.0
     """Seconds that a client gets to send a request."""
 
 
@@ -86,7 +86,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     app = web.Application(middlewares=middlewares, client_max_size=SIZE_LIMIT + (1 << 20))
     app[RUNS] = runs
     app[LOCK] = lock
-    app[PATIENCE] = settings.patience
+    app[REQUEST_TIMEOUT] = settings.request_timeout
     for part in parts:
         app.add_routes(_twice(part.routes()))
     app.add_routes(EditorFiles(settings.editor or built_editor()).routes())
@@ -113,7 +113,7 @@ def make_runner(app: web.Application) -> web.AppRunner:
         access_log=None,
         handle_signals=False,
         shutdown_timeout=2.0,
-        keepalive_timeout=app[PATIENCE],
+        keepalive_timeout=app[REQUEST_TIMEOUT],
     )
 
 

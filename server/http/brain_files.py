@@ -29,7 +29,7 @@ UPLOAD_LIMIT: Final = 16 << 30
 UPLOADING: Final = ".upload."
 """What the name of a file begins with while it is uploaded."""
 _SUFFIX: Final = ".safetensors"
-_PATIENCE: Final = 5.0
+_DIGEST_TIMEOUT: Final = 5.0
 """Seconds that an answer waits for the SHA-256 of a brain."""
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class BrainFiles:
     async def header(self, request: web.Request) -> web.Response:
         name = request.match_info["file"]
         path = self._find(name)
-        digest = await self._digests.of(path, _PATIENCE)
+        digest = await self._digests.of(path, _DIGEST_TIMEOUT)
 
         def read() -> dict[str, Any]:
             header = read_header(path)

@@ -49,8 +49,8 @@ class Digests:
         if key is not None:
             self._keep(key, digest)
 
-    async def of(self, path: Path, patience: float | None = None) -> str | None:
-        """Return the digest; None if the file cannot be read, or after `patience` seconds: then the work goes on."""
+    async def of(self, path: Path, timeout: float | None = None) -> str | None:
+        """Return the digest; None if the file cannot be read, or after `timeout` seconds: then the work goes on."""
         key = file_key(path)
         if key is None or key in self._kept:
             return None if key is None else self._kept[key]
@@ -62,7 +62,7 @@ class Digests:
             self._thread = threading.Thread(target=self._work, args=(asyncio.get_running_loop(),), name="hashes", daemon=True)
             self._thread.start()
         waiting = self._waiting[key]
-        over, _ = await asyncio.wait([waiting], timeout=patience)
+        over, _ = await asyncio.wait([waiting], timeout=timeout)
         return waiting.result() if over else None
 
     def _keep(self, key: FileKey, digest: str) -> None:

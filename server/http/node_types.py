@@ -31,7 +31,7 @@ from server.http.answers import read_object, text
 from server.http.digests import Digests
 from server.http.folders import DataFolders
 
-_PATIENCE: Final = 5.0
+_DIGEST_TIMEOUT: Final = 5.0
 """Seconds that a check waits for the SHA-256 of a brain."""
 _MOST_NODES: Final = 10_000
 """Nodes of a workflow that is checked or played."""
@@ -72,7 +72,7 @@ class NodeTypes:
         draft = await asyncio.to_thread(self._examine_at_once, workflow, unknown)
         if not unknown:
             return draft
-        await asyncio.gather(*(self._digests.of(file, _PATIENCE) for file in unknown))
+        await asyncio.gather(*(self._digests.of(file, _DIGEST_TIMEOUT) for file in unknown))
         return await asyncio.to_thread(self._examine_at_once, workflow, unknown)
 
     def _examine_at_once(self, workflow: Workflow, unknown: set[Path]) -> Draft:

@@ -138,7 +138,7 @@ class Teller:
         if state is None:
             state = _foreground_state(now, runs)
         us = round(seconds / runs * 1e6, 1) if runs > 0 else (told or {}).get("us")
-        if now.thinking and now.runs:  # a thought may end in another report than it began
+        if now.thinking and now.runs:  # a computation may end in another report than the one in which it began
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
         now_and_then = {
             "errors": now.errors,

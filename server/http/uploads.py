@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from aiohttp import BodyPartReader, web
 
-from server.http.answers import PATIENCE, Refused, too_slow
+from server.http.answers import REQUEST_TIMEOUT, Refused, too_slow
 
 T = TypeVar("T")
 _CHUNK: Final = 1 << 20
@@ -44,7 +44,7 @@ async def read_whole(request: web.Request, part: BodyPartReader, limit: int) -> 
 async def _next(request: web.Request, reading: Awaitable[T]) -> T:
     """Wait for what aiohttp reads next. Raises Refused if it comes too slowly, or cannot be read."""
     try:
-        async with asyncio.timeout(request.app[PATIENCE]):
+        async with asyncio.timeout(request.app[REQUEST_TIMEOUT]):
             return await reading
     except TimeoutError:
         raise too_slow(request) from None

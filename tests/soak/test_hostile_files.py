@@ -145,7 +145,7 @@ def test_a_mutated_workflow_is_checked_and_what_passes_is_played(tmp_path: Path)
                         ends[await _play(client, page, workflow, f"seed {seed}")] += 1
 
         ends = Counter[str]()
-        server.talk(talk, patience=1200)
+        server.talk(talk, timeout=1200)
         print(dict(ends))
         assert ends["done"] > 20
 

@@ -22,7 +22,7 @@ from service_fixtures import Json, Server, Talk, film, serving
 from yarl import URL
 
 SECRET: Final = "not for anybody else"
-PATIENCE = 600.0
+TIMEOUT = 600.0
 HEALTHY = 10.0
 """Seconds in which a server answers a plain question, whatever it was asked before."""
 NAMES: Final = (
@@ -223,7 +223,7 @@ def attack(server: Server, way: Any) -> None:
             assert (await client.outcome(page, await client.run(film(ticks=5))))["state"] == "done"
         attacker.end()
 
-    server.talk(talk, patience=PATIENCE)
+    server.talk(talk, timeout=TIMEOUT)
 
 
 @pytest.mark.soak

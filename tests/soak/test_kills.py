@@ -26,7 +26,7 @@ RUNS = 50
 LIVES = 50
 """How often the service is killed."""
 QUEUED = 40
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 def thinking(witness: Path) -> Json:
@@ -157,7 +157,7 @@ async def look(client: Talk, known: Acknowledged) -> None:
 
 
 def await_until(holds: Any) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not holds():
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.01)

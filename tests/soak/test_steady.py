@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from service_fixtures import PATIENCE, Json, Server, Talk, film, serving, workers_of
+from service_fixtures import TIMEOUT, Json, Server, Talk, film, serving, workers_of
 
 from minibrains.files import shipped
 from minibrains.graph.workflow import load_workflow
@@ -62,7 +62,7 @@ class Soak:
             pages = [self.come_and_go(client, f"page {number}", until) for number in range(2)]
             await asyncio.gather(*players, *pages)
 
-        self.server.talk(talk, patience=seconds + PATIENCE)
+        self.server.talk(talk, timeout=seconds + TIMEOUT)
 
     def rest(self) -> dict[int, Held]:
         """Return what the server and its workers hold once nobody is connected."""

@@ -90,7 +90,7 @@ class _Killer:
 
     def _count_answers(self) -> int:
         times, pending = self._engine.node_times()[self._node], self._engine.runtimes[self._node].pending
-        is_underway = pending is not None and pending.job is not None
+        is_underway = pending is not None and pending.call is not None
         return times.runs - times.errors - is_underway
 
 

@@ -21,7 +21,7 @@ from minibrains.errors import MinibrainsError, RunError
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-_PATIENCE: Final = 30.0
+_TIMEOUT: Final = 30.0
 """Seconds after which something that was waited for has failed."""
 
 
@@ -54,7 +54,7 @@ class Server:
         data = None if body is None else json.dumps(body).encode()
         request = Request(self.address + path, data, {"Content-Type": "application/json"})
         try:
-            with urlopen(request, timeout=_PATIENCE) as answer:
+            with urlopen(request, timeout=_TIMEOUT) as answer:
                 return json.loads(answer.read() or "null")
         except HTTPError as error:
             raise RunError(f"the server refused {path}: {error.read().decode(errors='replace')[:500]}") from None
@@ -72,7 +72,7 @@ class Server:
 
     def summary(self, run: str) -> dict[str, Any]:
         """A run's summary, once it is over. Raises RunError if it failed, or goes on."""
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _TIMEOUT
         while time.monotonic() < end:
             there = self.ask(f"runs/{run}")
             if there["state"] == "failed":
@@ -81,7 +81,7 @@ class Server:
                 summary: dict[str, Any] = there["result"]
                 return summary
             time.sleep(0.05)
-        raise RunError(f"a run of the benchmark did not end within {_PATIENCE:.0f} s")
+        raise RunError(f"a run of the benchmark did not end within {_TIMEOUT:.0f} s")
 
 
 @contextmanager
@@ -117,10 +117,10 @@ class Tab:
 
     def until(self, condition: str) -> None:
         """Wait until an expression is true. Raises RunError when that takes too long."""
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _TIMEOUT
         while not self.ask(condition):
             if time.monotonic() > end:
-                raise RunError(f"the editor in Chromium did not come so far within {_PATIENCE:.0f} s: {condition}")
+                raise RunError(f"the editor in Chromium did not come so far within {_TIMEOUT:.0f} s: {condition}")
             self.page.wait_for_timeout(20)
 
     def open(self, name: str) -> float:
