@@ -19,7 +19,7 @@ from thinking_nodes import Clock, Shadows, gates
 from minibrains import Node
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeFailed
-from minibrains.engine.timing import ThinkTimes, by_duration
+from minibrains.engine.timing import OctaveHistogram, buckets
 from minibrains.errors import MinibrainsError, NodeClassError, RunError, WorkflowError
 from minibrains.testing import check_node
 
@@ -86,7 +86,7 @@ def test_a_result_is_there_just_as_many_ticks_later_however_long_it_takes(kind: 
         engine.advance(60)
         steps = latency or 1
         assert seen(engine) == [(tick, tick - steps) for tick in range(steps, 60, steps)]
-        times = engine.node_times()["slow"]
+        times = engine.node_stats()["slow"]
         assert (times.runs, times.late) == (len(range(0, 60, steps)), 0)
         assert times.thinking > 0
 
@@ -97,29 +97,29 @@ def test_under_hold_the_result_is_there_on_the_same_tick(kind: str) -> None:
         engine.advance(40)
         assert seen(engine) == [(tick, tick) for tick in range(40)]
         assert engine.held > 0
-        assert engine.node_times()["slow"].runs == 40
+        assert engine.node_stats()["slow"].runs == 40
 
 
 @given(st.lists(st.floats(0, 1e5), min_size=1))
 def test_the_histogram_of_thoughts_counts_each_in_its_half_octave(seconds: list[float]) -> None:
-    times = ThinkTimes()
+    times = OctaveHistogram()
     for each in seconds:
         times.add(each)
-    bars = by_duration(times.counts())
+    bars = buckets(times.counts())
     assert sum(count for _, count in bars) == len(seconds)
     below = 0
     for end, count in bars[:-1]:  # the last holds all that took longer than an hour as well
         below += count
         certain, possible = (sum(each * 1e3 < end * share for each in seconds) for share in (0.998, 1.002))
         assert certain <= below <= possible
-    assert by_duration(()) == by_duration(ThinkTimes().counts()) == []
+    assert buckets(()) == buckets(OctaveHistogram().counts()) == []
 
 
 def test_a_node_counts_all_its_thoughts() -> None:
     with running(thinks("InThread", {"fails": 3}, on_error="hold")) as engine:
         engine.advance(20)
-        assert sum(engine.node_times()["slow"].think_times) == 20
-        assert engine.node_times()["clock"].think_times == ()
+        assert sum(engine.node_stats()["slow"].think_times) == 20
+        assert engine.node_stats()["clock"].think_times == ()
 
 
 def test_a_node_that_is_due_while_it_is_busy_begins_when_its_result_arrives() -> None:
@@ -151,13 +151,13 @@ def test_in_real_time_a_late_result_is_given_out_when_it_is_there(gate: str) -> 
         engine.advance(1)
         engine.advance(20)  # nothing waits: the node stands at its gate
         assert seen(engine) == [(1, 0), (2, 1)]
-        assert engine.node_times()["slow"].late == 0
+        assert engine.node_stats()["slow"].late == 0
         gates[gate].set()
         assert slow.call is not None
         assert slow.call.finished.wait(10)
         engine.advance(1)
         assert seen(engine)[2:] == [(23, 2)]
-        assert engine.node_times()["slow"].late == 1
+        assert engine.node_stats()["slow"].late == 1
 
 
 @every_kind
@@ -207,7 +207,7 @@ def test_on_hold_an_error_is_counted_and_the_last_output_stands(kind: str, busy:
     with running(thinks(kind, {"fails": 3}, busy=busy, on_error="hold")) as engine:
         engine.advance(10)
         assert seen(engine) == [(tick, tick - steps) for tick in range(steps, 10) if tick - steps != 3]
-        assert engine.node_times()["slow"].errors == 1
+        assert engine.node_stats()["slow"].errors == 1
 
 
 @pytest.mark.parametrize("busy", ["hold", "continue"])
@@ -228,7 +228,7 @@ def test_on_hold_a_killed_process_is_started_again_as_after_reset(busy: str) -> 
         numbers = [0, 1, 2, 4, 5, 6, 7][: 8 - steps - 1]
         assert seen(engine) == [(number + steps, number) for number in numbers]
         assert [runs for _, runs in engine.nodes["runs"].all] == [1, 2, 3, 1, 2, 3, 4][: len(numbers)]
-        assert engine.node_times()["slow"].errors == 1
+        assert engine.node_stats()["slow"].errors == 1
 
 
 def test_a_process_that_was_killed_while_nobody_asked_is_not_replaced_in_silence() -> None:
@@ -239,7 +239,7 @@ def test_a_process_that_was_killed_while_nobody_asked_is_not_replaced_in_silence
         process.join()
         engine.advance(3)
         assert [number for _, number in seen(engine)] == [0, 1, 2, 4, 5]
-        assert engine.node_times()["slow"].errors == 1
+        assert engine.node_stats()["slow"].errors == 1
 
 
 @every_kind
@@ -249,7 +249,7 @@ def test_the_time_limit_stops_the_run(kind: str, busy: str, gate: str) -> None:
         with pytest.raises(NodeFailed, match=r"slow \(\w+\) failed on tick \d: it took longer than its time limit of \d"):
             engine.advance(10)
         gates[gate].set()
-        times = engine.node_times()["slow"]
+        times = engine.node_stats()["slow"]
         assert (times.runs, times.runs + times.skips) == (4, engine.ticks)
         assert 0 <= times.seconds < 0.2, "what it thought is no time of the ticks"
 
@@ -267,7 +267,7 @@ def test_on_hold_a_process_that_took_too_long_is_replaced(busy: str) -> None:
     with running(thinks("InProcess", {"sleeps": 3}, busy=busy, on_error="hold", timeout=2.0)) as engine:
         engine.advance(8)
         assert seen(engine) == [(number + steps, number) for number in range(8 - steps) if number != 3]
-        assert engine.node_times()["slow"].errors == 1
+        assert engine.node_stats()["slow"].errors == 1
         engine.reset(1, 0)
         engine.advance(2)
         assert seen(engine)[-1] == (1, 1 - steps)
@@ -279,7 +279,7 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
         engine.advance(8)
         before = len(seen(engine))
         assert before == 3
-        assert engine.node_times()["slow"].errors > 1, "it is still busy on every tick that follows"
+        assert engine.node_stats()["slow"].errors > 1, "it is still busy on every tick that follows"
         gates[gate].set()
         assert engine.runtimes["slow"].background._abandoned is not None
         assert engine.runtimes["slow"].background._abandoned.finished.wait(10)
@@ -295,7 +295,7 @@ def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
         engine.advance(8)
         late = 0 if busy == "hold" else 1
         assert seen(engine) == [(tick + late, tick if tick < 3 else -1) for tick in range(8 - late)]
-        times = engine.node_times()["slow"]
+        times = engine.node_stats()["slow"]
         assert times.errors == 5 - late
         assert times.reason == "it took longer than its time limit of 0.2 s"
         engine.reset(1, 0)
@@ -331,14 +331,14 @@ def test_a_thought_past_its_limit_is_so_in_a_saved_state_as_well(kind: str, gate
         if kind == "InProcess":
             state = engine.state()
             engine.advance(4)
-            assert engine.node_times()["slow"].errors == 1
+            assert engine.node_stats()["slow"].errors == 1
             engine.load_state(state)
         else:
             with pytest.raises(RunError, match="still busy"):
                 engine.state()
         engine.advance(4)
         assert seen(engine) == []
-        assert engine.node_times()["slow"].errors >= 1
+        assert engine.node_stats()["slow"].errors >= 1
         gates[gate].set()
 
 

@@ -14,7 +14,7 @@ from engine_fixtures import Call, Entries, Noted, make_engine, node, open_engine
 from minibrains import ABSENT, Absent, Episode, Flag, Lazy, Node, Number, On, Register, Sample, Socket, widget
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeFailed
-from minibrains.engine.timing import TickTimes
+from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import MinibrainsError, RunError, WorkflowError
 
 
@@ -454,7 +454,7 @@ def test_every() -> None:
         "sixty": node("Beat", every=60, offset=59),
     }
     engine, calls = play(entries, 600)
-    times = engine.node_times()
+    times = engine.node_stats()
     assert [times[name].runs for name in entries] == [600, 600, 100, 10]
     assert of(calls, "six")[:3] == [(0, 0, None), (6, 6, None), (12, 12, None)]
     assert ticks(calls, "sixty") == list(range(59, 600, 60))
@@ -661,7 +661,7 @@ def test_on_hold_the_last_output_stands_and_the_error_is_counted() -> None:
     engine, calls = play(entries, 6)
     assert of(calls, "look") == [(0, 0), (1, 1), (2, 2), (4, 4), (5, 5)]
     assert of(calls, "both")[3] == (3, 3, 2)
-    times = engine.node_times()
+    times = engine.node_stats()
     assert (times["bad"].runs, times["bad"].skips, times["bad"].errors) == (6, 0, 1)
     assert times["look"].errors == 0
 
@@ -679,7 +679,7 @@ def test_a_register_on_hold() -> None:
     assert of(calls, "look") == [(1, 0), (2, 0), (3, 2), (4, 2), (5, 4)]
     assert of(calls, "after", "latch") == [(tick, tick) for tick in range(6)]
     assert of(calls, "see") == [(0, 0), (2, 2), (4, 4)]
-    assert [engine.node_times()[name].errors for name in ("back", "torn")] == [3, 3]
+    assert [engine.node_stats()[name].errors for name in ("back", "torn")] == [3, 3]
 
 
 def test_undeclared_absence_is_a_sentence() -> None:
@@ -707,7 +707,7 @@ def test_runs_and_skips_are_the_ticks() -> None:
     for index in range(3):
         engine.reset(index, seed=0)
         engine.advance(100)
-    times = engine.node_times()
+    times = engine.node_stats()
     assert engine.ticks == engine.times.count == 63
     assert {name: times[name].runs + times[name].skips for name in times} == dict.fromkeys(set(entries) - {"muted"}, 63)
     assert times["game"].runs == 63
@@ -726,13 +726,13 @@ def test_timings_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     spent: list[float] = []
     monkeypatch.setattr(engine.times, "add", spent.append)
     engine.advance(10)
-    seconds = {name: times.seconds for name, times in engine.node_times().items()}
+    seconds = {name: times.seconds for name, times in engine.node_stats().items()}
     assert seconds == {"game": 20, "add": 10, "bad": 10, "sum": 9}  # a call takes a second here; a game is called twice
     assert sum(spent) == sum(seconds.values())
 
 
 def test_quantiles_of_tick_times_are_exact_to_one_per_cent() -> None:
-    times = TickTimes()
+    times = LatencyHistogram()
     assert times.quantile(0.5) is None
     for microseconds in range(1, 10001):
         times.add(microseconds * 1e-6)
@@ -744,7 +744,7 @@ def test_quantiles_of_tick_times_are_exact_to_one_per_cent() -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 1e-9, 127e-9, 128e-9, 255e-9, 256e-9, 1e-6, 0.016, 60.0])
 def test_a_tick_time_is_found_where_it_belongs(seconds: float) -> None:
-    times = TickTimes()
+    times = LatencyHistogram()
     for _ in range(513):  # they are sorted many at a time
         times.add(seconds)
     assert times.count == 513

@@ -380,7 +380,7 @@ def compare(entries: Entries, episodes: int, ticks: int, chunk: int, saves: bool
             return  # a test of its own
         raise
     expected, found = play(reference, episodes, ticks, 1), play(engine, episodes, ticks, chunk, saves)
-    fewer, still, times = may_inherit(reference), is_still(reference), engine.node_times()
+    fewer, still, times = may_inherit(reference), is_still(reference), engine.node_stats()
     for wanted, got in zip(expected, found, strict=True):
         assert (got.ended, got.ticks) == (wanted.ended, wanted.ticks)
         for name in reference.nodes:

@@ -158,7 +158,7 @@ def _outcome(type_: type[Node], on_error: str) -> str:
         engine.report()
         engine.reset(1, 0)
         seen = [value for _, value in engine.nodes["seen"].all]
-        errors = engine.node_times()["fails"].errors
+        errors = engine.node_stats()["fails"].errors
     except NodeFailed:
         return ENDS
     finally:

@@ -251,7 +251,7 @@ def test_a_widget_is_set_in_place_and_the_node_keeps_its_state(running: Any) -> 
     run.engine.advance(2)
     assert run.engine.nodes["counts"] is before
     assert run.seen() == [1, 2, 3, 13, 23]
-    assert run.engine.node_times()["counts"].runs == 5
+    assert run.engine.node_stats()["counts"].runs == 5
 
 
 def test_a_widget_that_says_rebuild_makes_a_new_node(running: Any) -> None:
@@ -263,7 +263,7 @@ def test_a_widget_that_says_rebuild_makes_a_new_node(running: Any) -> None:
     assert run.engine.nodes["counts"] is not before
     assert run.seen() == [1, 2, 3, 101, 102]
     assert events[:3] == ["open counts", "open counts", "close counts"]
-    assert run.engine.node_times()["counts"].runs == 5, "counters carry over"
+    assert run.engine.node_stats()["counts"].runs == 5, "counters carry over"
 
 
 @pytest.mark.parametrize("kind", ["Adds", "AddsInProcess"])
@@ -434,7 +434,7 @@ def test_what_stands_still_is_worked_out_again_with_the_new_widget(running: Any)
     run.engine.advance(2)
     assert run.engine.nodes["seen"].all == [(0, 5), (2, 6), (4, 7), (6, 5)]
     assert run.engine.nodes["beside"].all == [(0, 5), (4, 6), (6, 5)]
-    times = run.engine.node_times()["fixed"]
+    times = run.engine.node_stats()["fixed"]
     assert (times.runs, times.cached) == (2, 1), "the last was kept from before"
 
 
@@ -497,7 +497,7 @@ def test_a_node_may_begin_to_hold_or_to_continue(kind: str, running: Any) -> Non
     run.engine.advance(2)
     assert run.engine.nodes["seen"].all == [(0, 0), (1, 1), (2, 2), (5, 3), (7, 5), (8, 8), (9, 9)]
     assert run.seen("runs") == [1, 2, 3, 4, 5, 7, 8], "what it was thinking when it was told to hold is dropped"
-    assert run.engine.node_times()["slow"].runs == 8
+    assert run.engine.node_stats()["slow"].runs == 8
 
 
 def test_a_thought_that_is_dropped_is_thought_again_also_in_a_replay(running: Any) -> None:
@@ -522,7 +522,7 @@ def test_a_latency_that_changes_is_that_of_the_next_thought(running: Any) -> Non
     run.change(slow(busy="continue", latency=1))
     run.engine.advance(5)
     assert [tick for tick, _ in run.engine.nodes["seen"].all] == [6, 7, 8]
-    assert run.engine.node_times()["slow"].late == 0
+    assert run.engine.node_stats()["slow"].late == 0
 
 
 def test_a_new_process_node_that_holds_and_one_that_is_taken_out_while_it_thinks(running: Any) -> None:

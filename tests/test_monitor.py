@@ -75,7 +75,7 @@ def test_optional_nodes_make_room_and_come_back() -> None:
             clock.deadlines.ticks += 60
             monitor.look()
         assert re.match(r"there is room: ticks take \d+% of the time", said[-1])
-        times = engine.node_times()
+        times = engine.node_stats()
         assert times["light"].runs == engine.ticks
         assert 0 < times["heavy"].runs < engine.ticks / 2
         assert [change["thinning"] for change in monitor.changes][:3] == [2, 4, 8]

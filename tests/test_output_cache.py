@@ -134,7 +134,7 @@ def ran(entries: Entries, cache: OutputCache, brains: Path, episodes: int = 1) -
         engine.reset(index, 0)
         engine.advance(5)
     assert engine.close() == []
-    counted = {name: (times.runs, times.cached) for name, times in engine.node_times().items()}
+    counted = {name: (times.runs, times.cached) for name, times in engine.node_stats().items()}
     found = [call.node for call in calls if call.what == "tick"]
     assert len(found) == len(set(found))
     constants = {name for name in entries if name not in ("clock", "seen")}
@@ -232,7 +232,7 @@ def test_what_was_found_is_told_with_the_time_it_took(brains: Path) -> None:
     for cache in (OutputCache(disk=disk), OutputCache(disk=disk)):
         engine = Engine(make_plan(chain(), TYPES, brains), cache)
         open_engine(engine)
-        savings.append({name: times.savings for name, times in engine.node_times().items() if times.savings})
+        savings.append({name: times.savings for name, times in engine.node_stats().items() if times.savings})
         assert engine.close() == []
     first, second = savings
     assert first == {}
@@ -327,7 +327,7 @@ def _answer_anew(folder: Path, module: str) -> str:
         open_engine(engine)
         engine.reset(0, 0)
         engine.advance(1)
-        print(engine.node_times()["a"].runs, engine.runtimes["a"].constant.result)
+        print(engine.node_stats()["a"].runs, engine.runtimes["a"].constant.result)
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", textwrap.dedent(program)]
@@ -377,7 +377,7 @@ def test_what_an_older_pack_came_to_is_not_taken_for_what_the_edited_one_would(t
         open_engine(engine)
         engine.reset(0, 0)
         engine.advance(1)
-        times = engine.node_times()["a"]
+        times = engine.node_stats()["a"]
         answers.append((times.runs, engine.runtimes["a"].constant.result))
         assert engine.close() == []
     assert answers == [(1, 41), (1, 420), (0, 41)]

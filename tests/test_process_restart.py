@@ -85,7 +85,7 @@ def kill_process() -> None:
 
 
 def restarts(engine: Engine) -> int:
-    return engine.node_times()["slow"].restarts
+    return engine.node_stats()["slow"].restarts
 
 
 def sentences(said: list[Call]) -> list[str]:
@@ -154,10 +154,10 @@ def test_a_process_that_dies_while_it_is_asked_nothing_is_replaced_before_anybod
     while not restarts(engine):
         time.sleep(0.01)
     assert engine.health() == {"slow": "ready"}
-    until(engine, lambda: engine.node_times()["slow"].errors > 0)
+    until(engine, lambda: engine.node_stats()["slow"].errors > 0)
     before = len(answers(engine))
     until(engine, lambda: len(answers(engine)) > before)
-    times = engine.node_times()["slow"]
+    times = engine.node_stats()["slow"]
     assert (times.errors, times.reason) == (1, "its process ended by SIGKILL"), "it is not replaced in silence"
 
 
@@ -189,8 +189,8 @@ def test_in_real_time_a_process_past_its_time_limit_is_replaced_beside_the_game(
     entries = thinks("Anywhere", {"sleeps": 3}, background="process", busy="continue", on_error="hold", timeout=1.0)
     with running(entries) as engine:
         engine.context.realtime = True
-        until(engine, lambda: engine.node_times()["slow"].errors > 0)
-        assert engine.node_times()["slow"].reason == "it took longer than its time limit of 1 s"
+        until(engine, lambda: engine.node_stats()["slow"].errors > 0)
+        assert engine.node_stats()["slow"].reason == "it took longer than its time limit of 1 s"
         before = len(seen(engine))
         until(engine, lambda: len(seen(engine)) > before)
         assert restarts(engine) == 1
@@ -213,9 +213,9 @@ def test_a_node_that_never_opens_again_is_given_up_and_its_errors_are_counted(
     door.write_text("locked")
     kill_process()
     until(engine, lambda: engine.health() == {"slow": "lost"})
-    errors = engine.node_times()["slow"].errors
+    errors = engine.node_stats()["slow"].errors
     engine.advance(20)
-    assert engine.node_times()["slow"].errors == errors + 20
+    assert engine.node_stats()["slow"].errors == errors + 20
     assert seen(engine)[-1][1] == -1
     engine.reset(1, 0)
     engine.advance(5)
@@ -260,7 +260,7 @@ def test_a_node_in_a_process_is_warmed_up_before_the_first_tick_and_in_the_next_
 
 
 def test_what_caches_saved_a_node_in_a_process_is_counted_as_its_own(warm: Engine) -> None:
-    assert warm.node_times()["slow"].savings == {"its model": 1.5, "its merge": 2.5}
+    assert warm.node_stats()["slow"].savings == {"its model": 1.5, "its merge": 2.5}
 
 
 def test_an_edit_warms_it_up_after_its_thought_and_the_game_goes_on_meanwhile(warm: Engine, door: Path, said: list[Call]) -> None:
@@ -303,8 +303,8 @@ def test_a_process_that_dies_while_it_is_warmed_up_refuses_the_edit_and_is_an_er
     with pytest.raises(NodeFailed, match="its process ended by SIGKILL"):
         prepare(warm, warms_up(door, 9), said)
     until(warm, lambda: restarts(warm) == 1)
-    until(warm, lambda: warm.node_times()["slow"].errors > 0)
-    assert warm.node_times()["slow"].reason == "its process ended by SIGKILL"
+    until(warm, lambda: warm.node_stats()["slow"].errors > 0)
+    assert warm.node_stats()["slow"].reason == "its process ended by SIGKILL"
 
 
 def test_a_node_that_is_lost_holds_up_no_edit(

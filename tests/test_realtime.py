@@ -276,7 +276,7 @@ def test_rates_are_exact_and_a_slow_node_delays_nobody() -> None:
         engine.context.realtime = True
         clock = RealtimeClock(engine, engine.frame_rate or 0.0)
         clock.advance(600)
-        runs = {name: times.runs for name, times in engine.node_times().items()}
+        runs = {name: times.runs for name, times in engine.node_stats().items()}
     finally:
         engine.close()
     assert (runs["frames"], runs["sixth"], runs["second"], runs["rarely"]) == (600, 100, 10, 10)
@@ -292,7 +292,7 @@ def test_half_a_second_of_work_in_another_process_costs_no_deadline() -> None:
         engine.context.realtime = True
         clock = RealtimeClock(engine, engine.frame_rate or 0.0)
         clock.advance(300)
-        times = engine.node_times()["burns"]
+        times = engine.node_stats()["burns"]
     finally:
         engine.close()
     assert 2 <= times.runs <= 5, "fewer where the process has to wait for a core"

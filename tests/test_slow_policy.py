@@ -100,7 +100,7 @@ def test_past_its_time_limit_only_the_default_action_is_left(engine: Engine) -> 
     first, *others = engine.nodes["seen"].logits[0].tolist()
     assert first == 0
     assert others == [-np.inf] * 5
-    assert engine.node_times()["head"].reason == "it took longer than its time limit of 0.05 s"
+    assert engine.node_stats()["head"].reason == "it took longer than its time limit of 0.05 s"
 
 
 def test_without_busy_it_is_part_of_the_tick() -> None:

@@ -112,5 +112,5 @@ def test_what_it_cannot_do_is_said_before_the_game_and_refuses_an_edit() -> None
     with pytest.raises(NodeFailed, match="thirteen"):
         engine.prepare(make_plan(graph(value=13), TYPES), None, lambda runtime, engine: FakeHost(runtime, engine, calls))
     engine.advance(2)
-    assert engine.node_times()["warm"].runs == 2
+    assert engine.node_stats()["warm"].runs == 2
     assert engine.close() == []

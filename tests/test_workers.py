@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from minibrains.engine.node_runtime import NodeFailed
-from minibrains.engine.timing import TickTimes
+from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import RunError, WorkflowError
 from minibrains.files import shipped
 from minibrains.graph.workflow import Fault
@@ -265,11 +265,11 @@ def test_a_scratch_host_maps_here(tmp_path: Path) -> None:
 
 
 def test_merged_times_are_those_of_one(tmp_path: Path) -> None:
-    whole, parts = TickTimes(), (TickTimes(), TickTimes())
+    whole, parts = LatencyHistogram(), (LatencyHistogram(), LatencyHistogram())
     for number in range(1, 2001):
         whole.add(number * 1e-5)
         parts[number % 3 == 0].add(number * 1e-5)
-    merged = TickTimes()
+    merged = LatencyHistogram()
     for part in parts:
         merged.merge(part)
     assert merged.count == 2000

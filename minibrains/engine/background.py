@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from minibrains.engine.node_process import Health, NodeProcess
-from minibrains.engine.timing import ThinkTimes
+from minibrains.engine.timing import OctaveHistogram
 from minibrains.errors import RunError, in_words
 from minibrains.host import Episode
 from minibrains.savings import tell_savings
@@ -67,7 +67,7 @@ class BackgroundNode:
         """Seconds that a tick of the node may take."""
         self.seconds = 0.0
         """Spent in all finished ticks of the node."""
-        self.times = ThinkTimes()
+        self.times = OctaveHistogram()
         self._node = node
         self._process = node if isinstance(node, NodeProcess) else None
         self._last: NodeCall | None = None

@@ -8,7 +8,6 @@ from itertools import compress
 from time import perf_counter
 from typing import Any
 
-from minibrains.engine.counts import NodeTimes, Spent, count, seconds_since
 from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.instantiate import instantiate_nodes
 from minibrains.engine.live_edit import Edit
@@ -17,8 +16,9 @@ from minibrains.engine.node_runtime import NodeRuntime, registers_first
 from minibrains.engine.output_cache import OutputCache, fold_constants
 from minibrains.engine.plan import TICK_SLOT, Plan
 from minibrains.engine.replay_policy import Tape
+from minibrains.engine.stats import NodeStats, StepTimes, collect_stats, seconds_since
 from minibrains.engine.step_builder import ExecutionContext, build_steps, nothing
-from minibrains.engine.timing import TickTimes
+from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import RunError
 from minibrains.graph.check import check_sizes
 from minibrains.graph.collectors import check_collectors
@@ -50,7 +50,7 @@ class Engine:
         """Set it (from a signal handler, say) and the run ends after the current tick."""
         self.edits: deque[Edit] = deque()
         """Prepared edits; they are applied between two ticks."""
-        self.times = TickTimes()
+        self.times = LatencyHistogram()
         self.context = ExecutionContext(tape)
         self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
@@ -229,9 +229,9 @@ class Engine:
                 if step.role == "read" and step.node == runtime.name:
                     execution.values[step.inputs[0].sources[0].slot] = nothing
 
-    def node_times(self) -> Mapping[str, NodeTimes]:
+    def node_stats(self) -> Mapping[str, NodeStats]:
         """What every node has done so far. A register runs when it emits; gates are the engine's own."""
-        return count(self.execution, self.ticks, self.runtimes)
+        return collect_stats(self.execution, self.ticks, self.runtimes)
 
     def thinking(self) -> set[str]:
         """The nodes that are thinking at this moment. May be asked from any thread."""
@@ -242,11 +242,11 @@ class Engine:
         runtimes = self.runtimes
         return {name: runtime.health for name, runtime in runtimes.items() if runtime.background is not None}
 
-    def spent(self) -> Spent:
+    def spent(self) -> StepTimes:
         """Seconds of every step so far, for `spent_since`: cheap enough to be asked on every tick."""
         return self.execution, self.execution.spent.copy()
 
-    def spent_since(self, before: Spent) -> dict[str, float]:
+    def spent_since(self, before: StepTimes) -> dict[str, float]:
         """Seconds of each node since `before`, or since an edit after it. Gates are the engine's own."""
         execution, then = before
         return dict.fromkeys(self.runtimes, 0.0) | (seconds_since(execution, then) if execution is self.execution else {})

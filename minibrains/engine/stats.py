@@ -1,4 +1,4 @@
-"""What the nodes of a run did so far: how often, how long, with what success."""
+"""Statistics of the nodes of a run: how often each ran, how long it took, how often it failed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from minibrains.engine.execution_state import ExecutionState
 from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.savings import Savings
 
-Spent = tuple[ExecutionState, list[float]]
+StepTimes = tuple[ExecutionState, list[float]]
 """The seconds that every step of a running plan has taken so far."""
 
 
 @dataclass(frozen=True, slots=True)
-class NodeTimes:
-    """What one node did in a run. A tick on which it waited for a first delivery or its clock is a skip."""
+class NodeStats:
+    """Statistics of one node. A tick on which it waited for a first delivery or its clock is a skip."""
 
     runs: int
     skips: int
@@ -28,35 +28,35 @@ class NodeTimes:
     cached: int
     """Times a cached output was given out in place of a run."""
     thinking: float
-    """Seconds spent thinking, beside the tick or while it stood still."""
+    """Seconds spent thinking in the background: beside the tick, or while the clock stood still."""
     late: int
     """Results that came later than the declared latency."""
     savings: Savings
-    """What caches answered in the place of work when it was made ready."""
+    """The work that caches saved when the node was made ready: what was found, and the seconds."""
     restarts: int
     """Times that its process ended and another took its place."""
     think_times: tuple[int, ...]
-    """How many thoughts took how long, as ThinkTimes counts them; of a node that does not think, none."""
+    """The histogram of its background calls, as OctaveHistogram counts them; empty for other nodes."""
 
 
-def count(execution: ExecutionState, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> dict[str, NodeTimes]:
-    """Return what each node has done in so many ticks. A register runs when it emits; gates are the engine's own."""
+def collect_stats(execution: ExecutionState, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> dict[str, NodeStats]:
+    """Collect the statistics of each node. A register runs when it emits; gates are the engine's own."""
     runs: dict[str, int] = defaultdict(int)
     errors: dict[str, int] = defaultdict(int)
     cached: dict[str, int] = defaultdict(int)
     reasons: dict[str, str] = defaultdict(str)
-    for place, (role, name) in enumerate(zip(execution.roles, execution.owners, strict=True)):
+    for index, (role, name) in enumerate(zip(execution.roles, execution.owners, strict=True)):
         if role in ("emit", "tick", "launch"):
-            runs[name] += execution.visits[place] - execution.idle[place]
-            cached[name] += execution.cached[place]
+            runs[name] += execution.visits[index] - execution.idle[index]
+            cached[name] += execution.cached[index]
         if role != "gate":
-            errors[name] += execution.errors[place]
-            reasons[name] = reasons[name] or execution.reasons[place]
+            errors[name] += execution.errors[index]
+            reasons[name] = reasons[name] or execution.reasons[index]
     spent = seconds_since(execution, [0.0] * len(execution.spent))
-    times: dict[str, NodeTimes] = {}
+    times: dict[str, NodeStats] = {}
     for name, runtime in runtimes.items():
         background, pending = runtime.background, runtime.pending
-        times[name] = NodeTimes(
+        times[name] = NodeStats(
             runs=runs[name],
             skips=ticks - runs[name],
             seconds=spent[name],
@@ -73,7 +73,7 @@ def count(execution: ExecutionState, ticks: int, runtimes: Mapping[str, NodeRunt
 
 
 def seconds_since(execution: ExecutionState, then: list[float]) -> dict[str, float]:
-    """Seconds of each node since the steps had spent so much. Gates are the engine's own."""
+    """Return the seconds of each node since the steps had spent `then`. Gates are the engine's own."""
     seconds: dict[str, float] = defaultdict(float)
     for role, name, now, before in zip(execution.roles, execution.owners, execution.spent, then, strict=True):
         if role != "gate":

@@ -1,4 +1,4 @@
-"""How long ticks took, in a histogram of fixed size exact to one per cent; and thoughts, in half octaves to be looked at."""
+"""Histograms of durations: ticks at a resolution of 1 %, background calls in half octaves."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _TOGETHER = 512
 """Durations that are sorted at once: enough to cost a tick little, too few for one tick to feel it."""
 
 
-class TickTimes:
-    """Durations of ticks in seconds. They are sorted into the histogram many at a time: `add` is on the way of every tick."""
+class LatencyHistogram:
+    """Durations of ticks in seconds, at a resolution of 1 %. Sorted in batches: `add` is called on every tick."""
 
     def __init__(self) -> None:
         self._new: list[float] = []
@@ -27,7 +27,7 @@ class TickTimes:
         if len(new) == _TOGETHER:
             self._sort()
 
-    def merge(self, other: TickTimes) -> None:
+    def merge(self, other: LatencyHistogram) -> None:
         """Add all that another one holds: as if every duration had been added here."""
         self._counts = self._sort() + other._sort()
         self._longest = max(self._longest, other._longest)
@@ -59,8 +59,8 @@ class TickTimes:
         return self._counts
 
 
-class ThinkTimes:
-    """Durations of thoughts: so many in each half octave from a microsecond on. One thread may add while another one counts."""
+class OctaveHistogram:
+    """Durations of background calls, in half octaves from a microsecond on. One thread may add while another one counts."""
 
     def __init__(self) -> None:
         self._counts = [0] * 64
@@ -72,10 +72,10 @@ class ThinkTimes:
         return tuple(self._counts)
 
 
-def by_duration(counts: Sequence[int]) -> list[tuple[float, int]]:
-    """Of `ThinkTimes.counts`: pairs of milliseconds and how many took less than that, and no less than the pair before says.
+def buckets(counts: Sequence[int]) -> list[tuple[float, int]]:
+    """Return the buckets of `OctaveHistogram.counts`: pairs of an upper bound in milliseconds, and how many are in the bucket.
 
-    From the first half octave in which there are any to the last.
+    From the first bucket that is not empty to the last.
     """
     filled = [step for step, count in enumerate(counts) if count]
     if not filled:

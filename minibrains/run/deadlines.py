@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from minibrains.engine.timing import TickTimes
+from minibrains.engine.timing import LatencyHistogram
 
 MAX_FRAMES_BEHIND: Final = 60
 """Frames that are caught up. Further behind than this the schedule moves: after a suspended laptop nobody wants a
@@ -34,7 +34,7 @@ class Deadlines:
         self.held = 0.0
         """Seconds by which the schedule was moved, because hold nodes were thinking."""
         self._period = 1 / rate
-        self._late = TickTimes()
+        self._late = LatencyHistogram()
         self._last_late = 0.0
         self.begin(0.0, 0)
 

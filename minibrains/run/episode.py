@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from minibrains.engine.counts import NodeTimes
+from minibrains.engine.stats import NodeStats
 
 _EMPTY_REPORT: Final = {"score": None, "won": None, "drawn": None, "start": None}
 
@@ -41,7 +41,7 @@ def lost_episode(reason: str) -> dict[str, Any]:
     return {**episode_row({}, 0, "failed"), "error": reason}
 
 
-def errors_since(before: Mapping[str, NodeTimes], now: Mapping[str, NodeTimes]) -> dict[str, Any]:
+def errors_since(before: Mapping[str, NodeStats], now: Mapping[str, NodeStats]) -> dict[str, Any]:
     """List which nodes failed meanwhile, how often, and why first: a part of a row, empty if none did."""
     errors = {}
     for name, node in now.items():

@@ -16,7 +16,7 @@ from minibrains.process.pool import Launcher, Pool, WorkerExited, WorkerLost
 from minibrains.process.worker import Worker
 from minibrains.run.episode import EpisodeResult, lost_episode
 from minibrains.run.spec import RunSpec
-from minibrains.run.summary import Counts
+from minibrains.run.summary import EngineStats
 
 if TYPE_CHECKING:
     from minibrains.run.run import Run
@@ -47,7 +47,7 @@ class PlayedEpisode:
 
     worker: int
     row: dict[str, Any] | None
-    counts: Counts
+    stats: EngineStats
     facts: dict[str, str]
     failure: Failure | None
 
@@ -91,11 +91,11 @@ class EpisodeTask:
             except Exception as error:
                 failure = Failure.of(error)
         row = run.results.episodes.pop() if run.results.episodes else None
-        counts = run.count()
+        stats = run.stats()
         if failure is not None:  # nobody knows what state its nodes are in now
             self._run = None
             self._close(run)
-        return PlayedEpisode(worker.number, row, counts, run.results.facts, failure)
+        return PlayedEpisode(worker.number, row, stats, run.results.facts, failure)
 
     def stop(self) -> None:
         self._stopping = True
@@ -211,7 +211,7 @@ class ParallelEpisodes:
 
     def _take(self, index: int, played: PlayedEpisode, rows: dict[int, Any], errors: dict[int, BaseException]) -> None:
         results = self._run.results
-        results.counts[played.worker] = played.counts
+        results.stats[played.worker] = played.stats
         results.facts.update(played.facts)
         results.seconds = perf_counter() - self._began
         self._done += 1
@@ -237,7 +237,7 @@ class ParallelEpisodes:
 
     def _tell_progress(self, score: float | None) -> None:
         ticks = sum(running.tick for running in self._running.values())
-        finished = sum(counts.ticks for counts in self._run.results.counts.values())
+        finished = sum(stats.ticks for stats in self._run.results.stats.values())
         seconds = perf_counter() - self._began
         rate = (finished + ticks) / seconds if seconds else 0.0
         progress = Progress(self._done, ticks, rate, score)

@@ -33,7 +33,7 @@ from minibrains.run.monitor import Monitor
 from minibrains.run.parallel import ParallelEpisodes
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.spec import RunSpec
-from minibrains.run.summary import Counts, Results, summarise
+from minibrains.run.summary import EngineStats, Results, summarise
 from minibrains.savings import listen
 from minibrains.tape.recording import Recall, Recorder, recorded
 from minibrains.torch_node import restore_threads
@@ -225,7 +225,7 @@ class Run:
     def play_episode(self, index: int) -> EpisodeResult:
         """Play one episode, from 0. Raises what the engine raises; the episode is in `results` even then."""
         engine = self.engine
-        before = engine.node_times()
+        before = engine.node_stats()
         engine.reset(index, self.settings.seed, self.settings.ticks)
         for hook in self.hooks:
             hook.before_episode(self, index)
@@ -234,7 +234,7 @@ class Run:
             ended = self._tick(index)
         finally:
             row = episode_row(engine.report(), engine.tick, ended)
-            row |= errors_since(before, engine.node_times())
+            row |= errors_since(before, engine.node_stats())
             episode = EpisodeResult.of(index, row)
             self.add(episode, suppressing=ended == "failed")
         return episode
@@ -309,11 +309,11 @@ class Run:
                 self._told.add(name)
                 self.say(f"{name} failed, and the run goes on: {reason}")
 
-    def count(self) -> Counts:
-        """Count what the engine has done so far."""
+    def stats(self) -> EngineStats:
+        """Return the statistics of the engine so far."""
         if self._monitor is None:
-            return Counts.of(self.engine)
-        return Counts.of(self.engine, self._monitor.deadlines, self._monitor.changes)
+            return EngineStats.of(self.engine)
+        return EngineStats.of(self.engine, self._monitor.deadlines, self._monitor.changes)
 
     # -- for hooks ----------------------------------------------------------------------------------
 
@@ -402,7 +402,7 @@ class Run:
         if self._parallel is not None:
             self._parallel.close()
         else:
-            self.results.counts[0] = self.count()
+            self.results.stats[0] = self.stats()
             self.results.brains |= self.engine.plan.graph.brain_files()  # a live edit may have given it others
         timeout = 0.0 if isinstance(self.error, KeyboardInterrupt) else None
         for trouble in self.engine.close(timeout):

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from minibrains.engine.counts import NodeTimes
 from minibrains.engine.engine import Engine
-from minibrains.engine.timing import TickTimes, by_duration
+from minibrains.engine.stats import NodeStats
+from minibrains.engine.timing import LatencyHistogram, buckets
 from minibrains.graph.check import Graph
 from minibrains.graph.workflow import RunSettings
 from minibrains.run.deadlines import Deadlines
@@ -20,20 +20,20 @@ from minibrains.savings import Savings
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """What one engine counted, over all its episodes."""
+class EngineStats:
+    """Statistics of one engine over all its episodes."""
 
     ticks: int
-    times: TickTimes
-    nodes: Mapping[str, NodeTimes]
+    times: LatencyHistogram
+    nodes: Mapping[str, NodeStats]
     deadlines: Deadlines | None = None
     """Of a realtime run."""
     paces: list[dict[str, Any]] = field(default_factory=list)
     """What the performance monitor did."""
 
     @classmethod
-    def of(cls, engine: Engine, deadlines: Deadlines | None = None, paces: list[dict[str, Any]] | None = None) -> Counts:
-        return cls(engine.ticks, engine.times, engine.node_times(), deadlines, paces or [])
+    def of(cls, engine: Engine, deadlines: Deadlines | None = None, paces: list[dict[str, Any]] | None = None) -> EngineStats:
+        return cls(engine.ticks, engine.times, engine.node_stats(), deadlines, paces or [])
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Results:
     facts: dict[str, str] = field(default_factory=dict)
     brains: dict[str, dict[str, str]] = field(default_factory=dict)
     """Node -> the file and SHA-256 of the brain it played with."""
-    counts: dict[int, Counts] = field(default_factory=dict)
+    stats: dict[int, EngineStats] = field(default_factory=dict)
     """The newest of each worker; of the engine in this process as number 0."""
     savings: Savings = field(default_factory=dict)
     """What caches answered in the place of work, but for the nodes."""
@@ -57,14 +57,14 @@ class Results:
 
 def summarise(graph: Graph, results: Results, settings: RunSettings, folder: RunFolder | None) -> dict[str, Any]:
     """The object that `--json` prints and summary.json holds."""
-    episodes, ticks = results.episodes, sum(counts.ticks for counts in results.counts.values())
-    times = TickTimes()
-    for counts in results.counts.values():
-        times.merge(counts.times)
-    clocks = [counts.deadlines for counts in results.counts.values() if counts.deadlines]
+    episodes, ticks = results.episodes, sum(stats.ticks for stats in results.stats.values())
+    times = LatencyHistogram()
+    for stats in results.stats.values():
+        times.merge(stats.times)
+    clocks = [stats.deadlines for stats in results.stats.values() if stats.deadlines]
     deadlines = Deadlines.merged(clocks) if clocks else None
-    names = dict.fromkeys([*graph.nodes, *(name for counts in results.counts.values() for name in counts.nodes)])
-    paces = [pace for counts in results.counts.values() for pace in counts.paces]
+    names = dict.fromkeys([*graph.nodes, *(name for stats in results.stats.values() for name in stats.nodes)])
+    paces = [pace for stats in results.stats.values() for pace in stats.paces]
     whole = [episode for episode in episodes if episode["ended"] in ("done", "limit")]
     trajectories = [episode["trajectory_sha256"] for episode in whole if "trajectory_sha256" in episode]
 
@@ -101,12 +101,12 @@ def summarise(graph: Graph, results: Results, settings: RunSettings, folder: Run
 
 
 def _node(name: str, results: Results) -> dict[str, Any]:
-    parts = [counts.nodes[name] for counts in results.counts.values() if name in counts.nodes]
+    parts = [stats.nodes[name] for stats in results.stats.values() if name in stats.nodes]
     runs, seconds = sum(part.runs for part in parts), sum(part.seconds for part in parts)
     thinking = sum(part.thinking for part in parts)
     now_and_then = {
         "think_ms": round(thinking / runs * 1e3, 3) if thinking and runs else 0,
-        "think_times": by_duration([sum(counts) for counts in zip_longest(*(part.think_times for part in parts), fillvalue=0)]),
+        "think_times": buckets([sum(counts) for counts in zip_longest(*(part.think_times for part in parts), fillvalue=0)]),
         "late": sum(part.late for part in parts),
         "restarts": sum(part.restarts for part in parts),
         "cached": sum(part.cached for part in parts),
@@ -126,8 +126,8 @@ def _cache(results: Results) -> dict[str, Any]:
     found: dict[tuple[str | None, str], float] = defaultdict(float)
     for what, seconds in results.savings.items():
         found[None, what] += seconds
-    for counts in results.counts.values():
-        for name, node in counts.nodes.items():
+    for stats in results.stats.values():
+        for name, node in stats.nodes.items():
             for what, seconds in node.savings.items():
                 found[name, what] += seconds
     if not found:

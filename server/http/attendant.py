@@ -19,10 +19,10 @@ from typing import Any, Final
 import numpy as np
 
 from minibrains.console import Console
-from minibrains.engine.counts import NodeTimes
 from minibrains.engine.engine import Engine
 from minibrains.engine.live_edit import Edit
 from minibrains.engine.peek import peek
+from minibrains.engine.stats import NodeStats
 from minibrains.errors import MinibrainsError, RunError
 from minibrains.games.save_states import SaveState
 from minibrains.hooks import Budget, Hook
@@ -37,14 +37,14 @@ _COUNTS_EVERY, _VALUES_EVERY = 0.1, 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How far the run is, at one moment."""
+class StatsSample:
+    """The statistics of the run at one moment."""
 
     when: float
     tick: int
     ticks: int
     misses: int
-    nodes: Mapping[str, NodeTimes]
+    nodes: Mapping[str, NodeStats]
 
 
 class Attendant(Hook):
@@ -59,7 +59,7 @@ class Attendant(Hook):
         self.paused = False
         self.waiting = False
         """The run stands still now, because it is paused."""
-        self.counts: Counts | None = None
+        self.stats: StatsSample | None = None
         self.values: dict[str, Any] = {}
         self.pictures: dict[str, tuple[np.ndarray, int]] = {}
         """Node -> its newest picture and the tick."""
@@ -174,7 +174,7 @@ class Attendant(Hook):
             news = True
         if now >= self._counts_due or self.waiting:
             self._counts_due = now + _COUNTS_EVERY
-            self.counts = Counts(now, engine.tick, engine.ticks, self._misses, engine.node_times())
+            self.stats = StatsSample(now, engine.tick, engine.ticks, self._misses, engine.node_stats())
             news = True
         if news:
             self._wake.set()

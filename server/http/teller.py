@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from minibrains.engine.counts import NodeTimes
 from minibrains.engine.engine import Engine
-from minibrains.engine.timing import by_duration
-from server.http.attendant import Attendant, Counts, words
+from minibrains.engine.stats import NodeStats
+from minibrains.engine.timing import buckets
+from server.http.attendant import Attendant, StatsSample, words
 from server.http.orders import Order, ReportWord
 from server.http.previews import Encoded, Encoder
 
@@ -36,9 +36,9 @@ class Teller:
         self._encoders: dict[str, Encoder] = {}
         self._number = 0
         self._told: dict[str, dict[str, Any]] = {"run": {}, "nodes": {}, "values": {}}
-        self._times: dict[str, NodeTimes] = {}
+        self._stats: dict[str, NodeStats] = {}
         self._history: deque[tuple[float, int]] = deque()
-        self._counted: Counts | None = None
+        self._sampled: StatsSample | None = None
         self._over = False
         self._thread = threading.Thread(target=self._tell, name="tells the server", daemon=True)
         self._thread.start()
@@ -85,11 +85,11 @@ class Teller:
             self._send("frame", (node, self._number, done[id(picture)][1].message(about)))
 
     def _send_seen(self) -> None:
-        engine, counts = self._attendant.engine, self._attendant.counts
-        if engine is None or counts is None:
+        engine, stats = self._attendant.engine, self._attendant.stats
+        if engine is None or stats is None:
             return
-        parts = {"run": self._run(counts), "values": {key: words(value) for key, value in self._attendant.values.items()}}
-        parts["nodes"] = self._nodes(counts, _background_states(engine))
+        parts = {"run": self._run(stats), "values": {key: words(value) for key, value in self._attendant.values.items()}}
+        parts["nodes"] = self._nodes(stats, _background_states(engine))
         news = {part: self._new(part, entries) for part, entries in parts.items()}
         if any(news.values()):
             self._send("seen", news)
@@ -100,37 +100,37 @@ class Teller:
         told.update(news)
         return news
 
-    def _run(self, counts: Counts) -> dict[str, Any]:
-        self._history.append((counts.when, counts.ticks))
-        while len(self._history) > 2 and counts.when - self._history[0][0] > _RATE_OVER:
+    def _run(self, stats: StatsSample) -> dict[str, Any]:
+        self._history.append((stats.when, stats.ticks))
+        while len(self._history) > 2 and stats.when - self._history[0][0] > _RATE_OVER:
             self._history.popleft()
-        seconds, ticks = counts.when - self._history[0][0], counts.ticks - self._history[0][1]
+        seconds, ticks = stats.when - self._history[0][0], stats.ticks - self._history[0][1]
         paused = self._attendant.waiting
         episode, score = self.progress
         return {
             "state": "paused" if paused else "running",
             "episode": episode,
             "episodes": self._order.settings.episodes,
-            "tick": counts.tick,
-            "ticks": counts.ticks,
+            "tick": stats.tick,
+            "ticks": stats.ticks,
             "ticks_per_s": 0.0 if paused else round(ticks / seconds, 1) if seconds else None,
             "score": score,
             "clock": self._order.settings.clock,
-            "misses": counts.misses,
+            "misses": stats.misses,
         }
 
-    def _nodes(self, counts: Counts, states: Mapping[str, str]) -> dict[str, Any]:
-        if counts is self._counted:  # only what is in the background can have changed meanwhile
+    def _nodes(self, stats: StatsSample, states: Mapping[str, str]) -> dict[str, Any]:
+        if stats is self._sampled:  # only what is in the background can have changed meanwhile
             told = self._told["nodes"]
             return {name: {**told[name], "state": state} for name, state in states.items() if name in told}
-        self._counted = counts
-        entries = {name: self._node(name, now, states.get(name)) for name, now in counts.nodes.items()}
-        self._times = dict(counts.nodes)
+        self._sampled = stats
+        entries = {name: self._node(name, now, states.get(name)) for name, now in stats.nodes.items()}
+        self._stats = dict(stats.nodes)
         return entries
 
-    def _node(self, name: str, now: NodeTimes, state: str | None) -> dict[str, Any]:
+    def _node(self, name: str, now: NodeStats, state: str | None) -> dict[str, Any]:
         """Return what is told of a node; `state`: the one it has in the background, if any."""
-        before, told = self._times.get(name), self._told["nodes"].get(name)
+        before, told = self._stats.get(name), self._told["nodes"].get(name)
         runs = now.runs - (before.runs if before else 0)
         if told is not None and before is not None and state is None and not runs and now.skips == before.skips:
             return told if told["state"] not in _BACKGROUND_STATES else {**told, "state": "skipped"}
@@ -143,13 +143,13 @@ class Teller:
         now_and_then = {
             "errors": now.errors,
             "restarts": now.restarts,
-            "think_times": by_duration(now.think_times),
+            "think_times": buckets(now.think_times),
             "savings": list(now.savings.items()),
         }
         return {"state": state, "runs": now.runs, "us": us, **{key: value for key, value in now_and_then.items() if value}}
 
 
-def _foreground_state(now: NodeTimes, runs: int) -> str:
+def _foreground_state(now: NodeStats, runs: int) -> str:
     """Return the state of a node that is not in the background and ran so often since it was told."""
     if runs > 0:
         return "running"

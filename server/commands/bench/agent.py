@@ -221,10 +221,10 @@ def _record(engine: Engine, console: Any) -> Script:
     try:
         while len(script) < MOST_TICKS:
             watched.masks, watched.looked = [], False
-            before = engine.node_times()
+            before = engine.node_stats()
             if engine.advance(1):
                 break
-            after, looked = engine.node_times(), watched.looked
+            after, looked = engine.node_stats(), watched.looked
             made, thought = (
                 [(engine.nodes[name].tick, _given(engine, name)) for name in names if after[name].runs > before[name].runs]
                 for names in (painters, thinkers)

@@ -108,7 +108,7 @@ def _case(shape: str, n: int) -> dict[str, Any]:
 
 def _verify(engine: Engine, n: int, awake: int) -> None:
     """The counters must say what was meant to happen, or the figures are worth nothing."""
-    counted = engine.node_times()
+    counted = engine.node_stats()
     for place in range(n):
         times = counted[f"n{place}"]
         runs = engine.ticks if place < awake else 1

@@ -66,7 +66,7 @@ class _Killer:
                 self._kill(now)
             return
         if len(self._ready) < self._kills:
-            if self._engine.node_times()[self._node].restarts == self._kills:
+            if self._engine.node_stats()[self._node].restarts == self._kills:
                 self._ready.append(now - self._killed)
                 self._answers = self._count_answers()
         elif self._count_answers() > self._answers:
@@ -89,7 +89,7 @@ class _Killer:
         self._killed, self._due = now, now + _KILL_EVERY
 
     def _count_answers(self) -> int:
-        times, pending = self._engine.node_times()[self._node], self._engine.runtimes[self._node].pending
+        times, pending = self._engine.node_stats()[self._node], self._engine.runtimes[self._node].pending
         is_underway = pending is not None and pending.call is not None
         return times.runs - times.errors - is_underway
 
