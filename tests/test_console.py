@@ -46,7 +46,7 @@ def checked(workflow: Workflow) -> Graph:
 
 
 def links(graph: Graph) -> list[str]:
-    return sorted(f"{wire.source}.{wire.output.name} -> {wire.target}" for wire in graph.wires)
+    return sorted(f"{edge.source}.{edge.output.name} -> {edge.target}" for edge in graph.edges)
 
 
 # -- a console is found by its class ------------------------------------------------------------------

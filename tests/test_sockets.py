@@ -282,7 +282,7 @@ def test_a_head_refuses_logits_of_another_width_naming_nodes_sockets_and_shapes(
         source = {"type": "Source@1", "set": {"width": width}}
         return checked(tmp_path, src=source, head={"type": "Head@1", "brain": "w", "in": {"logits": "src.logits"}})
 
-    assert [wire.input.name for wire in graph(545).wires] == ["logits"]
+    assert [edge.input.name for edge in graph(545).edges] == ["logits"]
     with pytest.raises(WorkflowError) as error:
         graph(512)
     (fault,) = error.value.faults

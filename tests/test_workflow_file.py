@@ -139,8 +139,8 @@ def faults(workflow: Workflow | Entry, find: Callable[[BrainPin], Path] = no_bra
     return list(error.value.faults)
 
 
-def wires(graph: Graph) -> list[str]:
-    return [f"{wire.source}.{wire.output.name} -> {wire.target}.{wire.input.name}" for wire in graph.wires]
+def edges(graph: Graph) -> list[str]:
+    return [f"{edge.source}.{edge.output.name} -> {edge.target}.{edge.input.name}" for edge in graph.edges]
 
 
 # -- reading and saving -------------------------------------------------------------------------------
@@ -378,20 +378,20 @@ def test_a_loop_must_cross_a_register_and_is_named() -> None:
 def test_a_muted_node_delivers_nothing_and_is_not_there() -> None:
     graph = checked(file_of(clock=CLOCK, a=scale("clock.count", mode="mute"), b=scale("a.number"), c=scale("clock.count")))
     assert list(graph.nodes) == ["clock", "b", "c"]
-    assert wires(graph) == ["clock.count -> c.value"]
+    assert edges(graph) == ["clock.count -> c.value"]
 
 
 def test_a_bypassed_node_hands_on_what_fits_its_output() -> None:
     pick = {"type": "Pick@1", "in": {"flag": "clock.now", "yes": "clock.count", "no": "other.count"}, "mode": "bypass"}
     graph = checked(file_of(clock=CLOCK, other=CLOCK, pick=pick, a=scale("pick.value", mode="bypass"), b=scale("a.number")))
     assert list(graph.nodes) == ["clock", "other", "b"]
-    assert wires(graph) == ["clock.count -> b.value"]
+    assert edges(graph) == ["clock.count -> b.value"]
 
 
 def test_a_bypassed_node_without_a_fitting_input_delivers_nothing() -> None:
     named = {"type": "Named@1", "set": {"name": "n"}, "in": {"value": "clock.count"}, "mode": "bypass"}
     hold = {"type": "Hold@1", "in": {"value": "named.text"}}
-    assert wires(checked(file_of(clock=CLOCK, named=named, hold=hold))) == []
+    assert edges(checked(file_of(clock=CLOCK, named=named, hold=hold))) == []
 
 
 def test_types_are_checked_past_bypassed_nodes() -> None:
@@ -411,7 +411,7 @@ def test_a_gate_behind_a_node_that_is_off(mode: str) -> None:
 
 def test_bypassed_nodes_in_a_ring_deliver_nothing() -> None:
     graph = checked(file_of(a=scale("b.number", mode="bypass"), b=scale("a.number", mode="bypass"), c=scale("a.number")))
-    assert wires(graph) == []
+    assert edges(graph) == []
 
 
 # -- older and newer files ----------------------------------------------------------------------------
@@ -423,7 +423,7 @@ def test_an_older_node_is_migrated_and_its_file_left_as_it_was(tmp_path: Path) -
         graph = checked(workflow)
         assert graph.nodes["scale"].widgets == {"gain": 2.5}
         assert graph.nodes["scale"].entry.every == 2
-        assert wires(graph) == ["clock.count -> scale.value"]
+        assert edges(graph) == ["clock.count -> scale.value"]
     workflow.save(tmp_path / "saved.json")
     assert json.loads((tmp_path / "saved.json").read_text()) == json.loads((DATA / "scale1.json").read_text())
 
@@ -440,7 +440,7 @@ ALARMED = {
 def test_links_follow_an_output_that_was_renamed() -> None:
     before = copy.deepcopy(ALARMED)
     graph = checked(file_of(**ALARMED))
-    assert wires(graph) == [
+    assert edges(graph) == [
         "alarm.count -> sum.terms", "late.count -> sum.terms", "alarm.count -> sum.terms",
         "alarm.ringing -> pick.flag", "sum.number -> pick.yes", "alarm.count -> pick.no",
     ]  # fmt: skip

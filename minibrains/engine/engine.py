@@ -152,7 +152,7 @@ class Engine:
         execution, edits, context = self.execution, self.edits, self.context
         values, marks, template, size = execution.values, execution.marks, execution.template, execution.size
         steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
-        waiting, fired = execution.due, execution.fired
+        waiting, event_slots = execution.due, execution.event_slots
         visits, spent, add = execution.visits, execution.spent, self.times.add
         held = context.held
         ended = False
@@ -197,10 +197,10 @@ class Engine:
                     if isinstance(error, KeyboardInterrupt):
                         raise
                     self._failed(index, error)
-            if fired:
-                for slot in fired:
+            if event_slots:
+                for slot in event_slots:
                     values[slot] = None
-                fired.clear()
+                event_slots.clear()
             if context.held != held:  # the clock stood still for so long
                 started += context.held - held
                 held = context.held

@@ -38,10 +38,10 @@ class ExecutionState:
         self.template = bytearray(self.size)
         """The steps that are looked at on every tick."""
         for step in plan.steps:
-            self.template[step.index] = step.visited and not step.clocks
+            self.template[step.index] = step.always_polled and not step.clocks
         self.due: list[int] = []
         """Marks to be set when the next tick begins."""
-        self.fired: list[int] = []
+        self.event_slots: list[int] = []
         """Slots to be emptied when the tick is over."""
         self.steps: list[tuple[int, StepFunction]] = []
         self.latches: list[tuple[int, StepFunction]] = []
@@ -58,7 +58,7 @@ class ExecutionState:
         self.values[:] = self.initial
         self.marks[:] = bytes(len(self.marks))
         self.openings[:] = bytes(len(self.openings))
-        self.fired.clear()
+        self.event_slots.clear()
         self.due[:] = self._first()
         self.restart()
 
@@ -73,7 +73,11 @@ class ExecutionState:
 
     def _first(self) -> list[int]:
         """The steps that nothing feeds: they are due once."""
-        return [self.mark(step) for step in self.plan.steps if not step.visited and not any(plan.sources for plan in step.inputs)]
+        return [
+            self.mark(step)
+            for step in self.plan.steps
+            if not step.always_polled and not any(plan.sources for plan in step.inputs)
+        ]
 
     # -- keeping ------------------------------------------------------------------------------------
 
@@ -123,24 +127,24 @@ class ExecutionState:
         delivered |= old._delivered()
         for (node, socket, use), slot in self._slots().items():
             if node in surviving and use != "on" and (node, socket) in delivered:
-                value, stamp = delivered[node, socket]
-                self.values[slot] = stamp if use == "stamp" else value
-        places = dict(zip(old.keys(), range(len(old.owners)), strict=True))
+                value, delivered_at = delivered[node, socket]
+                self.values[slot] = delivered_at if use == "delivered_at" else value
+        old_indices = dict(zip(old.keys(), range(len(old.owners)), strict=True))
         self.due.clear()
-        for place, key in enumerate(self.keys()):
-            was = places.get(key)
-            step = self.plan.steps[place] if place < self.size else None
-            same = was is not None and self.owners[place] in unchanged
-            if was is not None:
-                self.visits[place], self.idle[place] = old.visits[was], old.idle[was]
-                self.errors[place], self.reasons[place] = old.errors[was], old.reasons[was]
-                self.spent[place] = old.spent[was]
-            if was is not None and step is not None:
-                self.cached[place], self.openings[place] = old.cached[was], old.openings[was]
+        for index, key in enumerate(self.keys()):
+            old_index = old_indices.get(key)
+            step = self.plan.steps[index] if index < self.size else None
+            same = old_index is not None and self.owners[index] in unchanged
+            if old_index is not None:
+                self.visits[index], self.idle[index] = old.visits[old_index], old.idle[old_index]
+                self.errors[index], self.reasons[index] = old.errors[old_index], old.reasons[old_index]
+                self.spent[index] = old.spent[old_index]
+            if old_index is not None and step is not None:
+                self.cached[index], self.openings[index] = old.cached[old_index], old.openings[old_index]
                 same = same and old.plan.links(step.node) == self.plan.links(step.node)
-                before = old.plan.steps[was]
-                same = same and not (old.marks[old.size + was] or was in old.due or old.size + was in old.due)
-                same = same and (step.visited or not (before.visited and before.clocks))  # nobody marked that one
+                before = old.plan.steps[old_index]
+                same = same and not (old.marks[old.size + old_index] or old_index in old.due or old.size + old_index in old.due)
+                same = same and (step.always_polled or not (before.always_polled and before.clocks))  # nobody marked that one
             if not same and step is not None and step.role in ("tick", "launch"):
                 self.due.append(self.mark(step))
         self.restart()
@@ -177,8 +181,8 @@ class ExecutionState:
         for (node, socket, use), slot in slots.items():
             value = self.values[slot]
             if use in ("last", "optional") and value is not self.initial[slot]:
-                stamp = slots.get((node, socket, "stamp"))
-                found[node, socket] = value, self.values[TICK_SLOT if stamp is None else stamp]
+                delivered_at = slots.get((node, socket, "delivered_at"))
+                found[node, socket] = value, self.values[TICK_SLOT if delivered_at is None else delivered_at]
         return found
 
     def _lazy_slots(self) -> set[int]:

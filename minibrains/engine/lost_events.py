@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from minibrains.engine.plan import Clock, OutputPlan, Plan, Step
-from minibrains.graph.check import Wire
+from minibrains.graph.check import Edge
 
 Ticks = frozenset[Clock] | None
 """The ticks on which an output may be delivered: those on which one of these clocks opens; None: any."""
@@ -17,15 +17,15 @@ Ticks = frozenset[Clock] | None
 class LostEvents:
     """A link that may lose what is delivered on it."""
 
-    wire: Wire
+    edge: Edge
     thinks: bool
     """The node loses what comes while it thinks; otherwise, what comes while its clock is closed."""
 
     def __str__(self) -> str:
-        wire = self.wire
+        edge = self.edge
         when = "while it thinks" if self.thinks else "on a tick on which it does not run"
         return (
-            f"{wire.target}, input {wire.input.name!r}: reads events, and loses what {wire.source}.{wire.output.name} "
+            f"{edge.target}, input {edge.input.name!r}: reads events, and loses what {edge.source}.{edge.output.name} "
             f"delivers {when}"
         )
 
@@ -36,30 +36,30 @@ def find_lost_events(plan: Plan) -> list[LostEvents]:
     It is taken for granted that a node answers an event on the tick on which that comes: what it may leave absent is
     delivered on the ticks of the events it reads, if it reads any.
     """
-    into: dict[str, list[Wire]] = defaultdict(list)
-    for wire in plan.graph.wires:
-        into[wire.target].append(wire)
+    in_edges: dict[str, list[Edge]] = defaultdict(list)
+    for edge in plan.graph.edges:
+        in_edges[edge.target].append(edge)
     delivered: dict[tuple[str, str], Ticks] = {}
     for step in plan.steps:
         for output in step.outputs:
-            delivered[step.node, output.name] = _ticks_of(plan, step, output, into[step.node], delivered)
+            delivered[step.node, output.name] = _ticks_of(plan, step, output, in_edges[step.node], delivered)
     found: list[LostEvents] = []
     for step in plan.steps:
         if step.role not in ("tick", "launch"):
             continue
-        for wire in into[step.node]:
-            if wire.input.reading != "on":
+        for edge in in_edges[step.node]:
+            if edge.input.reading != "on":
                 continue
-            ticks = delivered[wire.source, wire.output.name]
+            ticks = delivered[edge.source, edge.output.name]
             thinks = step.role == "launch"
             closed = bool(step.clocks) and (ticks is None or not ticks <= step.clocks)
             if thinks or closed:
-                found.append(LostEvents(wire, thinks))
+                found.append(LostEvents(edge, thinks))
     return found
 
 
 def _ticks_of(
-    plan: Plan, step: Step, output: OutputPlan, wires: Iterable[Wire], delivered: Mapping[tuple[str, str], Ticks]
+    plan: Plan, step: Step, output: OutputPlan, edges: Iterable[Edge], delivered: Mapping[tuple[str, str], Ticks]
 ) -> Ticks:
     """Return the ticks on which a step may deliver an output."""
     if step.clocks:
@@ -67,16 +67,16 @@ def _ticks_of(
     if step.role != "tick":
         return None
     cls = plan.graph.nodes[step.node].cls
-    events = [wire for wire in wires if wire.input.reading == "on"]
+    events = [edge for edge in edges if edge.input.reading == "on"]
     if events and cls.schema.outputs[output.name].absent:
         causes = events
     elif cls.clocked:
         return None
     else:
-        causes = list(wires)
+        causes = list(edges)
     clocks: set[Clock] = set()
-    for wire in causes:
-        ticks = delivered[wire.source, wire.output.name]
+    for edge in causes:
+        ticks = delivered[edge.source, edge.output.name]
         if ticks is None:
             return None
         clocks |= ticks

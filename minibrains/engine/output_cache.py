@@ -16,7 +16,7 @@ from minibrains.annotations import ABSENT, Sample
 from minibrains.disk_cache import DiskCache, Made
 from minibrains.engine.node_runtime import ConstantResult, NodeRuntime
 from minibrains.engine.plan import Plan
-from minibrains.graph.check import CheckedNode, Wire
+from minibrains.graph.check import CheckedNode, Edge
 from minibrains.software import hash_pack, hash_with_software
 
 MEMORY: Final = 1 << 30
@@ -84,30 +84,30 @@ def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], cache: Outpu
     """
     outputs: dict[tuple[str, str], Any] = {}
     signatures: dict[str, str] = {}
-    into: dict[str, list[Wire]] = defaultdict(list)
-    for wire in plan.graph.wires:
-        into[wire.target].append(wire)
+    in_edges: dict[str, list[Edge]] = defaultdict(list)
+    for edge in plan.graph.edges:
+        in_edges[edge.target].append(edge)
     for step in plan.steps:
         if not step.constant:
             continue
-        runtime, wires = runtimes[step.node], into[step.node]
+        runtime, edges = runtimes[step.node], in_edges[step.node]
         node = runtime.checked
-        signature = signatures[node.id] = _signature(node, wires, signatures)
-        if _waits_forever(node, wires, outputs):
+        signature = signatures[node.id] = _signature(node, edges, signatures)
+        if _waits_forever(node, edges, outputs):
             continue
         try:
-            made, computed = _result(runtime, signature, _arguments(node, wires, outputs), cache)
-            given = _given(node, made.value)
+            made, computed = _result(runtime, signature, _arguments(node, edges, outputs), cache)
+            outputs_of = _by_output(node, made.value)
             if computed:
                 cache.put(signature, made, node.cls.keep)
         except Exception as error:
             raise runtime.failure(None, error) from error
-        runtime.constant = ConstantResult(made.value, computed, signature, given)
-        for output, value in given.items():
+        runtime.constant = ConstantResult(made.value, computed, signature, outputs_of)
+        for output, value in outputs_of.items():
             outputs[node.id, output] = value
     for name, runtime in runtimes.items():
         if runtime.constant is None:
-            runtime.warm_up(_constants(into[name], outputs))
+            runtime.warm_up(_constants(in_edges[name], outputs))
 
 
 def _result(runtime: NodeRuntime, signature: str, arguments: Iterator[Any], cache: OutputCache) -> tuple[Made, bool]:
@@ -122,26 +122,26 @@ def _result(runtime: NodeRuntime, signature: str, arguments: Iterator[Any], cach
     return made, False
 
 
-def _constants(wires: list[Wire], outputs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+def _constants(edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
     """Return what a node reads and what does not change, by input: of those that only nodes with constant results feed."""
     constants: dict[str, Any] = {}
-    moving = {wire.input.name for wire in wires if (wire.source, wire.output.name) not in outputs}
-    for wire in wires:
-        name = wire.input.name
-        if name in moving or wire.input.reading != "last":
+    moving = {edge.input.name for edge in edges if (edge.source, edge.output.name) not in outputs}
+    for edge in edges:
+        name = edge.input.name
+        if name in moving or edge.input.reading != "last":
             continue
-        value = outputs[wire.source, wire.output.name]
-        if wire.input.many:
+        value = outputs[edge.source, edge.output.name]
+        if edge.input.many:
             constants.setdefault(name, []).append(value)
         else:
             constants[name] = value
     return constants
 
 
-def _waits_forever(node: CheckedNode, wires: list[Wire], outputs: Mapping[tuple[str, str], Any]) -> bool:
+def _waits_forever(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> bool:
     """Return whether a required input of the node is never delivered."""
-    delivered = {wire.input.name for wire in wires if (wire.source, wire.output.name) in outputs}
-    lacking = {wire.input.name for wire in wires if (wire.source, wire.output.name) not in outputs}
+    delivered = {edge.input.name for edge in edges if (edge.source, edge.output.name) in outputs}
+    lacking = {edge.input.name for edge in edges if (edge.source, edge.output.name) not in outputs}
     for name, declared in node.cls.schema.inputs.items():
         unlinked = name not in delivered and not declared.many
         if declared.required and (name in lacking or unlinked):
@@ -149,23 +149,23 @@ def _waits_forever(node: CheckedNode, wires: list[Wire], outputs: Mapping[tuple[
     return False
 
 
-def _given(node: CheckedNode, result: Any) -> dict[str, Any]:
+def _by_output(node: CheckedNode, result: Any) -> dict[str, Any]:
     schema = node.cls.schema
     results = result if schema.record else (result,)
     return {output: value for output, value in zip(schema.outputs, results, strict=True) if value is not ABSENT}
 
 
-def _arguments(node: CheckedNode, wires: list[Wire], outputs: Mapping[tuple[str, str], Any]) -> Iterator[Any]:
+def _arguments(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> Iterator[Any]:
     for socket, declared in node.cls.schema.inputs.items():
-        read = [outputs.get((wire.source, wire.output.name)) for wire in wires if wire.input.name == socket]
+        read = [outputs.get((edge.source, edge.output.name)) for edge in edges if edge.input.name == socket]
         if declared.reading == "sample":
             read = [None if value is None else Sample(value, 0) for value in read]
         yield read if declared.many else read[0] if read else None
 
 
-def _signature(node: CheckedNode, wires: list[Wire], signatures: Mapping[str, str]) -> str:
+def _signature(node: CheckedNode, edges: list[Edge], signatures: Mapping[str, str]) -> str:
     """Of a node's type, code, widgets and brain, and of what feeds it."""
-    feeding = [(wire.input.name, signatures[wire.source], wire.output.name) for wire in wires]
+    feeding = [(edge.input.name, signatures[edge.source], edge.output.name) for edge in edges]
     widgets = sorted(node.widgets.items())
     code = [hash_pack(cls.__module__) for cls in node.cls.__mro__]
     about = (node.entry.type, node.cls.version, code, widgets, node.brain_sha256, feeding)

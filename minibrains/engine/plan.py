@@ -11,7 +11,7 @@ from minibrains.graph.workflow import Link
 TICK_SLOT = 0
 """The slot that holds the number of the current tick."""
 
-Use = Literal["last", "optional", "on", "stamp"]
+Use = Literal["last", "optional", "on", "delivered_at"]
 """What a slot holds: the last value; the same, but None before the first; the value on its delivery tick,
 else None; the tick of the last delivery."""
 
@@ -44,7 +44,7 @@ class Source:
     """One link as a step reads it: the slots it looks at."""
 
     slot: int
-    stamp: int | None = None
+    delivered_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class Step:
     """Slots that must have been delivered once before the step can run."""
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. Several: whenever one of them is open, which only inherited clocks are."""
-    sure: bool = False
-    """Runs on each tick of its clocks; nobody needs to mark it."""
-    visited: bool = False
-    """Looked at on each tick of its clocks; may still have to wait for a first delivery."""
+    always_due: bool = False
+    """Runs on each tick of its clocks, so nothing needs to mark it."""
+    always_polled: bool = False
+    """Polled on each tick of its clocks; may still have to wait for a first delivery."""
     constant: bool = False
     """Nothing upstream ever changes: run once, its output holds for the whole run."""
     clock: Clock | None = None
@@ -114,4 +114,4 @@ class Plan:
 
     def links(self, node: str) -> set[tuple[str, str, str]]:
         """What feeds a node: (source, its output, the node's input)."""
-        return {(wire.source, wire.output.name, wire.input.name) for wire in self.graph.wires if wire.target == node}
+        return {(edge.source, edge.output.name, edge.input.name) for edge in self.graph.edges if edge.target == node}

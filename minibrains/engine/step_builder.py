@@ -57,9 +57,9 @@ class _StepBuilder:
             return self._arrive(step)
         record = self.graph.nodes[step.node].cls.schema.record and step.role not in ("read", "launch")
         run = self._make(self._call(step), step, record)
-        if step.clocks and not step.visited:
+        if step.clocks and not step.always_polled:
             run = self._when_marked(run, step.index)
-        if step.required and not step.sure:
+        if step.required and not step.always_due:
             run = self._when_delivered(run, step.index, step.index, step.required, self.execution.steps)
         return run
 
@@ -67,7 +67,7 @@ class _StepBuilder:
         execution = self.execution
         index = execution.size + position
         call = self.runtimes[latch.node].node.latch
-        run = make_step(call, latch.inputs, (), False, execution.values, execution.marks, execution.fired, self._targets)
+        run = make_step(call, latch.inputs, (), False, execution.values, execution.marks, execution.event_slots, self._targets)
         if latch.required:
             run = self._when_delivered(run, index, position, latch.required, execution.latches)
         return index, run
@@ -75,7 +75,7 @@ class _StepBuilder:
     def _make(self, call: Callable[..., Any], step: Step, record: bool) -> StepFunction:
         execution = self.execution
         return make_step(
-            call, step.inputs, step.outputs, record, execution.values, execution.marks, execution.fired, self._targets
+            call, step.inputs, step.outputs, record, execution.values, execution.marks, execution.event_slots, self._targets
         )
 
     def _targets(self, output: OutputPlan) -> tuple[int, ...]:
@@ -153,7 +153,8 @@ class _StepBuilder:
             return replay_result(found.pop())
 
         call = self._or_fallback(step, take)
-        deliver = make_step(call, (), step.outputs, record, execution.values, execution.marks, execution.fired, self._targets)
+        values, marks, event_slots = execution.values, execution.marks, execution.event_slots
+        deliver = make_step(call, (), step.outputs, record, values, marks, event_slots, self._targets)
 
         def replay() -> None:
             result = tape.take(name)

@@ -51,24 +51,26 @@ def make_step(
     record: bool,
     values: list[Any],
     marks: bytearray,
-    fired: list[int],
+    event_slots: list[int],
     targets: Callable[[OutputPlan], tuple[int, ...]],
 ) -> StepFunction:
     """The function of one step, bound to its node and its slots."""
-    arguments = tuple((plan.many, plan.required, tuple(source.stamp is not None for source in plan.sources)) for plan in inputs)
+    arguments = tuple(
+        (plan.many, plan.required, tuple(source.delivered_at is not None for source in plan.sources)) for plan in inputs
+    )
     results = tuple((output.absent, tuple(output.slots), min(len(output.marks), ONE_BY_ONE + 1)) for output in outputs)
     numbers: list[Any] = []
     for plan in inputs:
         for source in plan.sources:
             numbers.append(source.slot)
-            if source.stamp is not None:
-                numbers.append(source.stamp)
+            if source.delivered_at is not None:
+                numbers.append(source.delivered_at)
     for output in outputs:
         numbers.extend(output.slots.values())
         marked = targets(output)
         numbers.extend(marked if len(marked) <= ONE_BY_ONE else [marked])
     names = tuple(output.name for output in outputs)
-    run: StepFunction = _maker(arguments, results, record)(call, values, marks, fired, names, *numbers)
+    run: StepFunction = _maker(arguments, results, record)(call, values, marks, event_slots, names, *numbers)
     return run
 
 
@@ -84,9 +86,9 @@ def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...
         value = f"values[{number('s')}]"
         if not sampled:
             return value
-        stamp = f"values[{number('s')}]"
-        sample = f"Sample({value}, values[{TICK_SLOT}] - {stamp})"
-        return sample if required else f"(None if {stamp} is None else {sample})"
+        delivered_at = f"values[{number('s')}]"
+        sample = f"Sample({value}, values[{TICK_SLOT}] - {delivered_at})"
+        return sample if required else f"(None if {delivered_at} is None else {sample})"
 
     written = []
     for many, required, links in arguments:
@@ -94,29 +96,29 @@ def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...
         written.append(f"[{fetched}]" if many else fetched or "None")
     body = [f"call({', '.join(written)})"]
     if record:
-        used = [f"out{place}" if slots or told else "_" for place, (_, slots, told) in enumerate(outputs)]
+        used = [f"out{index}" if slots or told else "_" for index, (_, slots, told) in enumerate(outputs)]
         body = [f"{', '.join(used)}, = {body[0]}"]
     elif outputs:
         body = [f"out0 = {body[0]}"]
-    for place, (absent, slots, told) in enumerate(outputs):
+    for index, (absent, slots, told) in enumerate(outputs):
         if not slots and not told:
             continue
         indent = ""
         if absent:
-            body.append(f"if out{place} is not ABSENT:")
+            body.append(f"if out{index} is not ABSENT:")
             indent = "    "
         else:
-            body.append(f"if out{place} is ABSENT: undeclared(names[{place}])")
+            body.append(f"if out{index} is ABSENT: undeclared(names[{index}])")
         for use in slots:
             slot = number("s")
-            body.append(f"{indent}values[{slot}] = {f'values[{TICK_SLOT}]' if use == 'stamp' else f'out{place}'}")
+            body.append(f"{indent}values[{slot}] = {f'values[{TICK_SLOT}]' if use == 'delivered_at' else f'out{index}'}")
             if use == "on":
-                body.append(f"{indent}fired.append({slot})")
+                body.append(f"{indent}event_slots.append({slot})")
         if told > ONE_BY_ONE:
             body.append(f"{indent}for target in {number('t')}: marks[target] = 1")
         else:
             body += [f"{indent}marks[{number('t')}] = 1" for _ in range(told)]
-    head = ", ".join(["call", "values", "marks", "fired", "names", *parameters])
+    head = ", ".join(["call", "values", "marks", "event_slots", "names", *parameters])
     source = f"def make({head}):\n    def run():\n" + "".join(f"        {line}\n" for line in body) + "    return run\n"
     scope: dict[str, Any] = {"ABSENT": ABSENT, "Sample": Sample, "undeclared": _undeclared}
     exec(source, scope)

@@ -90,7 +90,7 @@ class CheckedNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class Edge:
     """One effective link: mutes and bypasses are worked in, and both ends exist."""
 
     source: str
@@ -105,7 +105,7 @@ class Graph:
 
     workflow: Workflow
     nodes: Mapping[str, CheckedNode]
-    wires: tuple[Wire, ...]
+    edges: tuple[Edge, ...]
     gates: Mapping[str, Link]
     """Node id -> the Flag output its `when` reads, after mutes and bypasses."""
 
@@ -125,8 +125,8 @@ class Draft:
     workflow: Workflow
     nodes: Mapping[str, CheckedNode]
     """Those of known types, muted and bypassed ones too."""
-    wires: tuple[Wire, ...]
-    gates: tuple[Wire, ...]
+    edges: tuple[Edge, ...]
+    gates: tuple[Edge, ...]
     """The links of `when`, to the input WHEN."""
     faults: tuple[Fault, ...]
 
@@ -135,7 +135,7 @@ class Draft:
         if self.faults:
             raise WorkflowError(self.faults, self.workflow.where)
         flags = {gate.target: Link(gate.source, gate.output.name) for gate in self.gates}
-        return Graph(self.workflow, _running(self.nodes), self.wires, flags)
+        return Graph(self.workflow, _running(self.nodes), self.edges, flags)
 
 
 FindBrain = Callable[[BrainPin], Path]
@@ -163,7 +163,7 @@ def examine(workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_
 
 def check_sizes(graph: Graph, opened: Sizes) -> None:
     """Unify the socket types once more, with what the nodes said when they were opened. Raises WorkflowError."""
-    faults = list(_type_faults(graph.nodes, graph.wires, opened))
+    faults = list(_type_faults(graph.nodes, graph.edges, opened))
     if faults:
         raise WorkflowError(faults, graph.workflow.where)
 
@@ -185,22 +185,22 @@ class _Checker:
 
     def draft(self) -> Draft:
         nodes = {name: self._node(name) for name in self.entries}
-        wires: list[Wire] = []
-        gates: list[Wire] = []
+        edges: list[Edge] = []
+        gates: list[Edge] = []
         for name, entry in self.entries.items():
-            wires.extend(self._wires(name))
+            edges.extend(self._edges(name))
             if entry.when is not None:
-                gates.extend(self._wire(entry.when, name, WHEN))
+                gates.extend(self._edge(entry.when, name, WHEN))
         for name, entry in self.workflow.nodes.items():
             if name not in self.entries:
                 for socket, links in entry.inputs.items():
                     for link in links:
-                        self._given(link, name, socket)
-        self.faults.extend(_type_faults(nodes, [*wires, *gates], {}))
-        self.faults.extend(_loops(nodes, [*wires, *gates]))
-        self.faults.extend(_standstills(_running(nodes), [*wires, *gates]))
+                        self._require_output(link, name, socket)
+        self.faults.extend(_type_faults(nodes, [*edges, *gates], {}))
+        self.faults.extend(_loops(nodes, [*edges, *gates]))
+        self.faults.extend(_deadlocks(_running(nodes), [*edges, *gates]))
         self.faults.extend(file_faults(_running(nodes)))
-        return Draft(self.workflow, nodes, tuple(wires), tuple(gates), tuple(self.faults))
+        return Draft(self.workflow, nodes, tuple(edges), tuple(gates), tuple(self.faults))
 
     def _fault(self, code: FaultCode, message: str, node: str, socket: str | None = None, **details: str | None) -> None:
         self.faults.append(Fault(message, node, socket, **details, code=code))
@@ -231,8 +231,8 @@ class _Checker:
         if gives_fallback(entry.on_error) and cls.fallback is None:
             message = f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"'
             self._fault("not_applicable", message, name)
-        paced = entry.every != 1 or entry.hertz is not None or entry.when is not None or entry.optional
-        if issubclass(cls, Register) and paced:
+        has_clock = entry.every != 1 or entry.hertz is not None or entry.when is not None or entry.optional
+        if issubclass(cls, Register) and has_clock:
             message = f'"every", "when" and "optional" are not for a register, and {entry.type} is one: it runs on every tick'
             self._fault("not_applicable", message, name)
 
@@ -284,14 +284,14 @@ class _Checker:
             self._fault("invalid_brain", message, name, "brain")
         return header, sha256, sizes
 
-    def _wires(self, name: str) -> Iterator[Wire]:
+    def _edges(self, name: str) -> Iterator[Edge]:
         cls, entry = self.classes[name], self.entries[name]
         inputs = cls.schema.inputs
         for socket, links in entry.inputs.items():
             if socket not in inputs:
                 self._fault("unknown_input", f"{entry.type} has no input {socket!r}", name, hint=near(socket, inputs))
                 for link in links:
-                    self._given(link, name, socket)
+                    self._require_output(link, name, socket)
         for socket, declared in inputs.items():
             links = entry.inputs.get(socket, ())
             if len(links) > 1 and not declared.many:
@@ -302,15 +302,15 @@ class _Checker:
                 message, expected = "nothing is linked to this input", str(declared.kind)
                 self._fault("required_input_missing", message, name, socket, expected=expected, hint=hint)
             for link in links:
-                yield from self._wire(link, name, declared)
+                yield from self._edge(link, name, declared)
 
-    def _wire(self, link: Link, name: str, declared: Input) -> Iterator[Wire]:
-        running = self._given(link, name, declared.name) and self.entries[name].mode == "run"
-        if running and (source := self._through(link)) is not None:
-            yield Wire(source.node, self.classes[source.node].schema.outputs[source.socket], name, declared)
+    def _edge(self, link: Link, name: str, declared: Input) -> Iterator[Edge]:
+        running = self._require_output(link, name, declared.name) and self.entries[name].mode == "run"
+        if running and (source := self._resolve_source(link)) is not None:
+            yield Edge(source.node, self.classes[source.node].schema.outputs[source.socket], name, declared)
 
-    def _given(self, link: Link, name: str, socket: str) -> bool:
-        """Whether the output that a link begins at is known; says so if there is none."""
+    def _require_output(self, link: Link, name: str, socket: str) -> bool:
+        """Return whether the output that a link begins at exists; if not, note a fault."""
         if link.node in self.classes:
             outputs = self.classes[link.node].schema.outputs
             if link.socket in outputs:
@@ -323,8 +323,8 @@ class _Checker:
             self._fault("unknown_node", f"there is no node {link.node!r}", name, socket, hint=meant)
         return False
 
-    def _through(self, link: Link) -> Link | None:
-        """The output that really feeds a link, past bypassed nodes; None behind a muted one."""
+    def _resolve_source(self, link: Link) -> Link | None:
+        """Return the output that feeds a link once bypassed nodes are skipped; None behind a muted one."""
         seen: set[Link] = set()
         while link not in seen and link.node in self.entries:
             seen.add(link)
@@ -334,11 +334,11 @@ class _Checker:
             if entry.mode == "mute" or link.socket not in schema.outputs:
                 return None
             wanted = schema.outputs[link.socket].kind
-            place = list(schema.outputs).index(link.socket)
-            ways = [socket for socket, declared in schema.inputs.items() if _fits(declared.kind, wanted)]
-            if list(schema.inputs)[place : place + 1] and list(schema.inputs)[place] in ways:
-                ways.insert(0, list(schema.inputs)[place])
-            links = entry.inputs.get(ways[0], ()) if ways else ()
+            index = list(schema.outputs).index(link.socket)
+            candidates = [socket for socket, declared in schema.inputs.items() if _fits(declared.kind, wanted)]
+            if list(schema.inputs)[index : index + 1] and list(schema.inputs)[index] in candidates:
+                candidates.insert(0, list(schema.inputs)[index])
+            links = entry.inputs.get(candidates[0], ()) if candidates else ()
             if not links:
                 return None
             link = links[0]
@@ -359,16 +359,16 @@ def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
     return bool({option.name for option in kind.options} & {option.name for option in other.options})
 
 
-def _loops(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Iterator[Fault]:
+def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
     """Loops that nothing delays."""
-    for loop in _cycles((name for name, node in nodes.items() if not node.delays), wires):
+    for loop in _cycles((name for name, node in nodes.items() if not node.delays), edges):
         hint = "Every loop must cross a register; put a Previous into it"
         yield Fault(f"the links form a loop: {' -> '.join(loop)}", hint=hint, code="dependency_cycle")
 
 
-def _standstills(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Iterator[Fault]:
+def _deadlocks(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
     """Loops closed only by `"busy": "continue"` in which every node waits for a first value of the one before."""
-    awaited = [wire for wire in wires if wire.input is WHEN or wire.input.required]
+    awaited = [edge for edge in edges if edge.input is WHEN or edge.input.required]
     for loop in _cycles((name for name, node in nodes.items() if not node.register), awaited):
         if any(nodes[name].continues for name in loop):
             hint = 'Make one of the inputs optional, or put a Previous with "initial" into it'
@@ -376,12 +376,12 @@ def _standstills(nodes: Mapping[str, CheckedNode], wires: Iterable[Wire]) -> Ite
             yield Fault(message, hint=hint, code="cycle_never_begins")
 
 
-def _cycles(names: Iterable[str], wires: Iterable[Wire]) -> Iterator[list[str]]:
+def _cycles(names: Iterable[str], edges: Iterable[Edge]) -> Iterator[list[str]]:
     """Loops among these nodes, until none is left when one link of each is taken out, or there are 20."""
     before: dict[str, set[str]] = {name: set() for name in names}
-    for wire in wires:
-        if wire.source in before and wire.target in before:
-            before[wire.target].add(wire.source)
+    for edge in edges:
+        if edge.source in before and edge.target in before:
+            before[edge.target].add(edge.source)
     for _ in range(20):
         try:
             graphlib.TopologicalSorter(before).prepare()
@@ -393,21 +393,21 @@ def _cycles(names: Iterable[str], wires: Iterable[Wire]) -> Iterator[list[str]]:
             return
 
 
-def _type_faults(nodes: Mapping[str, CheckedNode], wires: Iterator[Wire] | Any, opened: Sizes) -> Iterator[Fault]:
+def _type_faults(nodes: Mapping[str, CheckedNode], edges: Iterator[Edge] | Any, opened: Sizes) -> Iterator[Fault]:
     def known(node: str, name: str) -> Known | None:
         size = opened[node].get(name) if node in opened else None
         return nodes[node].known(name) if size is None else size
 
     unifier = Unifier(known)
-    for wire in wires:
+    for edge in edges:
         try:
-            unifier.link(wire.source, wire.output.kind, wire.target, wire.input.kind)
+            unifier.link(edge.source, edge.output.kind, edge.target, edge.input.kind)
         except Mismatch as error:
-            link = f"{wire.source}.{wire.output.name}"
+            link = f"{edge.source}.{edge.output.name}"
             yield Fault(
                 f"the link from {link} does not fit",
-                wire.target,
-                wire.input.name,
+                edge.target,
+                edge.input.name,
                 expected=error.expected,
                 found=f"{error.found} at {link}",
                 cause=_cause(nodes, opened, error.sizes),

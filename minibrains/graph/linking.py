@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
-from minibrains.graph.check import WHEN, Draft, Wire
+from minibrains.graph.check import WHEN, Draft, Edge
 from minibrains.node import Node
 from minibrains.sockets import Mismatch, SocketTypes, Unifier
 
@@ -71,7 +71,7 @@ def _outputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
 
 
 def _inputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
-    linked = {(wire.target, wire.input.name) for wire in draft.wires}
+    linked = {(edge.target, edge.input.name) for edge in draft.edges}
     unlinked = _unifier(draft, ())
     all_linked = _unifier(draft, _links(draft))
     for name, node in draft.nodes.items():
@@ -83,27 +83,27 @@ def _inputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
                 # of the sizes only those of the node itself count: a unifier for every input would take too long
                 unifier = unlinked
             else:
-                others = [wire for wire in _links(draft) if (wire.target, wire.input.name) != place]
+                others = [edge for edge in _links(draft) if (edge.target, edge.input.name) != place]
                 unifier = _unifier(draft, others)
             yield place, unifier.resolve(name, declared.kind)
 
 
-def _links(draft: Draft) -> list[Wire]:
-    return [*draft.wires, *draft.gates]
+def _links(draft: Draft) -> list[Edge]:
+    return [*draft.edges, *draft.gates]
 
 
-def _unifier(draft: Draft, links: Iterable[Wire]) -> Unifier:
+def _unifier(draft: Draft, links: Iterable[Edge]) -> Unifier:
     """Return what links decide together; those that do not fit are left out."""
     unifier = Unifier(lambda node, name: draft.nodes[node].known(name))
-    for wire in links:
+    for edge in links:
         with suppress(Mismatch):
-            unifier.link(wire.source, wire.output.kind, wire.target, wire.input.kind)
+            unifier.link(edge.source, edge.output.kind, edge.target, edge.input.kind)
     return unifier
 
 
 def _before(draft: Draft) -> dict[str, list[str]]:
     before: dict[str, list[str]] = {name: [] for name, node in draft.nodes.items() if not node.delays}
-    for wire in _links(draft):
-        if wire.source in before and wire.target in before:
-            before[wire.target].append(wire.source)
+    for edge in _links(draft):
+        if edge.source in before and edge.target in before:
+            before[edge.target].append(edge.source)
     return before

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from minibrains.console import Console
 from minibrains.errors import Fault, WorkflowError
-from minibrains.graph.check import Graph, Wire
+from minibrains.graph.check import Edge, Graph
 
 
 @runtime_checkable
@@ -34,15 +34,15 @@ def check_pads(graph: Graph, nodes: Mapping[str, object]) -> None:
 
 
 def _pad_faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
-    into: dict[str, list[Wire]] = defaultdict(list)
-    for wire in graph.wires:
-        if _may_carry_a_pad(wire):
-            into[wire.target].append(wire)
+    in_edges: dict[str, list[Edge]] = defaultdict(list)
+    for edge in graph.edges:
+        if _may_carry_a_pad(edge):
+            in_edges[edge.target].append(edge)
     for console, node in nodes.items():
         buttons = node.buttons() if isinstance(node, Console) else None
         if buttons is None:
             continue
-        for name in _upstream(console, into):
+        for name in _upstream(console, in_edges):
             source = nodes[name]
             pressed = source.presses() if isinstance(source, PressesButtons) else frozenset()
             missing = sorted(pressed.difference(buttons))
@@ -53,18 +53,18 @@ def _pad_faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
                 yield Fault(message, name, expected=f"buttons out of {', '.join(buttons)}", code="custom_validation_failed")
 
 
-def _upstream(node: str, into: Mapping[str, list[Wire]]) -> Iterator[str]:
+def _upstream(node: str, in_edges: Mapping[str, list[Edge]]) -> Iterator[str]:
     """The nodes that a pad may come from, however many others it passes through."""
     seen = {node}
     waiting = [node]
     while waiting:
-        for wire in into.get(waiting.pop(), ()):
-            if wire.source not in seen:
-                seen.add(wire.source)
-                waiting.append(wire.source)
-                yield wire.source
+        for edge in in_edges.get(waiting.pop(), ()):
+            if edge.source not in seen:
+                seen.add(edge.source)
+                waiting.append(edge.source)
+                yield edge.source
 
 
-def _may_carry_a_pad(wire: Wire) -> bool:
-    kind = wire.input.kind
+def _may_carry_a_pad(edge: Edge) -> bool:
+    kind = edge.input.kind
     return kind.variable is not None or any(option.name == "pad" for option in kind.options)

@@ -158,7 +158,7 @@ def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
         return False
     if node not in plan.constant_nodes:
         return True
-    targets = {wire.target for wire in plan.graph.wires if wire.source == node}
+    targets = {edge.target for edge in plan.graph.edges if edge.source == node}
     return any(not is_replayed(plan, target, tape) for target in targets)
 
 

@@ -37,7 +37,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "steps": [_step(plan, step) for step in plan.steps],
         "latches": latches,
         "lost_events": [
-            {"node": lost.wire.target, "socket": lost.wire.input.name, "message": str(lost)} for lost in find_lost_events(plan)
+            {"node": lost.edge.target, "socket": lost.edge.input.name, "message": str(lost)} for lost in find_lost_events(plan)
         ],
     }
 
@@ -66,9 +66,9 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
 
 def _about(plan: Plan, name: str, role: str, runs: str) -> dict[str, Any]:
     reads: dict[str, list[str]] = {}
-    for wire in plan.graph.wires:
-        if wire.target == name and role in _TAKING:
-            reads.setdefault(wire.input.name, []).append(f"{wire.source}.{wire.output.name}")
+    for edge in plan.graph.edges:
+        if edge.target == name and role in _TAKING:
+            reads.setdefault(edge.input.name, []).append(f"{edge.source}.{edge.output.name}")
     entry = plan.graph.nodes[name].entry
     return {"role": role, "node": name, "type": f"{entry.type}@{entry.version}", "runs": runs, "reads": reads}
 
@@ -99,7 +99,7 @@ def _runs(plan: Plan, step: Step) -> str:
     if step.role in _TAKING and (socket := _starved(plan, step)):
         return f"never: nothing that runs is linked to {socket}"
     clocks = " or ".join(sorted(_clock(plan, clock) for clock in step.clocks))
-    if step.visited:
+    if step.always_polled:
         return clocks or "every tick"
     due = "when delivered" if any(read.sources for read in step.inputs) else "once"
     return f"{clocks}, {due}" if clocks else due

@@ -198,7 +198,7 @@ def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> n
     if checked is None:
         return None
     places = [(node, name) for name in checked.cls.schema.outputs]
-    places += [(wire.source, wire.output.name) for wire in engine.plan.graph.wires if wire.target == node]
+    places += [(edge.source, edge.output.name) for edge in engine.plan.graph.edges if edge.target == node]
     for place in places:
         if place not in peeked:
             peeked[place] = peek(engine, *place)

@@ -256,8 +256,8 @@ def _given(engine: Engine, node: str) -> dict[str, Any]:
     """What lies on a node's inputs."""
     given: dict[str, Any] = {}
     for name, socket in engine.plan.graph.nodes[node].cls.schema.inputs.items():
-        wires = [wire for wire in engine.plan.graph.wires if wire.target == node and wire.input.name == name]
-        values = [peek(engine, wire.source, wire.output.name) for wire in wires]
+        edges = [edge for edge in engine.plan.graph.edges if edge.target == node and edge.input.name == name]
+        values = [peek(engine, edge.source, edge.output.name) for edge in edges]
         if socket.many:
             given[name] = values
         elif values:
