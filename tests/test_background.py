@@ -587,7 +587,7 @@ def test_optional_nodes_run_on_one_of_so_many_of_their_ticks() -> None:
         "third": node("Seen", {"value": "clock.number"}, every=3),
     }
     with running(entries) as engine:
-        engine.context.thinning = 4
+        engine.context.decimation = 4
         engine.advance(48)
         found = {name: [tick for tick, _ in engine.nodes[name].all] for name in ("optional", "slower", "when", "other", "third")}
         assert found == {
@@ -597,7 +597,7 @@ def test_optional_nodes_run_on_one_of_so_many_of_their_ticks() -> None:
             "other": [*range(48)],
             "third": [*range(0, 48, 3)],
         }
-        engine.context.thinning = 1
+        engine.context.decimation = 1
         engine.advance(6)
         assert [tick for tick, _ in engine.nodes["optional"].all][-6:] == [*range(48, 54)]
 

@@ -20,7 +20,7 @@ from minibrains.engine.engine import Engine
 from minibrains.engine.live_edit import Edit
 from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.errors import MinibrainsError, RunError, WorkflowError
-from minibrains.tape.recording import Recall
+from minibrains.tape.recording import TapePlayer
 
 events: list[str] = []
 """What the nodes of a test were opened and closed, in this order."""
@@ -507,7 +507,7 @@ def test_a_thought_that_is_dropped_is_thought_again_also_in_a_replay(running: An
     hold = {**entries, "slow": {key: value for key, value in entries["slow"].items() if key not in ("busy", "latency")}}
     written = Written()
     for replays in (False, True):
-        tape = Recall(written.events) if replays else written
+        tape = TapePlayer(written.events) if replays else written
         run = running(entries, tape)
         tape.begin(run.engine)
         run.engine.advance(2)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minibrains.run.memory import settle
+from minibrains.run.memory import freeze_heap
 
 COLLAPSE = 25
 
@@ -37,7 +37,7 @@ def _in_large_pages() -> int:
 def test_what_is_there_goes_into_large_pages() -> None:
     kept = [bytes([place % 256]) * 5000 for place in range(10_000)]
     try:
-        settle()
+        freeze_heap()
         assert gc.get_freeze_count() > 1000
         # what is kept is 50 MB; memory that earlier tests gave back may have been in large pages already
         assert not _has_large_pages() or _in_large_pages() >= 40_000

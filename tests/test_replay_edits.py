@@ -11,16 +11,16 @@ from engine_fixtures import Entries, FakeHost, Written, make_plan
 from thinking_nodes import Clock, Even, InThread, Seen
 
 from minibrains.engine.engine import Engine
-from minibrains.tape.recording import Recall
+from minibrains.tape.recording import TapePlayer
 
 TYPES = (Clock, Even, InThread, Seen)
 
 
 class Stretch(NamedTuple):
-    """So many ticks of one graph; each with how much optional nodes are thinned out."""
+    """So many ticks of one graph; each with the decimation of optional nodes."""
 
     graph: Entries
-    thinning: list[int]
+    decimation: list[int]
 
 
 class Saved(NamedTuple):
@@ -40,7 +40,7 @@ def test_a_run_of_random_edits_replays_from_its_beginning_and_from_the_middle() 
         saved: list[Saved] = []
         played = _play(run, written, saved)
         for start in (saved[0], dice.choice(saved)):
-            tape = Recall(written.events)
+            tape = TapePlayer(written.events)
             again = _play(run, tape, start=start)
             assert again == [[each for each in seen if each[0] >= start.tick] for seen in played], (seed, start.tick)
             assert not any(tape._events.values()), "all of it was given out"
@@ -57,17 +57,17 @@ def _play(run: list[Stretch], tape: Any, saved: list[Saved] | None = None, start
         if start is not None:
             engine.load_state(pickle.loads(start.state))
         tape.begin(engine)
-        for number, (graph, thinning) in list(enumerate(run))[first:]:
+        for number, (graph, decimation) in list(enumerate(run))[first:]:
             if number > first:
                 edit = engine.prepare(make_plan(graph, TYPES), None, FakeHost)
                 engine.edits.append(edit)
                 engine.advance(0)
                 assert engine.finish_edit(edit) == []
-            for tick in range(place, len(thinning)):
+            for tick in range(place, len(decimation)):
                 if saved is not None:
                     saved.append(Saved(number, tick, engine.ticks, pickle.dumps(engine.state(background=False))))
                     time.sleep(0.0005)
-                engine.context.thinning = thinning[tick]
+                engine.context.decimation = decimation[tick]
                 engine.advance(1)
             place = 0
         return [engine.nodes[name].all for name in ("seen", "seen_after", "seen_clock")]

@@ -11,7 +11,7 @@ from thinking_nodes import Clock, Seen
 
 from minibrains import Episode, Host, Node, Number, Register
 from minibrains.engine.engine import Engine
-from minibrains.tape.recording import Recall
+from minibrains.tape.recording import TapePlayer
 
 asked: list[str] = []
 """What the nodes of a test were asked."""
@@ -74,7 +74,7 @@ def test_what_came_from_outside_comes_from_the_tape(busy: str) -> None:
     recorded = _play(entries, written)
     assert {"ponders.open", "ponders.reset", "ponders.tick", "ponders.close", "person.emit"} <= set(asked)
     asked.clear()
-    assert _play(entries, Recall(written.events)) == recorded
+    assert _play(entries, TapePlayer(written.events)) == recorded
     assert asked == ["prepares.tick", *["person.latch"] * 6]
 
 

@@ -6,7 +6,7 @@
 | the same, with a constant result | nothing is written down | opened and run |
 | register that is `outside` | each new value is written down | opened; its values come from the tape |
 | any other node | nothing is written down | opened and run |
-| edit, thinning of optional nodes | written down | made by whoever replays |
+| edit, decimation of optional nodes | written down | made by whoever replays |
 
 What comes from the tape comes on the tick on which it came in the run. A node that is not opened has neither a thread
 nor a process, is asked for no report and no state, and its brain may be another one by now. A register

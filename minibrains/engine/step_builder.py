@@ -30,7 +30,7 @@ class ExecutionContext:
     """A late result is given out when it is there; otherwise the clock waits for it."""
     held: float = 0.0
     """Seconds for which the clock stood still while hold nodes were thinking."""
-    thinning: int = 1
+    decimation: int = 1
     """Optional nodes run on one in so many of the ticks on which they could."""
 
 
@@ -287,9 +287,9 @@ class _StepBuilder:
                 for member in members:
                     marks[member] = 1
 
-        def thinned() -> None:
+        def decimated() -> None:
             if open_now() and (flag is None or values[flag]):
-                if openings[index] % context.thinning == 0:
+                if openings[index] % context.decimation == 0:
                     for member in members:
                         marks[member] = 1
                 openings[index] += 1
@@ -299,7 +299,7 @@ class _StepBuilder:
 
         if clock.when is not None and flag is None:
             return closed
-        return thinned if clock.optional else gate
+        return decimated if clock.optional else gate
 
     def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
         """Whether a clock opens on the current tick, leaving its flag aside."""

@@ -1,4 +1,4 @@
-"""Where a run's memory lies: what was made before its first tick stays, and is put where the processor finds it quickly."""
+"""The memory of a run: what was allocated before its first tick is frozen, and moved into huge pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def settle() -> None:
+def freeze_heap() -> None:
     """Call it when the nodes are open; `gc.unfreeze()` when they are to be closed.
 
     The collector need not look at what is there now. And it goes into large pages, where the system has them: an emulated frame

@@ -17,7 +17,7 @@ from minibrains.graph.workflow import parse_workflow
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from minibrains.tape import snapshot
-from minibrains.tape.recording import Recall, compared, modules
+from minibrains.tape.recording import TapePlayer, checkpoint_report, modules
 from minibrains.tape.tape import Event
 
 
@@ -64,26 +64,26 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
         events = [event for event in events if event.tick <= end]
     snapshot_event = _last_snapshot(events, start)
     done = Replayed()
-    recorded = header
+    tape_record = header
     following = 0
     if snapshot_event is not None:
         done.first = snapshot_event.tick
         following = events.index(snapshot_event) + 1
         for event in events:
             if event.kind == "edit" and event.tick <= done.first:
-                recorded = event.value
-    recall = Recall(events)
-    run = Run(_spec(recorded, header["path"]), registry=registry, tape=recall)
-    _verify_brains(run.engine.plan, recall, recorded)
+                tape_record = event.value
+    player = TapePlayer(events)
+    run = Run(_spec(tape_record, header["path"]), registry=registry, tape=player)
+    _verify_brains(run.engine.plan, player, tape_record)
     with run:
         done.run = run
         done.facts = run.results.facts
         engine = run.engine
         if snapshot_event is not None:
             engine.load_state(snapshot.load(snapshot_event.value, modules(engine)))
-            engine.context.thinning = _thinning(events, done.first)
+            engine.context.decimation = _decimation(events, done.first)
             done.episodes = 1
-        recall.begin(engine)
+        player.begin(engine)
         compared_at = done.first
         for event in events[following:]:
             failure = _come_to(engine, event)
@@ -98,9 +98,9 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
                 done.checks += 1
                 compared_at = event.tick
             elif event.kind == "edit":
-                _edit(run, recall, event.value, header["path"])
+                _edit(run, player, event.value, header["path"])
             elif event.kind == "pace":
-                engine.context.thinning = event.value
+                engine.context.decimation = event.value
             done.ticks = engine.ticks - done.first
             yield done
             if done.difference is not None:
@@ -122,18 +122,18 @@ def _last_snapshot(events: list[Event], start: int) -> Event | None:
     return found
 
 
-def _thinning(events: list[Event], tick: int) -> int:
-    """How much optional nodes were thinned out at a tick."""
-    thinning = 1
+def _decimation(events: list[Event], tick: int) -> int:
+    """Return the decimation of optional nodes at a tick."""
+    decimation = 1
     for event in events:
         if event.kind == "pace" and event.tick <= tick:
-            thinning = event.value
-    return thinning
+            decimation = event.value
+    return decimation
 
 
-def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
+def _spec(tape_record: Mapping[str, Any], path: str) -> RunSpec:
     """The run of a workflow as it was recorded, as fast as it goes. Brains that were named by their path are taken from there."""
-    workflow = parse_workflow(recorded["workflow"], Path(path))
+    workflow = parse_workflow(tape_record["workflow"], Path(path))
     brains = {}
     for node, entry in workflow.nodes.items():
         if entry.brain is not None and Path(entry.brain.file).is_absolute():
@@ -141,9 +141,9 @@ def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
     return RunSpec(workflow, clock="fast", brains=brains)
 
 
-def _verify_brains(plan: Plan, tape: Tape, recorded: Mapping[str, Any]) -> None:
+def _verify_brains(plan: Plan, tape: Tape, tape_record: Mapping[str, Any]) -> None:
     """Raises MinibrainsError if a brain that the replay needs is another one now."""
-    for node, brain in recorded["brains"].items():
+    for node, brain in tape_record["brains"].items():
         if _needs_brain(plan, tape, node) and plan.graph.nodes[node].brain_sha256 != brain["sha256"]:
             raise MinibrainsError(f"{node}: {brain['file']} is no longer the brain of the run; its SHA-256 was {brain['sha256']}")
 
@@ -165,7 +165,7 @@ def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
 def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] | None:
     """What the run has come to, beside what it came to the first time; None if that is equal."""
     expected = event.value["report"] if event.kind == "episode" else event.value
-    found = compared(engine)
+    found = checkpoint_report(engine)
     if found == expected:
         return None
     names = [name for name in expected if expected[name] != found.get(name)]
@@ -177,12 +177,12 @@ def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] |
     }
 
 
-def _edit(run: Run, recall: Recall, recorded: Mapping[str, Any], path: str) -> None:
+def _edit(run: Run, player: TapePlayer, tape_record: Mapping[str, Any], path: str) -> None:
     """Apply a live edit between the same two ticks as the first time."""
-    spec = _spec(recorded, path)
+    spec = _spec(tape_record, path)
     plan = compile_graph(spec.check(spec.load_workflow(), run.registry))
-    _verify_brains(plan, recall, recorded)
-    edit = run.engine.prepare(plan, recorded, run.make_host)
+    _verify_brains(plan, player, tape_record)
+    edit = run.engine.prepare(plan, tape_record, run.make_host)
     run.engine.edits.append(edit)
     run.engine.advance(0)
     run.engine.finish_edit(edit)

@@ -28,14 +28,14 @@ from minibrains.process.launchers import choose_launcher
 from minibrains.run.episode import EpisodeResult, episode_row, errors_since
 from minibrains.run.folder import RunFolder
 from minibrains.run.host import Map, RunHost
-from minibrains.run.memory import settle, without_collector
-from minibrains.run.monitor import Monitor
+from minibrains.run.load_shedder import LoadShedder
+from minibrains.run.memory import freeze_heap, without_collector
 from minibrains.run.parallel import ParallelEpisodes
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.spec import RunSpec
 from minibrains.run.summary import EngineStats, Results, summarise
 from minibrains.savings import listen
-from minibrains.tape.recording import Recall, Recorder, recorded
+from minibrains.tape.recording import Recorder, TapePlayer, tape_record
 from minibrains.torch_node import restore_threads
 
 State = Literal["done", "stopped", "failed"]
@@ -72,7 +72,7 @@ class Run:
         folder: RunFolder | None = None,
         dir: Path | None = None,
         map: Map = map_here,
-        tape: Recall | None = None,
+        tape: TapePlayer | None = None,
     ) -> None:
         """Check the workflow and make its nodes.
 
@@ -128,7 +128,7 @@ class Run:
         """Nodes of which it was said that they failed."""
         self._opened = False
         self._holds_process = False
-        self._monitor: Monitor | None = None
+        self._load_shedder: LoadShedder | None = None
         launcher = choose_launcher(str(spec.workers))
         self._parallel = ParallelEpisodes(self, launcher) if launcher is not None else None
 
@@ -311,9 +311,9 @@ class Run:
 
     def stats(self) -> EngineStats:
         """Return the statistics of the engine so far."""
-        if self._monitor is None:
+        if self._load_shedder is None:
             return EngineStats.of(self.engine)
-        return EngineStats.of(self.engine, self._monitor.deadlines, self._monitor.changes)
+        return EngineStats.of(self.engine, self._load_shedder.deadlines, self._load_shedder.changes)
 
     # -- for hooks ----------------------------------------------------------------------------------
 
@@ -339,7 +339,7 @@ class Run:
         with self._editing:
             if not self.engine.execution.values:
                 raise RunError("the run has not begun yet; edit it once it ticks")
-            edit = self.engine.prepare(plan, recorded(plan.graph), self.make_host)
+            edit = self.engine.prepare(plan, tape_record(plan.graph), self.make_host)
             self.engine.edits.append(edit)
             for hook in self.hooks:
                 hook.on_edit(self, edit)
@@ -393,7 +393,7 @@ class Run:
             self.engine.open(self.make_host)
         if self.settings.clock == "realtime":
             self._use_realtime_clock()
-        settle()
+        freeze_heap()
         for hook in self.hooks:
             hook.after_open(self)
 
@@ -433,8 +433,8 @@ class Run:
             raise WorkflowError([fault], self.graph.workflow.where)
         engine.context.realtime = True
         self.clock = RealtimeClock(engine, engine.frame_rate)
-        self._monitor = Monitor(engine, self.clock.deadlines, self.say)
-        self.hooks.insert(0, self._monitor)
+        self._load_shedder = LoadShedder(engine, self.clock.deadlines, self.say)
+        self.hooks.insert(0, self._load_shedder)
 
     def _guarded(self, call: Any) -> None:
         """Do something for the end of the run; what it raises is the run's error, unless there was one before."""

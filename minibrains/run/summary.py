@@ -29,7 +29,7 @@ class EngineStats:
     deadlines: Deadlines | None = None
     """Of a realtime run."""
     paces: list[dict[str, Any]] = field(default_factory=list)
-    """What the performance monitor did."""
+    """What the load shedder did."""
 
     @classmethod
     def of(cls, engine: Engine, deadlines: Deadlines | None = None, paces: list[dict[str, Any]] | None = None) -> EngineStats:

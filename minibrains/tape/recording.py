@@ -63,7 +63,7 @@ class Recorder(Hook):
             "minibrains": minibrains.__version__,
             "path": "" if path is None else str(path.absolute()),
             "packs": name_packs(map(Path, run.spec.packs)),
-            **recorded(run.graph),
+            **tape_record(run.graph),
             "facts": run.results.facts,
         }
         self.add("", "header", header)
@@ -80,7 +80,7 @@ class Recorder(Hook):
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
         about = {"index": episode.index, "seed": run.settings.seed, "ended": episode.ended}
-        self.add("", "episode", {**about, "report": compared(self._engine)})
+        self.add("", "episode", {**about, "report": checkpoint_report(self._engine)})
 
     def between_ticks(self, run: Run) -> None:
         """Write down, now and then, what the run has come to, and keep a snapshot."""
@@ -93,7 +93,7 @@ class Recorder(Hook):
         now = perf_counter()
         if now - self._checked >= _CHECK_EVERY:
             self._checked = now
-            self.add("", "check", compared(self._engine))
+            self.add("", "check", checkpoint_report(self._engine))
         if now - self._kept >= _SNAPSHOT_EVERY and self.unkept is None:
             self._kept = now
             try:
@@ -135,8 +135,8 @@ class Recorder(Hook):
                 self.unkept = str(error)
 
 
-class Recall:
-    """A tape that is read: what came to each node, by the tick on which it came."""
+class TapePlayer:
+    """Plays a tape: gives each node what came to it, on the tick on which it came."""
 
     replays: Final = True
 
@@ -187,14 +187,14 @@ def name_packs(files: Iterable[Path]) -> list[dict[str, str]]:
     return [{"file": str(file.absolute()), "sha256": hash_file(file)} for file in files]
 
 
-def compared(engine: Engine) -> dict[str, Any]:
-    """What the run has come to in this episode, as far as a replay can be held to it."""
+def checkpoint_report(engine: Engine) -> dict[str, Any]:
+    """Return what a replay is compared with at a checkpoint: the episode's report so far."""
     report = engine.report()
     return {"tick": engine.tick, **{name: report[name] for name in _COMPARED if name in report}}
 
 
-def recorded(graph: Graph) -> dict[str, Any]:
-    """A workflow as the header and an edit have it: with the brains that were in it."""
+def tape_record(graph: Graph) -> dict[str, Any]:
+    """Return a workflow as the header and an edit record it: with its brains."""
     return {"workflow": graph.workflow.to_json(), "brains": graph.brain_files()}
 
 

@@ -10,8 +10,8 @@ from minibrains.errors import MinibrainsError
 from minibrains.graph.catalog import find_workflow
 from minibrains.hooks import Hook
 from minibrains.run.film import Film
-from minibrains.run.live import LiveFile
 from minibrains.run.run import Run
+from minibrains.run.watch import WorkflowWatcher
 from server.cli import DONE, STOPPED, explain
 from server.commands.interrupt import stop_on_interrupt
 from server.commands.progress import PrintMessages, ProgressBar
@@ -29,7 +29,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.live:
         if spec.workers != "1":
             raise MinibrainsError("--live is for a run in one process; leave out --workers")
-        hooks.append(LiveFile(find_workflow(arguments.workflow)))
+        hooks.append(WorkflowWatcher(find_workflow(arguments.workflow)))
     run = Run(spec, hooks, registry=registry)
     _warn(run)
     try:

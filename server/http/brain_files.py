@@ -121,14 +121,14 @@ class BrainFiles:
                     await asyncio.to_thread(whole.update, chunk)
             await self._read(lambda: _check(Path(temporary), name))
             self._digests.keep(Path(temporary), whole.hexdigest())
-            place = await self._settle(Path(temporary), place, whole.hexdigest())
+            place = await self._name_upload(Path(temporary), place, whole.hexdigest())
         finally:
             Path(temporary).unlink(missing_ok=True)
         self._changed("brains")
         entry = await self._read(lambda: self._entry(place.name, place))
         return {**entry, "renamed_from": None if place.name == name else name}
 
-    async def _settle(self, temporary: Path, place: Path, digest: str) -> Path:
+    async def _name_upload(self, temporary: Path, place: Path, digest: str) -> Path:
         """Give an upload its name; another one if that is taken by another file. If it is there already, that one stays."""
         free, number, size = place, 0, temporary.stat().st_size
         while True:

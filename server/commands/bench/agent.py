@@ -25,7 +25,7 @@ from minibrains.engine.engine import Engine
 from minibrains.engine.peek import peek
 from minibrains.errors import MinibrainsError
 from minibrains.host import Episode
-from minibrains.run.memory import settle
+from minibrains.run.memory import freeze_heap
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from server.commands.bench.measure import take_turns
@@ -57,7 +57,7 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
             parts = ", ".join(_PARTS)
             raise MinibrainsError(f"{name}: the loop by hand is written for a console of stable-retro, which has {parts}")
         script = _record(engine, console)
-        settle()
+        freeze_heap()
 
         episode, ticks = Episode(0, 0, name), len(script)
         loops = {"by_hand": _by_hand(console, episode, script)}

@@ -1,4 +1,4 @@
-"""The performance monitor: optional nodes run less often while deadlines are missed, and again when there is room."""
+"""The load shedder: optional nodes run less often while deadlines are missed, and again when there is room."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _CALM: Final = 5
 
 
 @dataclass
-class Monitor(Hook):
-    """Looks at a realtime run once a second of the game and sets the engine's `thinning`."""
+class LoadShedder(Hook):
+    """Looks at a realtime run once a second of the game and sets the engine's `decimation`."""
 
     engine: Engine
     deadlines: Deadlines
     say: Callable[[str], None]
     changes: list[dict[str, Any]] = field(default_factory=list)
-    """What it did: the tick of the run, the thinning from then on, and why."""
+    """What it did: the tick of the run, the decimation from then on, and why."""
     _ticks: int = 0
     _own_misses: int = 0
     _outside_misses: int = 0
@@ -54,13 +54,13 @@ class Monitor(Hook):
         self._busy = self._busy + 1 if outside else 0
         pressed = own > 0 or self._busy >= _BUSY
         self._calm = self._calm + 1 if not pressed and load < _ROOM else 0
-        thinning = self.engine.context.thinning
-        if pressed and thinning < LEAST and self._has_optional_nodes():
+        decimation = self.engine.context.decimation
+        if pressed and decimation < LEAST and self._has_optional_nodes():
             why = f"{own + outside} of {ticks} deadlines were missed, {outside} of them because the machine was busy otherwise"
-            self._set(thinning * 2, why)
-        elif self._calm >= _CALM and thinning > 1:
+            self._set(decimation * 2, why)
+        elif self._calm >= _CALM and decimation > 1:
             self._calm = 0
-            self._set(thinning // 2, f"there is room: ticks take {load:.0%} of the time")
+            self._set(decimation // 2, f"there is room: ticks take {load:.0%} of the time")
 
     def _count_misses(self) -> tuple[int, int]:
         """Count the deadlines missed since the last look: by the run's own making, and because the machine was busy."""
@@ -78,10 +78,10 @@ class Monitor(Hook):
     def _has_optional_nodes(self) -> bool:
         return any(node.entry.optional for node in self.engine.plan.graph.nodes.values())
 
-    def _set(self, thinning: int, why: str) -> None:
-        self.engine.context.thinning = thinning
+    def _set(self, decimation: int, why: str) -> None:
+        self.engine.context.decimation = decimation
         if self.engine.context.tape is not None:
-            self.engine.context.tape.add("", "pace", thinning)
-        self.changes.append({"tick": self.engine.ticks, "thinning": thinning, "why": why})
-        share = "all" if thinning == 1 else f"one in {thinning}"
+            self.engine.context.tape.add("", "pace", decimation)
+        self.changes.append({"tick": self.engine.ticks, "thinning": decimation, "why": why})
+        share = "all" if decimation == 1 else f"one in {decimation}"
         self.say(f"{why}; optional nodes now run on {share} of their ticks")

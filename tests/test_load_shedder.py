@@ -1,4 +1,4 @@
-"""The performance monitor: optional nodes make room when deadlines are missed, and come back."""
+"""The load shedder: optional nodes make room when deadlines are missed, and come back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine_fixtures import make_engine, open_engine
 
 from minibrains import Flag, Node, Number, widget
 from minibrains.run.deadlines import Deadlines
-from minibrains.run.monitor import LEAST, Monitor
+from minibrains.run.load_shedder import LEAST, LoadShedder
 from minibrains.run.realtime import RealtimeClock
 from nodes.consoles.retro import RetroEmulator
 from nodes.control.flow import Every, Variable
@@ -62,34 +62,34 @@ def test_optional_nodes_make_room_and_come_back() -> None:
         engine.reset(0, 0)
         assert engine.frame_rate is not None
         clock = RealtimeClock(engine, engine.frame_rate)
-        monitor = Monitor(engine, clock.deadlines, said.append)
-        while engine.context.thinning < 8 and engine.tick < 1200:
+        shedder = LoadShedder(engine, clock.deadlines, said.append)
+        while engine.context.decimation < 8 and engine.tick < 1200:
             clock.advance(6)
-            monitor.look()
-        assert engine.context.thinning >= 8
+            shedder.look()
+        assert engine.context.decimation >= 8
         assert re.match(r"\d+ of \d+ deadlines were missed, \d+ of them because the machine was busy otherwise", said[0])
         engine.nodes["heavy"].busy = False
         clock.advance(60)
         # seconds as they would be on a machine that does nothing else
-        while engine.context.thinning > 4:
+        while engine.context.decimation > 4:
             clock.deadlines.ticks += 60
-            monitor.look()
+            shedder.look()
         assert re.match(r"there is room: ticks take \d+% of the time", said[-1])
         times = engine.node_stats()
         assert times["light"].runs == engine.ticks
         assert 0 < times["heavy"].runs < engine.ticks / 2
-        assert [change["thinning"] for change in monitor.changes][:3] == [2, 4, 8]
+        assert [change["thinning"] for change in shedder.changes][:3] == [2, 4, 8]
     finally:
         engine.close()
 
 
 class Seconds:
-    """A monitor, told second by second which deadlines were missed."""
+    """A load shedder, told second by second which deadlines were missed."""
 
     def __init__(self) -> None:
         self.engine = make_engine(NODES, TYPES)
         self.deadlines = Deadlines(60.0)
-        self.monitor = Monitor(self.engine, self.deadlines, lambda text: None)
+        self.shedder = LoadShedder(self.engine, self.deadlines, lambda text: None)
 
     def go_by(self, seconds: int, own: int = 0, outside: int = 0) -> list[int]:
         """Let so many seconds go by, each with these misses; returns what optional nodes were thinned to after each."""
@@ -98,8 +98,8 @@ class Seconds:
             self.deadlines.ticks += 60
             self.deadlines.engine += own
             self.deadlines.unscheduled += outside
-            self.monitor.look()
-            found.append(self.engine.context.thinning)
+            self.shedder.look()
+            found.append(self.engine.context.decimation)
         return found
 
 
@@ -107,7 +107,7 @@ def test_a_busy_machine_thins_from_its_second_second_on_and_there_is_an_end_to_i
     seconds = Seconds()
     assert seconds.go_by(4, outside=3) == [1, 2, 4, 8]
     sentence = "3 of 60 deadlines were missed, 3 of them because the machine was busy otherwise"
-    assert seconds.monitor.changes[0] == {"tick": 0, "thinning": 2, "why": sentence}
+    assert seconds.shedder.changes[0] == {"tick": 0, "thinning": 2, "why": sentence}
     assert seconds.go_by(20, outside=1)[-1] == LEAST
     assert seconds.go_by(5)[-1] == LEAST // 2
     assert seconds.go_by(50)[-1] == 1
@@ -122,7 +122,7 @@ def test_a_hiccup_now_and_then_thins_nothing_and_keeps_nothing_thin() -> None:
     for _ in range(10):
         seconds.go_by(1, outside=5)
         seconds.go_by(1)
-    assert seconds.engine.context.thinning == 1
+    assert seconds.engine.context.decimation == 1
 
 
 def test_on_a_crowded_core_the_fight_goes_on_and_its_overlay_is_drawn_less_often(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from minibrains.engine.background import SHUTDOWN_TIMEOUT
 from minibrains.engine.compile import compile_graph
 from minibrains.errors import MinibrainsError
 from minibrains.hooks import Hook
-from minibrains.tape.recording import recorded
+from minibrains.tape.recording import tape_record
 
 if TYPE_CHECKING:
     from minibrains.run.run import Run
@@ -19,7 +19,7 @@ _LOOK_EVERY: Final = 0.2
 """Seconds from one look at the file to the next."""
 
 
-class LiveFile(Hook):
+class WorkflowWatcher(Hook):
     """Watches the workflow file of a run, and hands each change to the engine, on a thread of its own.
 
     A file that is no valid workflow for the moment changes nothing: what is wrong with it is said, and the old
@@ -34,7 +34,7 @@ class LiveFile(Hook):
         self._thread: threading.Thread | None = None
 
     def after_open(self, run: Run) -> None:
-        self._last = recorded(run.graph)
+        self._last = tape_record(run.graph)
         self._settings = run.settings
         self._thread = threading.Thread(target=self._watch, args=(run,), name="watches the workflow", daemon=True)
         self._thread.start()
@@ -49,9 +49,9 @@ class LiveFile(Hook):
 
     def _watch(self, run: Run) -> None:
         while not self._over.wait(_LOOK_EVERY):
-            stamp = self._stamp()
-            if stamp is not None and stamp != self._seen:
-                self._seen = stamp
+            version = self._file_version()
+            if version is not None and version != self._seen:
+                self._seen = version
                 try:
                     self._hand_over(run)
                 except MinibrainsError as error:
@@ -64,14 +64,14 @@ class LiveFile(Hook):
         if workflow.run != self._settings:
             self._settings = workflow.run
             run.say('the change of "run" is for the next run: this one keeps its episodes, ticks, seed and clock')
-        source = recorded(graph)
+        source = tape_record(graph)
         if source == self._last:
             return
         change = run.edit(compile_graph(graph))
         self._last = source
         run.say(f"changed on tick {run.engine.ticks}: {change}")
 
-    def _stamp(self) -> tuple[int, int] | None:
+    def _file_version(self) -> tuple[int, int] | None:
         try:
             stat = self._file.stat()
         except OSError:
