@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from minibrains.engine.node_process import NodeProcess, Recipe
+from minibrains.engine.node_process import NodeProcess, NodeSpec
 from minibrains.engine.node_runtime import NodeFailed, NodeRuntime
 from minibrains.engine.plan import Plan
 from minibrains.engine.replay_policy import Tape, is_replayed
@@ -39,4 +39,4 @@ def _instantiate(checked: CheckedNode) -> Any:
     node.check()
     if checked.background != "process":
         return node
-    return NodeProcess(Recipe.of(checked.cls, checked.widgets, None if brain is None else brain.ref))
+    return NodeProcess(NodeSpec.of(checked.cls, checked.widgets, None if brain is None else brain.ref))

@@ -41,7 +41,7 @@ _GIVEN_OUT: Final = "what the node gave out"
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class NodeSpec:
     """How to make the node: everything can be sent to another process."""
 
     module: str
@@ -52,7 +52,7 @@ class Recipe:
     brain: BrainRef | None
 
     @classmethod
-    def of(cls, node: type[Node], widgets: Mapping[str, Any], brain: BrainRef | None) -> Recipe:
+    def of(cls, node: type[Node], widgets: Mapping[str, Any], brain: BrainRef | None) -> NodeSpec:
         module = sys.modules[node.__module__]
         return cls(module.__name__, getattr(module, "__file__", None), node.__qualname__, {**widgets}, brain)
 
@@ -60,11 +60,11 @@ class Recipe:
         try:
             module = importlib.import_module(self.module)
         except ModuleNotFoundError:
-            spec = importlib.util.spec_from_file_location(self.module, self.file or "")
-            if spec is None or spec.loader is None:
+            module_spec = importlib.util.spec_from_file_location(self.module, self.file or "")
+            if module_spec is None or module_spec.loader is None:
                 raise
-            module = sys.modules[self.module] = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
+            module = sys.modules[self.module] = importlib.util.module_from_spec(module_spec)
+            module_spec.loader.exec_module(module)
         node: type[Node] = attrgetter(self.name)(module)
         kind = node.schema.brain
         brain = None
@@ -121,8 +121,8 @@ class NodeProcess:
     may be called from any thread, and so may what is asked of the process's health; all else is for one thread.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe = recipe
+    def __init__(self, spec: NodeSpec) -> None:
+        self.spec = spec
         self.restarts = 0
         """How often the process ended and another took its place."""
         self._state: _Ready | _Restarting | _Lost = _Restarting()
@@ -261,7 +261,7 @@ class NodeProcess:
         self._ask("load_state", state)
 
     def set(self, **widgets: Any) -> None:
-        self.recipe = replace(self.recipe, widgets={**self.recipe.widgets, **widgets})
+        self.spec = replace(self.spec, widgets={**self.spec.widgets, **widgets})
         self._ask("set", widgets)
 
     def close(self) -> None:
@@ -279,7 +279,7 @@ class NodeProcess:
         """Start a process, and bring its node to where the one before was; return what caches saved when it was opened."""
         about = _About(self._host.node, self._host.dir, self._host.frame_rate)
         name = f"node {about.node}"
-        child = ChildProcess(_serve, self.recipe, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT)
+        child = ChildProcess(_serve, self.spec, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT)
         self._child = child
         if self._dismissed.is_set():
             child.kill()
@@ -381,7 +381,7 @@ class _ProcessHost:
         return call
 
 
-def _serve(parent: ParentProcess, recipe: Recipe, about: _About) -> None:
+def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
     """In the other process: make the node, and do what it is asked to until the pipe ends."""
     os.dup2(2, 1)  # standard output is the run's: what a node prints is for people
     host: Any = _ProcessHost(parent, about)
@@ -391,7 +391,7 @@ def _serve(parent: ParentProcess, recipe: Recipe, about: _About) -> None:
         nonlocal node
         savings: Savings = {}
         with listen(savings):
-            node = recipe.make()
+            node = spec.make()
             node.open(host)
         check_names(node)
         node.settle()

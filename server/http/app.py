@@ -11,7 +11,6 @@ from aiohttp import web
 
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import SIZE_LIMIT
-from server.http.answers import REQUEST_TIMEOUT, answer_errors
 from server.http.brain_files import BrainFiles
 from server.http.clients import Clients
 from server.http.digests import Digests
@@ -19,17 +18,18 @@ from server.http.editor_files import EditorFiles, built_editor
 from server.http.folders import DataFolders
 from server.http.guard import add_headers, guard, is_loopback
 from server.http.history import History
+from server.http.http_errors import REQUEST_TIMEOUT, answer_errors
 from server.http.leftovers import sweep
 from server.http.lock import FolderLock
 from server.http.node_types import NodeTypes
-from server.http.orders import WorkerRecipe
 from server.http.pictures import Pictures
+from server.http.run_queue import RunQueue
 from server.http.run_routes import RunRoutes
-from server.http.runs import Runs
 from server.http.system import System
+from server.http.worker_protocol import WorkerConfig
 from server.http.workflow_files import WorkflowFiles
 
-RUNS: Final = web.AppKey("runs", Runs)
+RUNS: Final = web.AppKey("runs", RunQueue)
 LOCK: Final = web.AppKey("lock", FolderLock)
 
 
@@ -70,8 +70,8 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
     history, clients = History(folders), Clients()
     digests = Digests(lambda: clients.files_changed("brains"))
     types = NodeTypes(registry, folders, digests)
-    recipe = WorkerRecipe(folders.models, settings.packs, settings.files)
-    runs = clients.runs = Runs(folders, history, recipe, settings.parallel, clients.tell)
+    config = WorkerConfig(folders.models, settings.packs, settings.files)
+    runs = clients.runs = RunQueue(folders, history, config, settings.parallel, clients.notify)
     parts: list[Part] = [
         types,
         System(),

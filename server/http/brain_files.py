@@ -19,9 +19,9 @@ from minibrains.files import find_inside, rename, shipped
 from minibrains.graph.facts import brain_facts, users
 from minibrains.graph.registry import Registry
 from minibrains.known_digests import FileKey
-from server.http.answers import Refused
 from server.http.digests import Digests, file_key
 from server.http.folders import BadName, DataFolders, files_below, inside
+from server.http.http_errors import RequestError
 from server.http.uploads import read_chunks, read_parts
 
 UPLOAD_LIMIT: Final = 16 << 30
@@ -67,7 +67,7 @@ class BrainFiles:
         names = await self._read(self._names)
         found = [name.removeprefix(folder) for name in names if name.startswith(folder)]
         if not found:
-            raise Refused(404, "not_found", f"there is no folder {folder[:-1]!r} of models")
+            raise RequestError(404, "not_found", f"there is no folder {folder[:-1]!r} of models")
         return web.json_response(found)
 
     async def list(self, request: web.Request) -> web.Response:
@@ -101,7 +101,7 @@ class BrainFiles:
         async for part in read_parts(request):
             if part.name == "file":
                 return web.json_response(await self._take(request, part))
-        raise Refused(400, "bad_request", 'there is no part "file" in the upload')
+        raise RequestError(400, "bad_request", 'there is no part "file" in the upload')
 
     async def _take(self, request: web.Request, part: BodyPartReader) -> dict[str, Any]:
         name = part.filename or ""
@@ -116,7 +116,7 @@ class BrainFiles:
                 async for chunk in read_chunks(request, part):
                     size += len(chunk)
                     if size > UPLOAD_LIMIT:
-                        raise Refused(413, "too_large", f"{name} is larger than {UPLOAD_LIMIT >> 30} GB")
+                        raise RequestError(413, "too_large", f"{name} is larger than {UPLOAD_LIMIT >> 30} GB")
                     await asyncio.to_thread(file.write, chunk)
                     await asyncio.to_thread(whole.update, chunk)
             await self._read(lambda: _check(Path(temporary), name))
@@ -192,7 +192,7 @@ class BrainFiles:
     def _find(self, name: str) -> Path:
         path = find_inside(name, [self._models, shipped("models")]) if name.endswith(_SUFFIX) else None
         if path is None:
-            raise Refused(404, "not_found", f"there is no brain {name[:200]!r}")
+            raise RequestError(404, "not_found", f"there is no brain {name[:200]!r}")
         return path
 
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 from aiohttp import WSMsgType, web
 
 from minibrains.values import parse_json
-from server.http.hands import Hands
-from server.http.orders import Watch
-from server.http.runs import Run, Runs
+from server.http.input_ownership import InputOwnership
+from server.http.run_queue import RunQueue, ServerRun
+from server.http.worker_protocol import Watch
 
 _EVERY: Final = 0.05
 """Seconds from one set of changes to the next."""
@@ -46,7 +46,7 @@ class Client:
         self.shown: dict[str, int] = {}
         """Node -> number of the last picture that was sent."""
         self.seen: dict[str, int] = {}
-        """Run -> version of its scene."""
+        """Run -> version of its state that was sent last."""
         self.seen_inside = 0
         """The same for nodes and values of the watched run."""
         self._events: deque[str] = deque()
@@ -57,7 +57,7 @@ class Client:
         self.wake = asyncio.Event()
 
     def queue(self, type_: str, data: Any) -> None:
-        """Something to be told in full, and in order."""
+        """Queue an event that must arrive, and in order."""
         self.queue_event(_event(type_, data))
 
     def queue_event(self, event: str) -> None:
@@ -94,31 +94,31 @@ class Client:
         transport = self._request.transport
         return transport is not None and not transport.is_closing()
 
-    def is_idle(self, node: str, run: Run) -> bool:
+    def is_idle(self, node: str, run: ServerRun) -> bool:
         """Whether it has been sent the newest picture of a node and can take another one."""
         newest = run.pictures.get(node, (0, b""))[0]
         return node in self.watch.previews and self.underway[node] < _UNDERWAY and self.shown.get(node, 0) == newest
 
 
 class Clients:
-    """All pages, and what each of them is told."""
+    """All pages, and the events that each of them is sent."""
 
     def __init__(self) -> None:
         self._clients: dict[str, Client] = {}
-        self._hands = Hands()
-        self.runs: Runs | None = None
+        self._inputs = InputOwnership()
+        self.runs: RunQueue | None = None
 
     def routes(self) -> Iterator[web.RouteDef]:
         yield web.get("/ws", self.connect)
 
-    # -- what there is to tell ------------------------------------------------------------------------
+    # -- events ---------------------------------------------------------------------------------------
 
     def files_changed(self, what: str) -> None:
         """`workflows` or `brains`: something on the disk is new."""
-        self._tell("files", {"what": what})
+        self._broadcast("files", {"what": what})
 
-    def tell(self, run: Run, what: str, data: dict[str, Any]) -> None:
-        """Something happened to a run."""
+    def notify(self, run: ServerRun, what: str, data: dict[str, Any]) -> None:
+        """Send pages the event of a run."""
         ours = {"prompt_id": run.prompt_id}
         stamped = {**ours, "timestamp": int(time.time() * 1000)}
         if what == "picture":
@@ -126,21 +126,21 @@ class Clients:
                 client.wake.set()
             return
         if what == "said":
-            self._tell("said", data)
+            self._broadcast("said", data)
         elif what == "started":
-            self._tell_owner(run, "execution_start", stamped)
-            self._tell_owner(run, "execution_cached", {**stamped, "nodes": []})
+            self._send_to_owner(run, "execution_start", stamped)
+            self._send_to_owner(run, "execution_cached", {**stamped, "nodes": []})
         elif what == "over":
-            self._hands.forget(run)
+            self._inputs.remove_run(run)
             self._end(run, stamped)
         if what in ("queued", "cancelled"):
-            self._tell("status", self.status())
+            self._broadcast("status", self.status())
         for client in self._clients.values():
             if what == "over":
                 client.due = 0.0
             client.wake.set()
 
-    def _end(self, run: Run, stamped: dict[str, Any]) -> None:
+    def _end(self, run: ServerRun, stamped: dict[str, Any]) -> None:
         outcome = run.outcome
         assert outcome is not None
         ours = {"prompt_id": run.prompt_id}
@@ -150,40 +150,40 @@ class Clients:
             faults = error.get("faults") or []
             if faults:
                 failed["socket"] = faults[0].get("socket")
-            self._tell("failed", failed)
-        self._tell("result", {**ours, "state": outcome.state, "summary": outcome.summary})
+            self._broadcast("failed", failed)
+        self._broadcast("result", {**ours, "state": outcome.state, "summary": outcome.summary})
         node = outcome.node or ""
         about = {**stamped, "node_id": node, "node_type": _type(run, node), "executed": []}
         if outcome.state == "failed":
             error = {"exception_message": outcome.summary["error"]["message"], "exception_type": outcome.exception}
-            self._tell_owner(
+            self._send_to_owner(
                 run,
                 "execution_error",
                 {**about, **error, "traceback": list(outcome.traceback), "current_inputs": {}, "current_outputs": []},
             )
         elif outcome.state == "stopped":
-            self._tell("execution_interrupted", about)
+            self._broadcast("execution_interrupted", about)
         else:
-            self._tell_owner(run, "execution_success", stamped)
-        self._tell("status", self.status())
-        self._tell_owner(run, "executing", {**ours, "node": None, "display_node": None})
+            self._send_to_owner(run, "execution_success", stamped)
+        self._broadcast("status", self.status())
+        self._send_to_owner(run, "executing", {**ours, "node": None, "display_node": None})
 
     def status(self) -> dict[str, Any]:
         return {"status": {"exec_info": {"queue_remaining": self.runs.remaining if self.runs else 0}}}
 
-    def _tell(self, type_: str, data: Any) -> None:
+    def _broadcast(self, type_: str, data: Any) -> None:
         event = _event(type_, data)
         for client in self._clients.values():
             client.queue_event(event)
 
-    def _tell_owner(self, run: Run, type_: str, data: Any) -> None:
-        """Who asked for the run; if nobody said that it was theirs, everybody."""
+    def _send_to_owner(self, run: ServerRun, type_: str, data: Any) -> None:
+        """Send an event to the page that requested the run, or to every page if none did."""
         event = _event(type_, data)
         for client in self._clients.values():
             if run.client_id in (None, client.sid):
                 client.queue_event(event)
 
-    def _watching(self, run: Run) -> list[Client]:
+    def _watching(self, run: ServerRun) -> list[Client]:
         return [client for client in self._clients.values() if client.prompt_id == run.prompt_id]
 
     # -- one page -------------------------------------------------------------------------------------
@@ -197,18 +197,18 @@ class Clients:
         if before is not None:
             before.wake.set()
             await before.socket.close(message=b"another page took over")
-        client.seen = {run.prompt_id: run.scene.version for run in self._known() if run.over}
+        client.seen = {run.prompt_id: run.live_state.version for run in self._known() if run.over}
         client.queue("status", {**self.status(), "sid": sid})
         sending = asyncio.create_task(self._send(client))
         try:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
-                    self._obey(client, message.data)
+                    self._handle_message(client, message.data)
                     await self._pause(client)
         finally:
             if self._clients.get(sid) is client:
                 del self._clients[sid]
-            self._hands.drop(client)
+            self._inputs.release_all(client)
             sending.cancel()
             with suppress(asyncio.CancelledError, ConnectionError, RuntimeError):
                 await sending
@@ -222,12 +222,12 @@ class Clients:
             await asyncio.sleep(_PAUSE)
 
     def _is_ahead(self, client: Client) -> bool:
-        """Return whether a worker has much to read of what this page, and others, told it."""
-        runs = self._hands.runs_of(client)
+        """Return whether a worker has much to read of what this page, and others, sent it."""
+        runs = self._inputs.runs_of(client)
         watched = self._run(client.prompt_id)
         if watched is not None:
             runs.append(watched)
-        return any(run.slot is not None and run.slot.is_behind for run in runs)
+        return any(run.worker is not None and run.worker.is_behind for run in runs)
 
     async def close(self) -> None:
         """The server ends."""
@@ -235,7 +235,7 @@ class Clients:
             with suppress(ConnectionError, TimeoutError):
                 await asyncio.wait_for(client.socket.close(code=1001, message=b"the server ends"), 1.0)
 
-    def _obey(self, client: Client, text: str) -> None:
+    def _handle_message(self, client: Client, text: str) -> None:
         """Do what a page says. What cannot be understood is left aside, as ComfyUI's server does."""
         try:
             message = parse_json(text)
@@ -259,11 +259,11 @@ class Clients:
         if run is None or run.over or node not in run.data["nodes"]:
             return
         if type_ == "take":
-            self._hands.take(client, run, node)
+            self._inputs.claim(client, run, node)
         elif type_ == "input":
-            self._hands.give(client, run, node, data["value"])
+            self._inputs.forward(client, run, node, data["value"])
         else:
-            self._hands.release(client, run, node)
+            self._inputs.release(client, run, node)
 
     def _watch(self, client: Client, data: dict[str, Any]) -> None:
         previews, values = (tuple(str(node) for node in data.get(key, ())[:_WATCHED]) for key in ("previews", "values"))
@@ -283,7 +283,7 @@ class Clients:
         self._watch_changed(client.prompt_id)
 
     def _watch_changed(self, prompt_id: str | None) -> None:
-        """Tell the run's worker what is on anybody's screen now."""
+        """Send the worker what pages watch now."""
         run = self._run(prompt_id)
         if run is None:
             return
@@ -291,22 +291,22 @@ class Clients:
         previews = dict.fromkeys(node for watch in watches for node in watch.previews)
         values = dict.fromkeys(node for watch in watches for node in watch.values)
         run.watch = Watch(tuple(previews), tuple(values))
-        run.tell("watch", run.watch)
+        run.send("watch", run.watch)
         self._want(run)
 
-    def _want(self, run: Run | None) -> None:
+    def _want(self, run: ServerRun | None) -> None:
         """Ask the worker for the next picture of each node for which a page is waiting."""
         if run is None or run.over:
             return
         for node in run.watch.previews:
             if node not in run.wanted and any(client.is_idle(node, run) for client in self._watching(run)):
                 run.wanted.add(node)
-                run.tell("want", node)
+                run.send("want", node)
 
-    def _run(self, prompt_id: str | None) -> Run | None:
+    def _run(self, prompt_id: str | None) -> ServerRun | None:
         return self.runs.known.get(prompt_id) if self.runs and prompt_id else None
 
-    def _known(self) -> list[Run]:
+    def _known(self) -> list[ServerRun]:
         return list(self.runs.known.values()) if self.runs else []
 
     # -- sending --------------------------------------------------------------------------------------
@@ -344,20 +344,20 @@ class Clients:
         self._want(run)
 
     def _has_changes(self, client: Client) -> bool:
-        return any(run.scene.version > client.seen.get(run.prompt_id, 0) for run in self._known())
+        return any(run.live_state.version > client.seen.get(run.prompt_id, 0) for run in self._known())
 
     def _changes(self, client: Client) -> Iterator[dict[str, Any]]:
         before, client.seen = client.seen, {}  # without the runs that are forgotten
         for run in self._known():
-            version, ours = run.scene.version, {"prompt_id": run.prompt_id}
-            if news := run.scene.since("run", before.get(run.prompt_id, 0)):
+            version, ours = run.live_state.version, {"prompt_id": run.prompt_id}
+            if news := run.live_state.since("run", before.get(run.prompt_id, 0)):
                 yield {"type": "run", "data": {**ours, **news}}
             client.seen[run.prompt_id] = version
             if run.prompt_id == client.prompt_id:
                 seen, client.seen_inside = client.seen_inside, version
-                if nodes := run.scene.since("nodes", seen):
+                if nodes := run.live_state.since("nodes", seen):
                     yield {"type": "nodes", "data": {**ours, "nodes": nodes}}
-                if values := run.scene.since("values", seen, client.watch.values):
+                if values := run.live_state.since("values", seen, client.watch.values):
                     yield {"type": "values", "data": {**ours, "values": values}}
 
 
@@ -366,6 +366,6 @@ def _event(type_: str, data: Any) -> str:
     return json.dumps({"type": type_, "data": data}, default=repr)
 
 
-def _type(run: Run, node: str) -> str:
+def _type(run: ServerRun, node: str) -> str:
     entry = run.workflow.nodes.get(node)
     return f"{entry.type}@{entry.version}" if entry else ""

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from server.http.answers import Handler, refusal
+from server.http.http_errors import Handler, error_response
 
 COOKIE: Final = "minibrains_token"
 _HOST: Final = re.compile(r"(\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9a-zA-Z.-]+))(:[0-9]{0,5})?")
@@ -49,9 +49,9 @@ def guard(loopback: bool, token: str | None) -> Middleware:
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
         host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
         if loopback and not is_loopback(_name(host)):
-            return refusal(403, "forbidden", f"the host {host!r} is not this machine; open http://127.0.0.1 instead")
+            return error_response(403, "forbidden", f"the host {host!r} is not this machine; open http://127.0.0.1 instead")
         if origin is not None and _netloc(origin) != host:
-            return refusal(403, "forbidden", f"the request comes from a page of {origin!r}, not from this server's own")
+            return error_response(403, "forbidden", f"the request comes from a page of {origin!r}, not from this server's own")
         if token is None:
             return await handler(request)
         if "token" in request.query and request.method == "GET" and not request.path.endswith("/ws"):
@@ -59,7 +59,7 @@ def guard(loopback: bool, token: str | None) -> Middleware:
         bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
         given = [request.cookies.get(COOKIE, ""), bearer, request.query.get("token", "")]
         if not any(_same(text, token) for text in given):
-            return refusal(401, "token", "the token is missing or wrong; open the address that `serve` printed")
+            return error_response(401, "token", "the token is missing or wrong; open the address that `serve` printed")
         return await handler(request)
 
     return check
@@ -67,7 +67,7 @@ def guard(loopback: bool, token: str | None) -> Middleware:
 
 def _let_in(request: web.Request, token: str) -> web.StreamResponse:
     if not _same(request.query["token"], token):
-        return refusal(401, "token", "the token is wrong; open the address that `serve` printed")
+        return error_response(401, "token", "the token is wrong; open the address that `serve` printed")
     rest = str(request.rel_url.without_query_params("token")).lstrip("/\\")  # //name is another server
     answer = web.Response(status=303, headers={"Location": f"/{rest}"})
     answer.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")

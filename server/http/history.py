@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from minibrains.files import write_whole
 from server.http.folders import DataFolders
-from server.http.orders import SERVER_GONE
+from server.http.worker_protocol import SERVER_GONE
 
 _REQUEST: Final = "request.json"
 """Who asked for the run: prompt_id, number, client_id, extra_data, when (milliseconds), and its place in the history."""

@@ -27,9 +27,9 @@ from minibrains.node_schema import Input, Output
 from minibrains.sockets import SocketTypes
 from minibrains.values import plain_value
 from minibrains.widgets import Widget
-from server.http.answers import read_object, text
 from server.http.digests import Digests
 from server.http.folders import DataFolders
+from server.http.http_errors import read_object, text
 
 _DIGEST_TIMEOUT: Final = 5.0
 """Seconds that a check waits for the SHA-256 of a brain."""

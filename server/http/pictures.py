@@ -11,8 +11,8 @@ from typing import Final
 from aiohttp import web
 
 from minibrains.files import write_whole
-from server.http.answers import Refused
 from server.http.folders import BadName, DataFolders, inside
+from server.http.http_errors import RequestError
 from server.http.uploads import read_parts, read_whole
 
 UPLOAD_LIMIT: Final = 100 << 20
@@ -39,10 +39,10 @@ class Pictures:
         query = request.query
         folder = self._places.get(query.get("type", "output"))
         if folder is None:
-            raise Refused(400, "bad_request", "the type is not known; expected output, input or temp")
+            raise RequestError(400, "bad_request", "the type is not known; expected output, input or temp")
         path = inside(folder, "/".join(filter(None, [query.get("subfolder"), query.get("filename", "")])))
         if not path.is_file():
-            raise Refused(404, "not_found", f"there is no file {query.get('filename')!r}")
+            raise RequestError(404, "not_found", f"there is no file {query.get('filename')!r}")
         type_ = _SHOWN.get(path.suffix.lower())
         headers = {"Content-Type": type_ or "application/octet-stream"}
         if type_ is None:
@@ -60,7 +60,7 @@ class Pictures:
                 text = await read_whole(request, part, 1000)
                 fields[part.name] = text.decode(errors="replace")
         if data is None:
-            raise Refused(400, "bad_request", 'there is no part "image" in the upload')
+            raise RequestError(400, "bad_request", 'there is no part "image" in the upload')
         name, subfolder = fields["name"], fields.get("subfolder", "")
         if not name.lower().endswith(_PICTURES) or "/" in name:
             raise BadName(f"the file is called {name[:200]!r}; expected a plain name ending in one of {', '.join(_PICTURES)}")

@@ -13,11 +13,11 @@ from aiohttp import web
 
 from minibrains.errors import MinibrainsError, WorkflowError, faults_of
 from minibrains.graph.workflow import Workflow
-from server.http.answers import Refused, read_object, text, texts
 from server.http.folders import DataFolders
 from server.http.history import History
+from server.http.http_errors import RequestError, read_object, text, texts
 from server.http.node_types import NodeTypes
-from server.http.runs import Run, Runs
+from server.http.run_queue import RunQueue, ServerRun
 
 _SHOWN: Final = 200
 """Runs that GET /history shows unless it is asked for more."""
@@ -27,7 +27,7 @@ _STEPS: Final = 100_000
 class RunRoutes:
     """What a client can do with runs."""
 
-    def __init__(self, runs: Runs, history: History, types: NodeTypes, folders: DataFolders) -> None:
+    def __init__(self, runs: RunQueue, history: History, types: NodeTypes, folders: DataFolders) -> None:
         self._runs, self._history, self._types, self._folders = runs, history, types, folders
         self._reserved: set[str] = set()
         """Ids of runs that somebody is asking for."""
@@ -54,10 +54,11 @@ class RunRoutes:
         body = await read_object(request)
         data = body.get("prompt")
         if data is None:
-            raise Refused(400, "no_prompt", "No prompt provided", 'expected {"prompt": a workflow}', node_errors={}, faults=[])
+            details = 'expected {"prompt": a workflow}'
+            raise RequestError(400, "no_prompt", "No prompt provided", details, node_errors={}, faults=[])
         extra = body.get("extra_data") or {}
         if not isinstance(extra, dict):
-            raise Refused(400, "bad_request", "'extra_data' is not an object")
+            raise RequestError(400, "bad_request", "'extra_data' is not an object")
         prompt_id = text(body, "prompt_id") or str(uuid.uuid4())
         client_id = text(body, "client_id")
         with self._reserving(prompt_id):
@@ -66,7 +67,7 @@ class RunRoutes:
             number = body.get("number")
             if number is None or isinstance(number, bool) or not isinstance(number, (int, float)):
                 number = -sequence if body.get("front") else sequence
-            run = Run(prompt_id, number, workflow, workflow.run, client_id, extra, workflow.to_json(), sequence)
+            run = ServerRun(prompt_id, number, workflow, workflow.run, client_id, extra, workflow.to_json(), sequence)
             await self._runs.submit(run)
         return web.json_response({"prompt_id": prompt_id, "number": number, "node_errors": {}})
 
@@ -74,7 +75,7 @@ class RunRoutes:
     def _reserving(self, prompt_id: str) -> Iterator[None]:
         """Keep an id while its request is read. Raises Refused if there is such a run, or another request for one."""
         if prompt_id in self._runs.known or prompt_id in self._history or prompt_id in self._reserved:
-            raise Refused(400, "invalid_prompt_id", f"there is a run {prompt_id!r} already")
+            raise RequestError(400, "invalid_prompt_id", f"there is a run {prompt_id!r} already")
         self._reserved.add(prompt_id)
         try:
             yield
@@ -86,7 +87,7 @@ class RunRoutes:
         path = self._folders.workflow(text(dict(extra), "name"))
         given = extra.get("settings", {})
         if not isinstance(given, dict):
-            raise Refused(400, "bad_request", "'settings' is not an object")
+            raise RequestError(400, "bad_request", "'settings' is not an object")
         if isinstance(data, dict) and isinstance(data.get("run", {}), dict):
             run = {**data.get("run", {}), **given}
             data = {**data, "run": {key: value for key, value in run.items() if value is not None}}
@@ -150,7 +151,7 @@ class RunRoutes:
 
     async def list(self, request: web.Request) -> web.Response:
         shown = [
-            {"prompt_id": run.prompt_id, "title": run.workflow.title, **run.scene.parts["run"]}
+            {"prompt_id": run.prompt_id, "title": run.workflow.title, **run.live_state.parts["run"]}
             for run in self._runs.known.values()
         ]
         return web.json_response(shown)
@@ -168,49 +169,50 @@ class RunRoutes:
         if what == "stop":
             await self._runs.stop(run)
         elif run.state in ("queued", "starting"):
-            raise Refused(409, "not_yet", f"the run is {run.state}; it can be paused and stepped once it ticks")
+            raise RequestError(409, "not_yet", f"the run is {run.state}; it can be paused and stepped once it ticks")
         elif what == "step":
             ticks = (await read_object(request)).get("ticks", 1)
             if type(ticks) is not int or not 1 <= ticks <= _STEPS:
-                raise Refused(400, "bad_request", f"'ticks' is {ticks!r}; expected a whole number from 1 to {_STEPS}")
-            run.tell("step", ticks)
+                raise RequestError(400, "bad_request", f"'ticks' is {ticks!r}; expected a whole number from 1 to {_STEPS}")
+            run.send("step", ticks)
         else:
-            run.tell(what)
+            run.send(what)
         return web.json_response({"prompt_id": run.prompt_id, "state": run.state})
 
     async def edit(self, request: web.Request) -> web.Response:
         run, data = self._alive(request), (await read_object(request)).get("workflow")
         if not isinstance(data, dict):
-            raise Refused(400, "bad_request", "'workflow' is not an object")
+            raise RequestError(400, "bad_request", "'workflow' is not an object")
         try:
             await self._types.check_fully(await self._types.parse(data, run.workflow.path))
         except MinibrainsError as error:
             raise _invalid(error, data) from None
         found = await self._runs.edit(run, data)
         if "error" in found:
-            raise Refused(400, "edit_failed", found["error"], faults=found["faults"])
+            raise RequestError(400, "edit_failed", found["error"], faults=found["faults"])
         return web.json_response(found)
 
     async def save_state(self, request: web.Request) -> web.Response:
         run, body = self._alive(request), await read_object(request)
         node, name = text(body, "node"), text(body, "name")
         if node is None or name is None:
-            raise Refused(400, "bad_request", "'node' or 'name' is missing; expected the console's id, and a name for its state")
+            message = "'node' or 'name' is missing; expected the console's id, and a name for its state"
+            raise RequestError(400, "bad_request", message)
         if run.state in ("queued", "starting"):
-            raise Refused(409, "not_yet", f"the run is {run.state}; its state can be saved once it ticks")
+            raise RequestError(409, "not_yet", f"the run is {run.state}; its state can be saved once it ticks")
         found = await self._runs.save_state(run, node, name)
         if "error" in found:
-            raise Refused(400, "not_saved", found["error"])
+            raise RequestError(400, "not_saved", found["error"])
         return web.json_response(found)
 
-    def _alive(self, request: web.Request) -> Run:
+    def _alive(self, request: web.Request) -> ServerRun:
         """The run that is meant. Raises Refused unless it waits or runs."""
         prompt_id = request.match_info["id"]
         run = self._runs.known.get(prompt_id)
         if run is None and prompt_id not in self._history:
             raise _unknown(prompt_id)
         if run is None or run.over:
-            raise Refused(409, "over", f"the run {prompt_id!r} is over")
+            raise RequestError(409, "over", f"the run {prompt_id!r} is over")
         return run
 
     def _is_alive(self, prompt_id: str) -> bool:
@@ -222,11 +224,11 @@ def _dump(value: Any) -> str:
     return json.dumps(value, default=repr)
 
 
-def _unknown(prompt_id: str) -> Refused:
-    return Refused(404, "not_found", f"there is no run {prompt_id[:200]!r}")
+def _unknown(prompt_id: str) -> RequestError:
+    return RequestError(404, "not_found", f"there is no run {prompt_id[:200]!r}")
 
 
-def _item(run: Run) -> list[Any]:
+def _item(run: ServerRun) -> list[Any]:
     return [run.number, run.prompt_id, run.data, dict(run.extra), list(run.workflow.nodes)]
 
 
@@ -237,10 +239,10 @@ def _whole(request: web.Request, key: str) -> int | None:
     try:
         return int(found[:12])
     except ValueError:
-        raise Refused(400, "bad_request", f"{key!r} is {found[:50]!r}; expected a whole number") from None
+        raise RequestError(400, "bad_request", f"{key!r} is {found[:50]!r}; expected a whole number") from None
 
 
-def _invalid(error: MinibrainsError, data: Any) -> Refused:
+def _invalid(error: MinibrainsError, data: Any) -> RequestError:
     """Everything that is wrong with a workflow: in ComfyUI's shape by node, and as our own faults."""
     faults = faults_of(error)
     nodes = data.get("nodes") if isinstance(data, dict) else None
@@ -256,4 +258,4 @@ def _invalid(error: MinibrainsError, data: Any) -> Refused:
         details = " ".join(filter(None, [fault["socket"], fault["hint"]]))
         errors["errors"].append({"type": fault["code"], "message": fault["message"], "details": details, "extra_info": extra})
     type_ = "prompt_outputs_failed_validation" if isinstance(error, WorkflowError) and node_errors else "invalid_prompt"
-    return Refused(400, type_, "the workflow has faults", str(error), node_errors=node_errors, faults=faults)
+    return RequestError(400, type_, "the workflow has faults", str(error), node_errors=node_errors, faults=faults)

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from aiohttp import BodyPartReader, web
 
-from server.http.answers import REQUEST_TIMEOUT, Refused, too_slow
+from server.http.http_errors import REQUEST_TIMEOUT, RequestError, too_slow
 
 T = TypeVar("T")
 _CHUNK: Final = 1 << 20
@@ -18,7 +18,7 @@ _CHUNK: Final = 1 << 20
 async def read_parts(request: web.Request) -> AsyncIterator[BodyPartReader]:
     """Yield the parts of a body; not those that are multipart themselves. Raises Refused."""
     if not request.content_type.startswith("multipart/"):
-        raise Refused(400, "bad_request", f"expected multipart/form-data, found {request.content_type}")
+        raise RequestError(400, "bad_request", f"expected multipart/form-data, found {request.content_type}")
     reader = await _next(request, request.multipart())
     while (part := await _next(request, reader.next())) is not None:
         if isinstance(part, BodyPartReader):
@@ -37,7 +37,7 @@ async def read_whole(request: web.Request, part: BodyPartReader, limit: int) -> 
     async for chunk in read_chunks(request, part):
         data += chunk
         if len(data) > limit:
-            raise Refused(413, "too_large", f"the part {part.name!r} is larger than {limit} bytes")
+            raise RequestError(413, "too_large", f"the part {part.name!r} is larger than {limit} bytes")
     return bytes(data)
 
 
@@ -51,4 +51,4 @@ async def _next(request: web.Request, reading: Awaitable[T]) -> T:
     except (ConnectionError, web.HTTPException):
         raise
     except Exception as error:  # aiohttp has no class of its own for a malformed body
-        raise Refused(400, "bad_request", f"the body is not multipart/form-data: {error}") from None
+        raise RequestError(400, "bad_request", f"the body is not multipart/form-data: {error}") from None

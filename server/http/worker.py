@@ -21,86 +21,86 @@ from minibrains.node import Register
 from minibrains.process.messages import decode, encode
 from minibrains.process.parent import ParentProcess
 from minibrains.run.run import Run
-from server.http.attendant import Attendant
-from server.http.orders import SERVER_GONE, Order, OrderWord, Outcome, ReportWord, WorkerRecipe
-from server.http.teller import Send, Teller
+from server.http.run_controller import RunController
+from server.http.run_reporter import RunReporter, Send
+from server.http.worker_protocol import SERVER_GONE, Outcome, RunRequest, WorkerCommand, WorkerConfig, WorkerEvent
 
 _SWITCH: Final = 0.0005
-"""Seconds after which the tick gets the interpreter back from a thread that tells."""
+"""Seconds after which the tick gets the interpreter back from a thread that reports."""
 _FILES: Final = 256
 """Files that a worker should be able to open, or as many as it could before its first run, if that is fewer."""
 
 
-def live(server: ParentProcess, recipe: WorkerRecipe) -> None:
+def worker_main(server: ParentProcess, config: WorkerConfig) -> None:
     """Play runs until the server closes its end of the pipe, or is gone."""
     sys.setswitchinterval(_SWITCH)
-    Worker(server, recipe).live()
+    Worker(server, config).run()
 
 
 class Worker:
-    """Listens on one thread, plays on the main one, tells on a third."""
+    """Listens on one thread, plays on the main one, reports on a third."""
 
-    def __init__(self, server: ParentProcess, recipe: WorkerRecipe) -> None:
+    def __init__(self, server: ParentProcess, config: WorkerConfig) -> None:
         self._server = server
-        self._recipe = recipe
-        self._orders: SimpleQueue[RunSession | None] = SimpleQueue()
+        self._config = config
+        self._sessions: SimpleQueue[RunSession | None] = SimpleQueue()
         self._session: RunSession | None = None
 
-    def live(self) -> None:
-        registry, _ = node_types(self._recipe.packs, self._recipe.files)
+    def run(self) -> None:
+        registry, _ = node_types(self._config.packs, self._config.files)
         self._registry = registry
         self._cache = OutputCache(disk=disk_cache())
         threading.Thread(target=self._listen, name="listens to the server", daemon=True).start()
         files = _count_openable()
         self._send("ready", None)
-        while (session := self._orders.get()) is not None:
+        while (session := self._sessions.get()) is not None:
             outcome = session.play()
             if _count_openable() < files // 2:
                 self._send("spent", None)
             self._send("over", outcome)
 
-    def _send(self, word: ReportWord, content: Any) -> None:
-        self._server.send(encode((word, content), "what the run has to say"))
+    def _send(self, event: WorkerEvent, content: Any) -> None:
+        self._server.send(encode((event, content), "an event of a run"))
 
     def _listen(self) -> None:
-        word: OrderWord | None = None
-        while word != "quit":
+        command: WorkerCommand | None = None
+        while command != "quit":
             try:
-                word, content = decode(self._server.receive(), "an order of the server", "in a worker")
+                command, content = decode(self._server.receive(), "a command of the server", "in a worker")
             except EOFError:
                 break
-            if word != "quit":
-                self._obey(word, content)
+            if command != "quit":
+                self._handle_command(command, content)
         if self._session is not None:
-            self._session.server_is_gone = word != "quit"
-            self._session.attendant.stop()
-        self._orders.put(None)
+            self._session.server_is_gone = command != "quit"
+            self._session.controller.stop()
+        self._sessions.put(None)
 
-    def _obey(self, word: OrderWord, content: Any) -> None:
-        if word == "play":
+    def _handle_command(self, command: WorkerCommand, content: Any) -> None:
+        if command == "play":
             os.ftruncate(2, 0)
             self._session = RunSession(content, self._registry, self._cache, self._send)
-            self._orders.put(self._session)
+            self._sessions.put(self._session)
             return
         if self._session is None:
             return
-        attendant = self._session.attendant
-        if word == "stop":
-            attendant.stop()
-        elif word in ("pause", "resume"):
-            attendant.pause(word == "pause")
-        elif word == "step":
-            attendant.step(content)
-        elif word == "watch":
-            attendant.watch = content
-            attendant.look_again()
-        elif word == "want":
-            attendant.wanted.add(content)
-            attendant.look_again()
-        elif word == "input":
+        controller = self._session.controller
+        if command == "stop":
+            controller.stop()
+        elif command in ("pause", "resume"):
+            controller.pause(command == "pause")
+        elif command == "step":
+            controller.step(content)
+        elif command == "watch":
+            controller.watch = content
+            controller.look_again()
+        elif command == "want":
+            controller.wanted.add(content)
+            controller.look_again()
+        elif command == "input":
             self._session.receive(*content)
         else:
-            threading.Thread(target=self._session.answer, args=(word, *content), name="answers", daemon=True).start()
+            threading.Thread(target=self._session.answer, args=(command, *content), name="answers", daemon=True).start()
 
 
 def _count_openable() -> int:
@@ -117,33 +117,33 @@ def _count_openable() -> int:
 
 
 class RunSession(Hook):
-    """One run in this worker, from its order to its outcome."""
+    """One run in this worker, from its request to its outcome."""
 
-    def __init__(self, order: Order, registry: Registry, cache: OutputCache, send: Send) -> None:
+    def __init__(self, request: RunRequest, registry: Registry, cache: OutputCache, send: Send) -> None:
         wake = threading.Event()
-        self.attendant = Attendant(wake)
-        self._order = order
+        self.controller = RunController(wake)
+        self._request = request
         self._registry = registry
         self._cache = cache
         self._send = send
-        self._teller = Teller(order, self.attendant, wake, send)
+        self._reporter = RunReporter(request, self.controller, wake, send)
         self._run: Run | None = None
         self.server_is_gone = False
-        """The server ended without a word, and so ended the run."""
+        """The server ended without a command to quit, and so ended the run."""
 
     def play(self) -> Outcome:
         """Play it; whatever happens is in the outcome, and in the run folder."""
-        order = self._order
-        hooks: list[Hook] = [self, self.attendant]
+        request = self._request
+        hooks: list[Hook] = [self, self.controller]
         try:
-            self._run = Run(order.spec, hooks, registry=self._registry, cache=self._cache, folder=order.folder)
+            self._run = Run(request.spec, hooks, registry=self._registry, cache=self._cache, folder=request.folder)
             with self._run as run:
                 for _ in run:
                     pass
                 if self.server_is_gone and run.state == "stopped":
                     raise RunError(SERVER_GONE)
         except Exception as error:
-            self._teller.close()
+            self._reporter.close()
             if self._run is None:
                 return self._refused(error)
         if self._run.error is None:
@@ -152,29 +152,29 @@ class RunSession(Hook):
 
     def receive(self, node: str, value: Any) -> None:
         """Hand on what came from outside the run."""
-        found = self.attendant.engine.nodes.get(node) if self.attendant.engine is not None else None
+        found = self.controller.engine.nodes.get(node) if self.controller.engine is not None else None
         if isinstance(found, Register) and found.outside:
             try:
                 found.receive(value)
             except Exception as error:
-                self._teller.say(f"what a page sent cannot be taken: {sentence(error)}", node)
+                self._reporter.say(f"what a page sent cannot be taken: {sentence(error)}", node)
 
-    def answer(self, word: OrderWord, number: int, *content: Any) -> None:
+    def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
         """Go on with another workflow, or keep a save state, or say why not. Slow things happen here, beside the game."""
         try:
-            answer = self._change(*content) if word == "edit" else self._save_state(*content)
+            answer = self._change(*content) if command == "edit" else self._save_state(*content)
         except Exception as error:
             answer = {"error": sentence(error), "faults": faults_of(error)}
         self._send("answer", (number, answer))
 
     def on_message(self, run: Run, text: str) -> None:
-        self._teller.say(text)
+        self._reporter.say(text)
 
     def on_progress(self, run: Run, progress: Progress) -> None:
-        self._teller.progress = progress.episode, progress.score
+        self._reporter.progress = progress.episode, progress.score
 
     def after_close(self, run: Run) -> None:
-        self._teller.close()
+        self._reporter.close()
 
     def _change(self, workflow: Any) -> dict[str, Any]:
         if self._run is None:
@@ -185,18 +185,18 @@ class RunSession(Hook):
     def _save_state(self, node: str, name: str) -> dict[str, Any]:
         if self._run is None:
             raise MinibrainsError("the run has not begun yet; save its state once it ticks")
-        saved = self.attendant.save_state(node).result()
+        saved = self.controller.save_state(node).result()
         file = saved.keep(name)
         return {"state": name, "game": saved.game.name, "file": str(file)}
 
     def _refused(self, error: Exception) -> Outcome:
         """The outcome of a run that could not even be made; goes into its folder as well."""
         summary = {**as_error(error), "state": "failed"}
-        self._order.folder.keep_traceback(error)
+        self._request.folder.keep_traceback(error)
         try:
-            self._order.folder.finish(summary)
+            self._request.folder.finish(summary)
         except RunError as trouble:
-            self._teller.say(str(trouble))
+            self._reporter.say(str(trouble))
         return _failed(error, summary)
 
 

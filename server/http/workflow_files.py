@@ -16,8 +16,8 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import rename, shipped, write_whole
 from minibrains.graph.workflow import dump_json, load_workflow, parse_workflow
 from minibrains.values import parse_json
-from server.http.answers import Refused, read_body
 from server.http.folders import BadName, DataFolders, files_below, inside
+from server.http.http_errors import RequestError, read_body
 
 _ROOT: Final = "workflows/"
 
@@ -44,10 +44,10 @@ class WorkflowFiles:
     async def list(self, request: web.Request) -> web.Response:
         folder = request.query.get("dir")
         if folder is None:
-            raise Refused(400, "bad_request", "?dir= is missing; expected dir=workflows")
+            raise RequestError(400, "bad_request", "?dir= is missing; expected dir=workflows")
         place = self._folders.workflows if folder == "workflows" else inside(self._folders.root, folder)
         if not place.is_relative_to(self._folders.workflows) or not place.is_dir():
-            raise Refused(404, "not_found", f"there is no folder {folder!r}; workflows lie in 'workflows'")
+            raise RequestError(404, "not_found", f"there is no folder {folder!r}; workflows lie in 'workflows'")
         full, recurse = _is_true(request, "full_info"), _is_true(request, "recurse")
         listed = await asyncio.to_thread(_list, place, recurse)
         return web.json_response(listed if full else [about["path"] for about in listed])
@@ -78,7 +78,7 @@ class WorkflowFiles:
         async with self._writing:
             path, to = self._existing(request.match_info["file"]), self._place(request.match_info["to"])
             if to.exists() and path != to and not _is_true(request, "overwrite"):
-                raise Refused(409, "exists", f"there is a workflow {request.match_info['to']!r} already")
+                raise RequestError(409, "exists", f"there is a workflow {request.match_info['to']!r} already")
             await asyncio.to_thread(self._rename, path, to)
         self._changed("workflows")
         return await self._saved(request, to)
@@ -92,7 +92,8 @@ class WorkflowFiles:
     async def template(self, request: web.Request) -> web.StreamResponse:
         name, known = request.match_info["name"].removesuffix(".json"), {file.stem: file for file in _templates()}
         if name not in known:
-            raise Refused(404, "not_found", f"there is no shipped workflow {name!r}; the shipped ones are {', '.join(known)}")
+            message = f"there is no shipped workflow {name!r}; the shipped ones are {', '.join(known)}"
+            raise RequestError(404, "not_found", message)
         return web.FileResponse(known[name], headers={"Content-Type": "application/json"})
 
     def _rename(self, path: Path, to: Path) -> None:
@@ -110,7 +111,7 @@ class WorkflowFiles:
     def _existing(self, name: str) -> Path:
         path = self._place(name)
         if not path.is_file():
-            raise Refused(404, "not_found", f"there is no workflow {name!r}")
+            raise RequestError(404, "not_found", f"there is no workflow {name!r}")
         return path
 
     async def _saved(self, request: web.Request, path: Path) -> web.Response:
@@ -125,7 +126,7 @@ def _formatted(body: bytes) -> str:
         data = parse_json(body)
         parse_workflow(data)  # faults within it may be saved: work goes on
     except ValueError as error:
-        raise Refused(400, "no_json", f"the workflow is not JSON: {error}") from None
+        raise RequestError(400, "no_json", f"the workflow is not JSON: {error}") from None
     return dump_json(data)
 
 
@@ -134,13 +135,13 @@ def _refuse_stale(request: web.Request, path: Path) -> None:
     now = path.read_bytes() if path.is_file() else None
     seen = request.headers.get("If-Match")
     if now is not None and (request.query.get("overwrite") == "false" or request.headers.get("If-None-Match") == "*"):
-        raise Refused(409, "exists", f"there is a workflow {request.match_info['file']!r} already")
+        raise RequestError(409, "exists", f"there is a workflow {request.match_info['file']!r} already")
     if seen is None or seen == (None if now is None else _etag(now)):
         return
     if now is None:
-        raise Refused(412, "stale", "the workflow was deleted or renamed meanwhile", sha256=None, workflow=None)
+        raise RequestError(412, "stale", "the workflow was deleted or renamed meanwhile", sha256=None, workflow=None)
     sha256 = hashlib.sha256(now).hexdigest()
-    raise Refused(412, "stale", "the workflow was saved by somebody else meanwhile", sha256=sha256, workflow=_lenient(now))
+    raise RequestError(412, "stale", "the workflow was saved by somebody else meanwhile", sha256=sha256, workflow=_lenient(now))
 
 
 def _lenient(data: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""The runs of this server: a queue, worker processes that take from it, and what is to be seen of each run."""
+"""The runs of this server: a queue, worker processes that take from it, and the state of each run."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
 from server.http.folders import DataFolders
 from server.http.history import History
-from server.http.orders import Order, OrderWord, Outcome, ReportWord, Watch, WorkerRecipe
 from server.http.pending import PendingRequests
-from server.http.scene import Scene
-from server.http.slot import Slot
+from server.http.run_worker import RunWorker
+from server.http.versioned_state import VersionedState
+from server.http.worker_protocol import Outcome, RunRequest, Watch, WorkerCommand, WorkerConfig, WorkerEvent
 
-Tell = Callable[["Run", str, dict[str, Any]], None]
-"""Told of everything that happens to a run: an event's name and what belongs to it."""
-_KEPT: Final = 50
+Notify = Callable[["ServerRun", str, dict[str, Any]], None]
+"""Called for everything that happens to a run, with the name of the event and its data."""
+_MAX_FINISHED: Final = 50
 """Runs that are over and still kept in memory, with their last pictures."""
-_SAID: Final = 200
-"""Lines that are kept of what a run says."""
+_MAX_LINES: Final = 200
+"""Lines of a run's messages that are kept in memory."""
 
 
 @dataclass(eq=False)
-class Run:
+class ServerRun:
     """One run, from its request to its end."""
 
     prompt_id: str
@@ -43,36 +43,36 @@ class Run:
     data: Mapping[str, Any]
     """The workflow as it was sent, or as it was last edited."""
     sequence: int
-    """In which place it was asked for, whatever its number says."""
-    scene: Scene = field(default_factory=Scene)
+    """The order in which it was requested, whatever its number says."""
+    live_state: VersionedState = field(default_factory=VersionedState)
     pictures: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """Node -> number and message of its newest picture."""
     wanted: set[str] = field(default_factory=set)
     """Nodes whose next picture the worker was asked for."""
     watch: Watch = field(default_factory=Watch)
-    said: list[dict[str, Any]] = field(default_factory=list)
-    slot: Slot | None = None
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    worker: RunWorker | None = None
     folder: RunFolder | None = None
     outcome: Outcome | None = None
-    asked: dict[int, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)
+    pending_answers: dict[int, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)
     """Answers of the worker that are waited for."""
 
     @property
     def state(self) -> str:
-        return str(self.scene.parts["run"]["state"])
+        return str(self.live_state.parts["run"]["state"])
 
     @state.setter
     def state(self, state: str) -> None:
-        self.scene.put("run", {"state": state})
+        self.live_state.put("run", {"state": state})
 
     @property
     def over(self) -> bool:
         return self.state in ("done", "failed", "stopped")
 
-    def tell(self, word: Any, content: Any = None) -> None:
-        """Give the worker an order, if there is one yet."""
-        if self.slot is not None and not self.over:
-            self.slot.tell(word, content)
+    def send(self, command: Any, content: Any = None) -> None:
+        """Send the worker a command, if there is a worker yet."""
+        if self.worker is not None and not self.over:
+            self.worker.send(command, content)
 
     def request(self) -> dict[str, Any]:
         """Return who asked for it, as it stands in files."""
@@ -85,7 +85,7 @@ class Run:
 
     def details(self) -> dict[str, Any]:
         """All of its present state: what a client needs that comes back."""
-        parts = self.scene.parts
+        parts = self.live_state.parts
         summary = self.outcome.summary if self.outcome else None
         return {
             "prompt_id": self.prompt_id,
@@ -94,31 +94,31 @@ class Run:
             "settings": self.workflow.raw.get("run", {}),
             "nodes": parts["nodes"],
             "values": parts["values"],
-            "said": self.said,
+            "said": self.lines,
             "result": summary,
             "error": summary.get("error") if summary else None,
         }
 
 
-class Runs:
-    """Takes requests, starts them on free workers, hears what becomes of them."""
+class RunQueue:
+    """Takes requests, starts them on free workers, and handles the events of the workers."""
 
-    def __init__(self, folders: DataFolders, history: History, recipe: WorkerRecipe, parallel: int, tell: Tell) -> None:
+    def __init__(self, folders: DataFolders, history: History, config: WorkerConfig, parallel: int, notify: Notify) -> None:
         """`parallel`: how many runs go at once, each in a worker of its own."""
-        self.queue: list[Run] = []
-        self.known: dict[str, Run] = {}
+        self.queue: list[ServerRun] = []
+        self.known: dict[str, ServerRun] = {}
         """Runs that wait or run, and the last that are over."""
-        self._folders, self._history, self._recipe, self._parallel, self._tell = folders, history, recipe, parallel, tell
+        self._folders, self._history, self._config, self._parallel, self._notify = folders, history, config, parallel, notify
         self._pending = PendingRequests(folders.queue)
-        self._slots: dict[Slot, Run | None] = {}
+        self._workers: dict[RunWorker, ServerRun | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._counter = 0
-        self._questions = 0
+        self._requests = 0
         self._closing = False
 
     @property
-    def running(self) -> list[Run]:
-        return [run for run in self._slots.values() if run is not None]
+    def running(self) -> list[ServerRun]:
+        return [run for run in self._workers.values() if run is not None]
 
     @property
     def remaining(self) -> int:
@@ -129,7 +129,7 @@ class Runs:
         self._counter = max(self._pending.sequences(), default=0)
         for run in await asyncio.to_thread(self._read_pending):
             self._add(run)
-        self._add_slot()
+        self._add_worker()
         self._fill()
 
     async def close(self) -> None:
@@ -137,13 +137,13 @@ class Runs:
         self._closing = True
         for task in list(self._tasks):
             await asyncio.wait([task])
-        await asyncio.gather(*(slot.close() for slot in list(self._slots)))
+        await asyncio.gather(*(worker.close() for worker in list(self._workers)))
 
     def next_number(self) -> int:
         self._counter += 1
         return self._counter
 
-    async def submit(self, run: Run) -> None:
+    async def submit(self, run: ServerRun) -> None:
         """Put a run into the queue, once that is on the disk; lower numbers run first. Raises OSError."""
         request = {**run.request(), "workflow": run.data}
         await asyncio.to_thread(self._pending.add, run.sequence, request)
@@ -156,57 +156,57 @@ class Runs:
         for run in cancelled:
             self.queue.remove(run)
             run.state = "stopped"
-            self._tell(run, "cancelled", {})
+            self._notify(run, "cancelled", {})
         self._forget_old()
         await asyncio.to_thread(self._pending.remove, *(run.sequence for run in cancelled))
 
-    async def stop(self, run: Run) -> None:
+    async def stop(self, run: ServerRun) -> None:
         """End a run after its current tick. The second time its worker is ended, whatever it is doing."""
         if run in self.queue:
             await self.cancel([run.prompt_id])
-        elif not run.over and run.slot is not None:
+        elif not run.over and run.worker is not None:
             if run.state == "stopping":
-                run.slot.kill()
+                run.worker.kill()
             run.state = "stopping"
-            run.tell("stop")
-            self._tell(run, "changed", {})
+            run.send("stop")
+            self._notify(run, "changed", {})
 
-    async def edit(self, run: Run, workflow: Mapping[str, Any]) -> dict[str, Any]:
+    async def edit(self, run: ServerRun, workflow: Mapping[str, Any]) -> dict[str, Any]:
         """Change the graph of a running run: `changed` in words, or `error` and `faults`."""
         found = await self._ask(run, "edit", workflow)
         if "error" not in found:
             run.data = workflow
         return found
 
-    async def save_state(self, run: Run, node: str, name: str) -> dict[str, Any]:
+    async def save_state(self, run: ServerRun, node: str, name: str) -> dict[str, Any]:
         """Keep a running console's game as a save state: `state`, `game` and `file`, or `error` and `faults`."""
         return await self._ask(run, "save_state", node, name)
 
-    async def _ask(self, run: Run, word: OrderWord, *content: Any) -> dict[str, Any]:
-        """Give the worker an order and wait for its answer."""
-        if run.over or run.slot is None:
+    async def _ask(self, run: ServerRun, command: WorkerCommand, *content: Any) -> dict[str, Any]:
+        """Send the worker a command and wait for its answer."""
+        if run.over or run.worker is None:
             raise MinibrainsError(f"the run is {run.state}; expected one that is running")
-        self._questions += 1
-        number = self._questions
+        self._requests += 1
+        number = self._requests
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        run.asked[number] = answer
-        run.slot.tell(word, (number, *content))
+        run.pending_answers[number] = answer
+        run.worker.send(command, (number, *content))
         return await answer
 
     async def free(self) -> None:
         """Let go of what idle workers keep, by ending them. The next run starts a new one."""
-        await asyncio.gather(*(slot.close() for slot, run in list(self._slots.items()) if run is None))
+        await asyncio.gather(*(worker.close() for worker, run in list(self._workers.items()) if run is None))
 
     # -- the queue ------------------------------------------------------------------------------------
 
-    def _add(self, run: Run) -> None:
+    def _add(self, run: ServerRun) -> None:
         run.state = "queued"
         self.known[run.prompt_id] = run
         self.queue.append(run)
         self.queue.sort(key=lambda run: (run.number, run.sequence))
-        self._tell(run, "queued", {})
+        self._notify(run, "queued", {})
 
-    def _read_pending(self) -> list[Run]:
+    def _read_pending(self) -> list[ServerRun]:
         """Return the runs that waited when the last server ended. One that has a folder had begun, and is not tried again."""
         waiting = []
         for sequence in self._pending.sequences():
@@ -220,11 +220,11 @@ class Runs:
                 logging.getLogger(__name__).error("request %d, which waited, cannot be read: %r", sequence, error)
         return waiting
 
-    def _read_run(self, sequence: int) -> Run:
+    def _read_run(self, sequence: int) -> ServerRun:
         request = self._pending.read(sequence)
         extra, data = request["extra_data"], request["workflow"]
         workflow = parse_workflow(data, self._folders.workflow(extra.get("name")))
-        return Run(
+        return ServerRun(
             request["prompt_id"],
             request["number"],
             workflow,
@@ -241,123 +241,123 @@ class Runs:
         """Give waiting runs to free workers; start workers for the others."""
         if self._closing:
             return
-        free = [slot for slot, run in self._slots.items() if run is None and slot.ready and not slot.closing]
-        for slot in free:
+        free = [worker for worker, run in self._workers.items() if run is None and worker.ready and not worker.closing]
+        for worker in free:
             if self.queue:
-                self._begin(slot, self.queue.pop(0))
-        idle = [slot for slot, run in self._slots.items() if run is None and not slot.closing]
-        living = [slot for slot in self._slots if not slot.closing]
+                self._begin(worker, self.queue.pop(0))
+        idle = [worker for worker, run in self._workers.items() if run is None and not worker.closing]
+        living = [worker for worker in self._workers if not worker.closing]
         for _ in range(min(len(self.queue) - len(idle), self._parallel - len(living))):
-            self._add_slot()
+            self._add_worker()
 
-    def _add_slot(self) -> None:
+    def _add_worker(self) -> None:
         if self._closing:
             return
-        slot = Slot(self._recipe, self._hear, self._ended)
-        self._slots[slot] = None
-        self._spawn(self._start(slot))
+        worker = RunWorker(self._config, self._on_event, self._ended)
+        self._workers[worker] = None
+        self._spawn(self._start(worker))
 
-    async def _start(self, slot: Slot) -> None:
+    async def _start(self, worker: RunWorker) -> None:
         try:
-            await asyncio.to_thread(slot.start)
+            await asyncio.to_thread(worker.start)
         except (OSError, RuntimeError) as error:
-            del self._slots[slot]
+            del self._workers[worker]
             for run in list(self.queue):
                 self.queue.remove(run)
                 self._refuse(run, f"no worker can be started: {getattr(error, 'strerror', None) or error}")
 
-    def _begin(self, slot: Slot, run: Run) -> None:
-        self._slots[slot], run.slot = run, slot
+    def _begin(self, worker: RunWorker, run: ServerRun) -> None:
+        self._workers[worker], run.worker = run, worker
         run.state = "starting"
-        self._spawn(self._order(slot, run))
+        self._spawn(self._send_request(worker, run))
 
-    async def _order(self, slot: Slot, run: Run) -> None:
+    async def _send_request(self, worker: RunWorker, run: ServerRun) -> None:
         try:
             run.folder = await asyncio.to_thread(self._make_folder, run)
         except (MinibrainsError, OSError) as error:
-            self._slots[slot] = None
+            self._workers[worker] = None
             self._refuse(run, str(error))
             self._fill()
             return
-        self._tell(run, "started", {})
-        slot.tell("play", Order(run.prompt_id, self._spec(run), run.settings, run.folder))
-        slot.tell("watch", run.watch)
+        self._notify(run, "started", {})
+        worker.send("play", RunRequest(run.prompt_id, self._spec(run), run.settings, run.folder))
+        worker.send("watch", run.watch)
         for node in run.wanted:
-            slot.tell("want", node)
+            worker.send("want", node)
 
-    def _spec(self, run: Run) -> RunSpec:
+    def _spec(self, run: ServerRun) -> RunSpec:
         return RunSpec(
             run.workflow.with_run(run.settings),
-            packs=self._recipe.files,
-            installed_packs=self._recipe.packs,
+            packs=self._config.files,
+            installed_packs=self._config.packs,
             record=bool(run.extra.get("record")),
-            models=self._recipe.models,
+            models=self._config.models,
         )
 
-    def _make_folder(self, run: Run) -> RunFolder:
+    def _make_folder(self, run: ServerRun) -> RunFolder:
         folder = RunFolder(self._folders.runs, run.workflow)
         self._history.add(run.prompt_id, folder.path, {**run.request(), "started": int(time.time() * 1000)})
         self._pending.remove(run.sequence)
         return folder
 
-    # -- what workers say -----------------------------------------------------------------------------
+    # -- events of workers ----------------------------------------------------------------------------
 
-    def _hear(self, slot: Slot, word: ReportWord, content: Any) -> None:
-        if word == "ready":
-            slot.ready = True
+    def _on_event(self, worker: RunWorker, event: WorkerEvent, content: Any) -> None:
+        if event == "ready":
+            worker.ready = True
             self._fill()
             return
-        run = self._slots.get(slot)
+        run = self._workers.get(worker)
         if run is None:
             return
-        if word == "seen":
+        if event == "seen":
             if run.state == "stopping":
                 content["run"].pop("state", None)
             for part, entries in content.items():
-                run.scene.put(part, entries)
-            self._tell(run, "changed", {})
-        elif word == "frame":
+                run.live_state.put(part, entries)
+            self._notify(run, "changed", {})
+        elif event == "frame":
             node, number, message = content
             run.pictures[node] = number, message
             run.wanted.discard(node)
-            self._tell(run, "picture", {})
-        elif word == "said":
+            self._notify(run, "picture", {})
+        elif event == "said":
             line = {"prompt_id": run.prompt_id, "node": content[0], "text": content[1]}
-            run.said = [*run.said, line][-_SAID:]
-            self._tell(run, "said", line)
-        elif word == "spent":
-            slot.closing = True
-        elif word == "answer":
+            run.lines = [*run.lines, line][-_MAX_LINES:]
+            self._notify(run, "said", line)
+        elif event == "spent":
+            worker.closing = True
+        elif event == "answer":
             number, answer = content
-            if (waiting := run.asked.pop(number, None)) is not None and not waiting.done():
+            if (waiting := run.pending_answers.pop(number, None)) is not None and not waiting.done():
                 waiting.set_result(answer)
         else:
-            self._slots[slot] = None
+            self._workers[worker] = None
             self._finish(run, content)
-            if slot.closing:
-                self._spawn(slot.close())
+            if worker.closing:
+                self._spawn(worker.close())
             self._fill()
 
-    def _ended(self, slot: Slot) -> None:
-        run = self._slots.pop(slot, None)
+    def _ended(self, worker: RunWorker) -> None:
+        run = self._workers.pop(worker, None)
         if run is not None:
-            words = f"the worker that played this run died: {slot.last_words()}"
+            sentence = f"the worker that played this run died: {worker.last_words()}"
             if run.state == "stopping":
-                words = f"the run did not stop, so its worker was ended: {slot.last_words()}"
-            self._finish(run, self._failed(run, words))
-        elif not slot.ready and not slot.closing and not self._closing and self.queue:
+                sentence = f"the run did not stop, so its worker was ended: {worker.last_words()}"
+            self._finish(run, self._failed(run, sentence))
+        elif not worker.ready and not worker.closing and not self._closing and self.queue:
             first = self.queue.pop(0)
-            self._refuse(first, f"a worker could not start: {slot.last_words()}")
+            self._refuse(first, f"a worker could not start: {worker.last_words()}")
         self._fill()
 
-    def _refuse(self, run: Run, words: str) -> None:
+    def _refuse(self, run: ServerRun, sentence: str) -> None:
         """End a run that could not begin."""
-        self._finish(run, self._failed(run, words))
+        self._finish(run, self._failed(run, sentence))
         self._spawn(asyncio.to_thread(self._pending.remove, run.sequence))
 
-    def _failed(self, run: Run, words: str) -> Outcome:
+    def _failed(self, run: ServerRun, sentence: str) -> Outcome:
         """The outcome of a run that could not write its own; goes into its folder as well."""
-        summary: dict[str, Any] = {**as_error(RunError(words)), "state": "failed", "seed": run.settings.seed}
+        summary: dict[str, Any] = {**as_error(RunError(sentence)), "state": "failed", "seed": run.settings.seed}
         if run.folder is not None:
             summary |= {"episodes": _episodes(run.folder.path), "run_dir": str(run.folder.path)}
             try:
@@ -366,25 +366,25 @@ class Runs:
                 summary["error"]["message"] += f"; {error}"
         return Outcome("failed", summary, exception="WorkerDied")
 
-    def _finish(self, run: Run, outcome: Outcome) -> None:
+    def _finish(self, run: ServerRun, outcome: Outcome) -> None:
         run.outcome = outcome
-        run.slot = None
+        run.worker = None
         run.wanted.clear()
-        for waiting in run.asked.values():
+        for waiting in run.pending_answers.values():
             if not waiting.done():
                 error = "the run ended before that could be done"
                 waiting.set_result({"error": error, "faults": [Fault(error, code="request_failed").as_json()]})
         if outcome.state == "failed" and outcome.node is not None:
-            was = run.scene.parts["nodes"].get(outcome.node, {"runs": 0, "us": None})
+            was = run.live_state.parts["nodes"].get(outcome.node, {"runs": 0, "us": None})
             message = outcome.summary["error"]["message"]
-            run.scene.put("nodes", {outcome.node: {**was, "state": "failed", "error": message}})
+            run.live_state.put("nodes", {outcome.node: {**was, "state": "failed", "error": message}})
         run.state = outcome.state
-        self._tell(run, "over", {})
+        self._notify(run, "over", {})
         self._forget_old()
 
     def _forget_old(self) -> None:
         over = [known for known in self.known.values() if known.over]
-        for known in over[:-_KEPT]:
+        for known in over[:-_MAX_FINISHED]:
             del self.known[known.prompt_id]
 
     def _spawn(self, work: Any) -> None:

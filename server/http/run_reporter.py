@@ -1,4 +1,4 @@
-"""Tells the server what a run is doing, on a thread of its own: counts and values as deltas, pictures encoded."""
+"""Reports to the server what a run is doing, on a thread of its own: statistics and values as deltas, pictures encoded."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 from minibrains.engine.engine import Engine
 from minibrains.engine.stats import NodeStats
 from minibrains.engine.timing import buckets
-from server.http.attendant import Attendant, StatsSample, words
-from server.http.orders import Order, ReportWord
 from server.http.previews import Encoded, Encoder
+from server.http.run_controller import RunController, StatsSample, describe_value
+from server.http.worker_protocol import RunRequest, WorkerEvent
 
-Send = Callable[[ReportWord, Any], None]
+Send = Callable[[WorkerEvent, Any], None]
 _EVERY: Final = 0.05
 """Seconds from one report to the next."""
 _RATE_OVER: Final = 1.0
@@ -25,79 +25,80 @@ _RATE_OVER: Final = 1.0
 _BACKGROUND_STATES: Final = ("thinking", "restarting", "lost")
 
 
-class Teller:
-    """One run's."""
+class RunReporter:
+    """The reporter of one run."""
 
-    def __init__(self, order: Order, attendant: Attendant, wake: threading.Event, send: Send) -> None:
+    def __init__(self, request: RunRequest, controller: RunController, wake: threading.Event, send: Send) -> None:
         self.progress: tuple[int, float | None] = 0, None
         """Episode and score, as the run says now and then."""
-        self._order, self._attendant, self._wake, self._send = order, attendant, wake, send
-        self._said: deque[tuple[str | None, str]] = deque()
+        self._request, self._controller, self._wake, self._send = request, controller, wake, send
+        self._lines: deque[tuple[str | None, str]] = deque()
         self._encoders: dict[str, Encoder] = {}
         self._number = 0
-        self._told: dict[str, dict[str, Any]] = {"run": {}, "nodes": {}, "values": {}}
+        self._reported: dict[str, dict[str, Any]] = {"run": {}, "nodes": {}, "values": {}}
         self._stats: dict[str, NodeStats] = {}
         self._history: deque[tuple[float, int]] = deque()
         self._sampled: StatsSample | None = None
         self._over = False
-        self._thread = threading.Thread(target=self._tell, name="tells the server", daemon=True)
+        self._thread = threading.Thread(target=self._report, name="reports to the server", daemon=True)
         self._thread.start()
 
     def say(self, text: str, node: str | None = None) -> None:
         """A line for people. May be called within a tick."""
-        self._said.append((node, text))
+        self._lines.append((node, text))
         self._wake.set()
 
     def close(self) -> None:
-        """Tell what is left, then end."""
+        """Send what is left, then end."""
         self._over = True
         self._wake.set()
         self._thread.join()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         due = 0.0
         while not self._over:
             self._wake.wait(_EVERY)  # not longer: a held node thinks within a tick
             self._wake.clear()
-            self._send_said()
+            self._send_lines()
             self._send_pictures()
             if (now := perf_counter()) >= due:
                 due = now + _EVERY
-                self._send_seen()
-        self._send_said()
+                self._send_changes()
+        self._send_lines()
         self._send_pictures()
-        self._send_seen()
+        self._send_changes()
 
-    def _send_said(self) -> None:
-        while self._said:
-            self._send("said", self._said.popleft())
+    def _send_lines(self) -> None:
+        while self._lines:
+            self._send("said", self._lines.popleft())
 
     def _send_pictures(self) -> None:
         done: dict[int, tuple[np.ndarray, Encoded]] = {}  # several nodes may show the same picture
-        for node in list(self._attendant.pictures):
-            picture, tick = self._attendant.pictures.pop(node)
+        for node in list(self._controller.pictures):
+            picture, tick = self._controller.pictures.pop(node)
             if node not in self._encoders:
                 self._encoders[node] = Encoder()
             if id(picture) not in done:
                 done[id(picture)] = picture, self._encoders[node].encode(picture)
             self._number += 1
-            about = {"node": node, "node_id": node, "prompt_id": self._order.prompt_id, "seq": self._number, "tick": tick}
+            about = {"node": node, "node_id": node, "prompt_id": self._request.prompt_id, "seq": self._number, "tick": tick}
             self._send("frame", (node, self._number, done[id(picture)][1].message(about)))
 
-    def _send_seen(self) -> None:
-        engine, stats = self._attendant.engine, self._attendant.stats
+    def _send_changes(self) -> None:
+        engine, stats = self._controller.engine, self._controller.stats
         if engine is None or stats is None:
             return
-        parts = {"run": self._run(stats), "values": {key: words(value) for key, value in self._attendant.values.items()}}
-        parts["nodes"] = self._nodes(stats, _background_states(engine))
+        values = {key: describe_value(value) for key, value in self._controller.values.items()}
+        nodes = self._nodes(stats, _background_states(engine))
+        parts = {"run": self._run(stats), "values": values, "nodes": nodes}
         news = {part: self._new(part, entries) for part, entries in parts.items()}
         if any(news.values()):
             self._send("seen", news)
 
     def _new(self, part: str, entries: dict[str, Any]) -> dict[str, Any]:
-        told = self._told[part]
-        news = {key: value for key, value in entries.items() if key not in told or told[key] != value}
-        told.update(news)
+        reported = self._reported[part]
+        news = {key: value for key, value in entries.items() if key not in reported or reported[key] != value}
+        reported.update(news)
         return news
 
     def _run(self, stats: StatsSample) -> dict[str, Any]:
@@ -105,39 +106,39 @@ class Teller:
         while len(self._history) > 2 and stats.when - self._history[0][0] > _RATE_OVER:
             self._history.popleft()
         seconds, ticks = stats.when - self._history[0][0], stats.ticks - self._history[0][1]
-        paused = self._attendant.waiting
+        paused = self._controller.waiting
         episode, score = self.progress
         return {
             "state": "paused" if paused else "running",
             "episode": episode,
-            "episodes": self._order.settings.episodes,
+            "episodes": self._request.settings.episodes,
             "tick": stats.tick,
             "ticks": stats.ticks,
             "ticks_per_s": 0.0 if paused else round(ticks / seconds, 1) if seconds else None,
             "score": score,
-            "clock": self._order.settings.clock,
+            "clock": self._request.settings.clock,
             "misses": stats.misses,
         }
 
     def _nodes(self, stats: StatsSample, states: Mapping[str, str]) -> dict[str, Any]:
         if stats is self._sampled:  # only what is in the background can have changed meanwhile
-            told = self._told["nodes"]
-            return {name: {**told[name], "state": state} for name, state in states.items() if name in told}
+            reported = self._reported["nodes"]
+            return {name: {**reported[name], "state": state} for name, state in states.items() if name in reported}
         self._sampled = stats
         entries = {name: self._node(name, now, states.get(name)) for name, now in stats.nodes.items()}
         self._stats = dict(stats.nodes)
         return entries
 
     def _node(self, name: str, now: NodeStats, state: str | None) -> dict[str, Any]:
-        """Return what is told of a node; `state`: the one it has in the background, if any."""
-        before, told = self._stats.get(name), self._told["nodes"].get(name)
+        """Return what is reported of a node; `state`: the one it has in the background, if any."""
+        before, reported = self._stats.get(name), self._reported["nodes"].get(name)
         runs = now.runs - (before.runs if before else 0)
-        if told is not None and before is not None and state is None and not runs and now.skips == before.skips:
-            return told if told["state"] not in _BACKGROUND_STATES else {**told, "state": "skipped"}
+        if reported is not None and before is not None and state is None and not runs and now.skips == before.skips:
+            return reported if reported["state"] not in _BACKGROUND_STATES else {**reported, "state": "skipped"}
         seconds = now.seconds - (before.seconds if before else 0.0)
         if state is None:
             state = _foreground_state(now, runs)
-        us = round(seconds / runs * 1e6, 1) if runs > 0 else (told or {}).get("us")
+        us = round(seconds / runs * 1e6, 1) if runs > 0 else (reported or {}).get("us")
         if now.thinking and now.runs:  # a computation may end in another report than the one in which it began
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
         now_and_then = {
@@ -150,7 +151,7 @@ class Teller:
 
 
 def _foreground_state(now: NodeStats, runs: int) -> str:
-    """Return the state of a node that is not in the background and ran so often since it was told."""
+    """Return the state of a node that is not in the background and ran so often since the last report."""
     if runs > 0:
         return "running"
     if now.cached:

@@ -1,4 +1,4 @@
-"""Answers and refusals: one JSON shape for everything that is refused, and the routes' way to read a body."""
+"""HTTP errors in one JSON shape, and the reading of request bodies, which may raise them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGE: Final = 1 << 16
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Refused(Exception):
+class RequestError(Exception):
     """A request that is answered with an error. `more` stands in the answer beside it."""
 
     def __init__(self, status: int, type_: str, message: str, details: str = "", **more: Any) -> None:
@@ -28,7 +28,7 @@ class Refused(Exception):
         self.status, self.type, self.details, self.more = status, type_, details, more
 
 
-def refusal(status: int, type_: str, message: str, details: str = "", **more: Any) -> web.Response:
+def error_response(status: int, type_: str, message: str, details: str = "", **more: Any) -> web.Response:
     """An error as ComfyUI's clients read it."""
     error = {"type": type_, "message": message, "details": details, "extra_info": {}}
     return web.json_response({"error": error, **more}, status=status)
@@ -39,23 +39,23 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
     """Whatever a handler raises becomes an answer in JSON."""
     try:
         return await handler(request)
-    except Refused as error:
-        return refusal(error.status, error.type, str(error), error.details, **error.more)
+    except RequestError as error:
+        return error_response(error.status, error.type, str(error), error.details, **error.more)
     except BadName as error:
-        return refusal(400, "bad_name", str(error))
+        return error_response(400, "bad_name", str(error))
     except MinibrainsError as error:
-        return refusal(400, "bad_request", str(error), faults=faults_of(error))
+        return error_response(400, "bad_request", str(error), faults=faults_of(error))
     except web.HTTPRequestEntityTooLarge as error:
-        return refusal(413, "too_large", f"the body is larger than {request.client_max_size} bytes", str(error.text))
+        return error_response(413, "too_large", f"the body is larger than {request.client_max_size} bytes", str(error.text))
     except web.HTTPException as error:
         if error.status < 400:
             raise
-        return refusal(error.status, "http", f"{request.method} {request.path}: {error.reason}")
+        return error_response(error.status, "http", f"{request.method} {request.path}: {error.reason}")
     except OSError as error:
-        return refusal(500, "disk", f"{error.filename or request.path}: {error.strerror or error}")
+        return error_response(500, "disk", f"{error.filename or request.path}: {error.strerror or error}")
     except Exception as error:
         logging.getLogger(__name__).exception("%s %s failed", request.method, request.path)
-        return refusal(500, "internal", f"a fault in Minibrains itself: {type(error).__name__}: {error}")
+        return error_response(500, "internal", f"a fault in Minibrains itself: {type(error).__name__}: {error}")
 
 
 async def read_body(request: web.Request) -> bytes:
@@ -67,9 +67,9 @@ async def read_body(request: web.Request) -> bytes:
         raise too_slow(request) from None
 
 
-def too_slow(request: web.Request) -> Refused:
-    """Return the refusal of a request that somebody began to send and then went on too slowly."""
-    return Refused(408, "too_slow", f"the body did not come within {request.app[REQUEST_TIMEOUT]:g} s; send it again")
+def too_slow(request: web.Request) -> RequestError:
+    """Return the error for a request whose body comes too slowly."""
+    return RequestError(408, "too_slow", f"the body did not come within {request.app[REQUEST_TIMEOUT]:g} s; send it again")
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
@@ -78,9 +78,9 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     try:
         body = await _parse(data) if data.strip() else {}
     except ValueError as error:
-        raise Refused(400, "no_json", f"the body is not JSON: {error}") from None
+        raise RequestError(400, "no_json", f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
-        raise Refused(400, "no_json", f"the body is not a JSON object, but {type(body).__name__}")
+        raise RequestError(400, "no_json", f"the body is not a JSON object, but {type(body).__name__}")
     return body
 
 
@@ -94,7 +94,7 @@ def texts(body: dict[str, Any], key: str) -> list[str]:
     """A list of texts in a body; missing, it is empty. Raises Refused."""
     found = body.get(key, [])
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-        raise Refused(400, "bad_request", f"{key!r} is not a list of texts")
+        raise RequestError(400, "bad_request", f"{key!r} is not a list of texts")
     return found
 
 
@@ -102,5 +102,5 @@ def text(body: dict[str, Any], key: str) -> str | None:
     """A text in a body; None if it is missing. Raises Refused."""
     found = body.get(key)
     if found is not None and (not isinstance(found, str) or len(found) > 200):
-        raise Refused(400, "bad_request", f"{key!r} is not a text of at most 200 characters")
+        raise RequestError(400, "bad_request", f"{key!r} is not a text of at most 200 characters")
     return found

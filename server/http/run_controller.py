@@ -1,7 +1,7 @@
-"""Looks after a run between its ticks: peeks at what is on somebody's screen, lets the run wait.
+"""Controls a run between its ticks: pauses it, steps it, and samples what pages watch.
 
-Two threads meet here, the one that ticks and the one that tells. The ticking one never waits for the other: it puts
-the newest of everything into slots, and the other takes it from there when it can.
+Two threads meet here, the one that ticks and the one that reports. The ticking one never waits for the other: it puts
+the newest of everything into attributes, and the other takes it from there when it can.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from minibrains.games.save_states import SaveState
 from minibrains.hooks import Budget, Hook
 from minibrains.run.realtime import RealtimeClock
 from minibrains.run.run import Run
-from server.http.orders import Watch
 from server.http.previews import is_picture
+from server.http.worker_protocol import Watch
 
 _WATCHED, _UNWATCHED = 0.008, 0.05
 """Seconds from one look to the next, while pictures or values are watched and while not."""
@@ -47,11 +47,11 @@ class StatsSample:
     nodes: Mapping[str, NodeStats]
 
 
-class Attendant(Hook):
-    """One run's. What is public is written by one thread and read by the other, each time as a whole."""
+class RunController(Hook):
+    """The controller of one run. What is public is written by one thread and read by the other, each time as a whole."""
 
     def __init__(self, wake: threading.Event) -> None:
-        """`wake` is set when there is something new in the slots."""
+        """`wake` is set when there is something new to report."""
         self.engine: Engine | None = None
         self.watch = Watch()
         self.wanted: set[str] = set()
@@ -180,7 +180,7 @@ class Attendant(Hook):
             self._wake.set()
 
     def _show(self, engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> bool:
-        """Put the node's picture into its slot, if it is a new one. `peeked`: what was looked at just now."""
+        """Put the node's picture into `pictures`, if it is a new one. `peeked`: what was looked at just now."""
         last, ticks = self._shown.get(node, (None, -1))
         if ticks == engine.ticks:
             return False
@@ -197,13 +197,13 @@ def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> n
     checked = engine.plan.graph.nodes.get(node)
     if checked is None:
         return None
-    places = [(node, name) for name in checked.cls.schema.outputs]
-    places += [(edge.source, edge.output.name) for edge in engine.plan.graph.edges if edge.target == node]
-    for place in places:
-        if place not in peeked:
-            peeked[place] = peek(engine, *place)
-        if is_picture(peeked[place]):
-            picture: np.ndarray = peeked[place]
+    candidates = [(node, name) for name in checked.cls.schema.outputs]
+    candidates += [(edge.source, edge.output.name) for edge in engine.plan.graph.edges if edge.target == node]
+    for output in candidates:
+        if output not in peeked:
+            peeked[output] = peek(engine, *output)
+        if is_picture(peeked[output]):
+            picture: np.ndarray = peeked[output]
             return picture
     return None
 
@@ -222,14 +222,14 @@ def _values(engine: Engine, nodes: tuple[str, ...]) -> list[tuple[str, Any]]:
 MOST_CHARACTERS: Final = 80
 
 
-def words(value: Any) -> Any:
+def describe_value(value: Any) -> Any:
     """A value for people: a number, a flag, or a text of at most 80 characters."""
     if isinstance(value, (bool, int)) and -(2**53) < value < 2**53:
         return value
     if isinstance(value, float):
         return value if np.isfinite(value) else str(value)
     if isinstance(value, np.generic):
-        return words(value.item())
+        return describe_value(value.item())
     if isinstance(value, np.ndarray):
         text = f"{value.dtype}[{' '.join(map(str, value.shape))}]"
     elif isinstance(value, str):
@@ -237,7 +237,7 @@ def words(value: Any) -> Any:
     elif isinstance(value, Mapping):
         text = ", ".join(f"{key} {item}" for key, item in list(value.items())[:20])
     elif isinstance(value, (list, tuple)):
-        text = ", ".join(str(words(item)) for item in value[:20]) or "nothing"
+        text = ", ".join(str(describe_value(item)) for item in value[:20]) or "nothing"
     else:
         text = type(value).__name__
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"

@@ -1,4 +1,4 @@
-"""A worker process as the server sees it: orders go in, reports come out, and when it dies it leaves its last words."""
+"""A worker process as the server sees it: commands go in, events come out, and its last output says why it died."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any, Final
 
 from minibrains.process.child import ChildProcess
 from minibrains.process.messages import decode, encode
-from server.http.orders import OrderWord, ReportWord, WorkerRecipe
-from server.http.worker import live
+from server.http.worker import worker_main
+from server.http.worker_protocol import WorkerCommand, WorkerConfig, WorkerEvent
 
-Hear = Callable[["Slot", ReportWord, Any], None]
+OnEvent = Callable[["RunWorker", WorkerEvent, Any], None]
 _SHUTDOWN_TIMEOUT: Final = 10.0
 """Seconds that a worker gets to end its run and itself."""
 _BACKLOG: Final = 100
-"""Orders that may wait until a worker reads them."""
+"""Commands that may wait until a worker reads them."""
 
 
-class Slot:
-    """One worker process. `hear` and `ended` are called in the event loop."""
+class RunWorker:
+    """One worker process. `on_event` and `ended` are called in the event loop."""
 
-    def __init__(self, recipe: WorkerRecipe, hear: Hear, ended: Callable[[Slot], None]) -> None:
-        self._recipe = recipe
-        self._hear, self._ended = hear, ended
+    def __init__(self, config: WorkerConfig, on_event: OnEvent, ended: Callable[[RunWorker], None]) -> None:
+        self._config = config
+        self._on_event, self._ended = on_event, ended
         self._loop = asyncio.get_running_loop()
         self._child: ChildProcess | None = None
         self._closed = asyncio.Event()
@@ -34,27 +34,27 @@ class Slot:
     def start(self) -> None:
         """Start the process. Slow; for a thread. Raises OSError, and RuntimeError if there is no memory for its threads."""
         self._child = child = ChildProcess(
-            live,
-            self._recipe,
+            worker_main,
+            self._config,
             name="minibrains worker",
             shutdown_timeout=_SHUTDOWN_TIMEOUT,
             keep_output=True,
         )
         try:
-            child.listen(self._take_report, lambda: self._call(self._end))
+            child.listen(self._take_event, lambda: self._call(self._end))
         except RuntimeError:
             child.kill()
             self._child = None
             raise
 
-    def tell(self, word: OrderWord, content: Any = None) -> None:
-        """Give an order, in turn and without waiting. One that has died hears nothing, and `ended` says so."""
+    def send(self, command: WorkerCommand, content: Any = None) -> None:
+        """Send a command, in order and without waiting. If the worker has died, nothing is sent, and `ended` is called."""
         if self._child is not None:
-            self._child.post(encode((word, content), "an order"))
+            self._child.post(encode((command, content), "a command"))
 
     @property
     def is_behind(self) -> bool:
-        """Whether so many orders wait that nobody should give another one."""
+        """Whether so many commands wait that nobody should send another one."""
         return self._child is not None and self._child.backlog > _BACKLOG
 
     def kill(self) -> None:
@@ -67,8 +67,8 @@ class Slot:
         self.closing = True
         if self._child is None:
             return
-        self.tell("stop")
-        self.tell("quit")
+        self.send("stop")
+        self.send("quit")
         with suppress(TimeoutError):
             await asyncio.wait_for(self._closed.wait(), _SHUTDOWN_TIMEOUT)
             return
@@ -84,9 +84,9 @@ class Slot:
             return f"{reason}; it left no words"
         return f"{reason}; its last words: {self._child.last_words}"
 
-    def _take_report(self, data: bytes) -> None:
-        word, content = decode(data, "a worker's report", "in the server")
-        self._call(self._hear, self, word, content)
+    def _take_event(self, data: bytes) -> None:
+        event, content = decode(data, "an event of a worker", "in the server")
+        self._call(self._on_event, self, event, content)
 
     def _call(self, function: Callable[..., None], *arguments: Any) -> None:
         with suppress(RuntimeError):  # the event loop has ended

@@ -1,4 +1,4 @@
-"""What there is to see of a run: its state, and since when each part of it is as it is."""
+"""The state of a run as pages see it, with the version in which each entry last changed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Final
 PARTS: Final = ("run", "nodes", "values")
 
 
-class Scene:
-    """Three tables of a run. A client that has seen version n is told what has changed since."""
+class VersionedState:
+    """Three tables of a run. A client that has seen version n is sent what has changed since."""
 
     def __init__(self) -> None:
         self.version = 0

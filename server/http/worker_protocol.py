@@ -1,4 +1,4 @@
-"""What the server and its workers say to each other over a pipe: pairs of a word and what belongs to it."""
+"""The protocol between the server and its workers, over a pipe: pairs of a command or an event, and its content."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from minibrains.graph.workflow import RunSettings
 from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
 
-OrderWord = Literal["play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "input", "quit"]
-"""To a worker. play: an Order; watch: a Watch; want: a node whose next frame may be sent; edit: number and
-workflow; save_state: number, node and name; input: a register that is outside and what a page sent to it; quit: end the
-run, then yourself."""
-ReportWord = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
-"""To the server. seen: parts of a run's scene; frame: node, number, message; said: node or None, text; answer: of an edit or
+WorkerCommand = Literal["play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "input", "quit"]
+"""To a worker. play: a RunRequest; watch: a Watch; want: a node whose next frame may be sent; edit: number and
+workflow; save_state: number, node and name; input: a register that is outside and what a page sent to it; quit: finish
+the run and exit."""
+WorkerEvent = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
+"""To the server. seen: changes of a run's state; frame: node, number, message; said: node or None, text; answer: of an edit or
 a save state, by its number; spent: this worker can play no other run; over: an Outcome."""
 
 
@@ -24,8 +24,8 @@ SERVER_GONE: Final = "the server ended while this run was running"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """A run to be played."""
+class RunRequest:
+    """A run that a worker is to play."""
 
     prompt_id: str
     spec: RunSpec
@@ -54,8 +54,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerRecipe:
-    """What a worker has to know before its first run."""
+class WorkerConfig:
+    """The settings of a worker process."""
 
     models: Path
     packs: bool
