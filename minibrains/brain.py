@@ -21,10 +21,10 @@ import numpy as np
 
 from minibrains.brain_file import BrainHeader, TensorInfo, hash_file, read_open_header, short
 from minibrains.errors import BrainError, NodeClassError, near
-from minibrains.files import write_whole
+from minibrains.files import write_atomic
 from minibrains.loading import BrainRef
 from minibrains.sockets import DTYPES, parse_spec
-from minibrains.values import is_value_type, name_type, plain_value, read_value
+from minibrains.values import describe_type, is_value_type, read_value, to_json
 
 MAP_FROM: Final = 64 * 2**20
 """Files of at least this many bytes are memory-mapped. Smaller ones are read, because a mapped file that
@@ -149,7 +149,7 @@ class Brain:
         result = {}
         for name, declared in cls.schema.settings.items():
             if name not in config and declared.default is UNSET:
-                raise BrainError(f"{where}: the setting {name!r} is missing; expected {name_type(declared.annotation)}")
+                raise BrainError(f"{where}: the setting {name!r} is missing; expected {describe_type(declared.annotation)}")
             try:
                 result[name] = read_value(declared.annotation, config.get(name, declared.default))
             except ValueError as error:
@@ -230,7 +230,7 @@ class Brain:
         metadata = {
             "minibrains.kind": self.kind,
             "minibrains.version": str(self.version),
-            "config": json.dumps(plain_value(self.config), sort_keys=True),
+            "config": json.dumps(to_json(self.config), sort_keys=True),
             "title": title,
             "made_by": made_by,
             **{name: text if isinstance(text, str) else json.dumps(text, sort_keys=True) for name, text in people.items()},
@@ -243,7 +243,7 @@ class Brain:
             for name, array in arrays.items()
         }
         data = _sorted_header(safetensors.serialize(specs, metadata))
-        write_whole(path, data)
+        write_atomic(path, data)
         return hashlib.sha256(data).hexdigest()
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from minibrains.codec import pack, unpack
 from minibrains.errors import MinibrainsError
-from minibrains.files import home, write_whole
+from minibrains.files import home, write_atomic
 
 BUDGET: Final = 2 << 30
 """Bytes that the cache may take, if nobody says otherwise."""
@@ -85,7 +85,7 @@ class DiskCache:
         if len(content) > self.budget:
             return
         with suppress(OSError):  # that costs time, not the run
-            write_whole(self.folder / key, _hash(key, content) + content)
+            write_atomic(self.folder / key, _hash(key, content) + content)
             self._sweep()
 
     def _sweep(self) -> None:

@@ -165,7 +165,7 @@ def is_refusal(error: BaseException) -> bool:
     return missing_package(error) is not None
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """What went wrong: our own errors are sentences, of all others the type is named."""
     package = missing_package(error)
     if package is not None:
@@ -189,13 +189,13 @@ def near(name: str, known: Iterable[str]) -> str | None:
 def sentence(error: BaseException) -> str:
     """Say what ended a command, in words for people."""
     if isinstance(error, MinibrainsError) or missing_package(error):
-        return in_words(error)
+        return describe_error(error)
     if isinstance(error, KeyboardInterrupt):
         return "stopped by Ctrl-C"
     if isinstance(error, OSError):
         reason = shorten(error.strerror) if error.strerror else text_of(error)
         return f"{error.filename}: {reason}" if error.filename else reason
-    return f"a fault in Minibrains itself: {in_words(error)}"
+    return f"a fault in Minibrains itself: {describe_error(error)}"
 
 
 def _more_faults(count: int) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_whole(path: Path, data: bytes | str) -> None:
+def write_atomic(path: Path, data: bytes | str) -> None:
     """Write `data` to a temporary file beside `path`, flush it to the disk, then rename it, which is flushed as well."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -71,7 +71,7 @@ class _Turn:
     """How many hold the lock, or wait for it."""
 
 
-class Loaded:
+class ModelCache:
     """What was made of brains, by reference; the least recently used goes first. `host.load` asks the process's own."""
 
     def __init__(self, budget: int) -> None:
@@ -188,5 +188,5 @@ def _half_of_memory() -> int:
         return 8 << 30
 
 
-LOADED: Final = Loaded(_half_of_memory())
+MODEL_CACHE: Final = ModelCache(_half_of_memory())
 """This process's."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, get_type_hints
 
 from minibrains.errors import NodeClassError, closest, near
 from minibrains.node_schema import Output
-from minibrains.values import is_value_type, name_type, read_value
+from minibrains.values import describe_type, is_value_type, read_value
 
 if TYPE_CHECKING:
     from minibrains.node import Node
@@ -152,7 +152,7 @@ def _check_option(cls: type, name: str, value: Any) -> None:
     try:
         read_value(annotation, value)
     except ValueError:
-        expected = name_type(annotation)
+        expected = describe_type(annotation)
         raise NodeClassError(f"{cls.__name__}: the class option {name!r} is {value!r}; expected {expected}") from None
 
 

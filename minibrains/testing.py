@@ -22,7 +22,7 @@ import numpy as np
 
 from minibrains.annotations import ABSENT, Sample
 from minibrains.host import Episode, Item, Result, T, map_here
-from minibrains.loading import LOADED, BrainRef
+from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.node import Node, Register, check_names
 from minibrains.torch_node import TorchNode
 
@@ -42,7 +42,7 @@ class ScratchHost:
     facts: dict[str, str] = field(default_factory=dict)
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        return LOADED.load(ref, what, make)
+        return MODEL_CACHE.load(ref, what, make)
 
     def size(self, **sizes: int) -> None:
         self.sizes.update(sizes)

@@ -111,14 +111,14 @@ def read_value(annotation: Any, value: Any) -> Any:
             return float(value)
     elif annotation in (int, str, bool, NoneType) and type(value) is annotation:
         return value
-    raise ValueError(f"expected {name_type(annotation)}, found {value!r}")
+    raise ValueError(f"expected {describe_type(annotation)}, found {value!r}")
 
 
-def plain_value(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """The inverse of `read_value`: lists and dicts again, ready for JSON."""
     if isinstance(value, Mapping):
-        return {key: plain_value(item) for key, item in value.items()}
-    return [plain_value(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: to_json(item) for key, item in value.items()}
+    return [to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def is_value_type(annotation: Any) -> bool:
@@ -133,17 +133,17 @@ def is_value_type(annotation: Any) -> bool:
     return _is_mapping(origin) and arguments[0] is str and is_value_type(arguments[1])
 
 
-def name_type(annotation: Any) -> str:
+def describe_type(annotation: Any) -> str:
     """The annotation in words: `list of text`, `one of 'greedy', 'sample'`."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return "one of " + ", ".join(map(repr, arguments))
     if origin is tuple:
-        return f"list of {name_type(arguments[0])}"
+        return f"list of {describe_type(arguments[0])}"
     if _is_mapping(origin):
-        return f"object of {name_type(arguments[1])}"
+        return f"object of {describe_type(arguments[1])}"
     if origin in (Union, UnionType):
-        return " or ".join(map(name_type, arguments))
+        return " or ".join(map(describe_type, arguments))
     if isinstance(annotation, TypeVar):
         return "any value"
     return {str: "text", Any: "any value", NoneType: "null"}.get(annotation) or str(annotation.__name__)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from minibrains.errors import NodeClassError
-from minibrains.values import is_value_type, name_type, read_value
+from minibrains.values import describe_type, is_value_type, read_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Widget:
 
     def describe(self) -> str:
         """Return what the widget takes, in words: `int from 1 to 60`, `one of 'repeat', 'release'`."""
-        text = name_type(self.annotation)
+        text = describe_type(self.annotation)
         if self.min is not None and self.max is not None:
             return f"{text} from {self.min} to {self.max}"
         if self.min is not None:

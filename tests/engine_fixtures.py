@@ -15,7 +15,7 @@ from minibrains.graph.check import check
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin, parse_workflow
 from minibrains.host import Item, Result, T, map_here
-from minibrains.loading import LOADED, BrainRef
+from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.tape.tape import Event
 
 Entries = Mapping[str, Mapping[str, Any]]
@@ -54,7 +54,7 @@ class FakeHost:
         return self.engine.frame_rate
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        return LOADED.load(ref, what, make)
+        return MODEL_CACHE.load(ref, what, make)
 
     def size(self, **sizes: int) -> None:
         self.runtime.sizes.update(sizes)

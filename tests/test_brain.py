@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from minibrains import Brain, BrainError, setting, tensor
 from minibrains.brain_file import read_header
-from minibrains.files import find_inside, shipped, write_whole
+from minibrains.files import find_inside, shipped, write_atomic
 from minibrains.graph.catalog import node_types
 from minibrains.sockets import DTYPES
 from minibrains.tensors import as_array, as_tensor
@@ -522,7 +522,7 @@ def test_a_failed_write_leaves_what_was_there_and_nothing_else(
         path.write_bytes(before)
     monkeypatch.setattr(os, call, fail)
     with pytest.raises(type(error)):
-        write_whole(path, "new")
+        write_atomic(path, "new")
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == ({} if before is None else {"x.json": before})
 
 
@@ -531,7 +531,7 @@ def test_a_write_that_the_disk_refuses_halfway_leaves_nothing(tmp_path: Path) ->
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            write_whole(tmp_path / "x", bytes(100_000))
+            write_atomic(tmp_path / "x", bytes(100_000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(tmp_path.iterdir()) == []
@@ -540,14 +540,14 @@ def test_a_write_that_the_disk_refuses_halfway_leaves_nothing(tmp_path: Path) ->
 def test_a_write_replaces_the_file_and_makes_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "x.txt"
     for text in ("first", "zweiter"):
-        write_whole(path, text)
+        write_atomic(path, text)
         assert path.read_text() == text
     assert [file.name for file in path.parent.iterdir()] == ["x.txt"]
 
 
 def test_a_file_is_found_in_the_first_folder_that_has_it(tmp_path: Path) -> None:
     for name in ("a/x", "b/x", "b/deep/y"):
-        write_whole(tmp_path / name, name)
+        write_atomic(tmp_path / name, name)
     folders = [tmp_path / "a", tmp_path / "b", tmp_path / "missing"]
     assert find_inside("x", folders) == (tmp_path / "a/x").resolve()
     assert find_inside("deep/y", folders) == (tmp_path / "b/deep/y").resolve()

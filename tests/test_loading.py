@@ -17,7 +17,7 @@ import torch
 
 from minibrains.brain_file import hash_file
 from minibrains.errors import BrainError
-from minibrains.loading import BrainRef, Loaded, find_memory
+from minibrains.loading import BrainRef, ModelCache, find_memory
 from minibrains.savings import Savings, listen
 
 
@@ -31,7 +31,7 @@ def _array(size: int) -> Callable[[BrainRef], Any]:
 
 
 def test_the_same_brain_is_loaded_once(tmp_path: Path) -> None:
-    loaded, brain = Loaded(100), _brain(tmp_path / "a")
+    loaded, brain = ModelCache(100), _brain(tmp_path / "a")
     first = loaded.load(brain, "model", _array(10))
     assert loaded.load(BrainRef(brain.file, brain.sha256), "model", _array(10)) is first
     assert loaded.load(brain, "tokenizer", _array(20)) is not first
@@ -41,7 +41,7 @@ def test_the_same_brain_is_loaded_once(tmp_path: Path) -> None:
 
 
 def test_the_budget_lets_go_of_what_was_not_used_for_longest(tmp_path: Path) -> None:
-    loaded, brains = Loaded(100), [_brain(tmp_path / name) for name in "abc"]
+    loaded, brains = ModelCache(100), [_brain(tmp_path / name) for name in "abc"]
     made = [loaded.load(brain, "model", _array(40)) for brain in brains[:2]]
     assert loaded.load(brains[0], "model", _array(40)) is made[0]
     loaded.load(brains[2], "model", _array(40))
@@ -51,7 +51,7 @@ def test_the_budget_lets_go_of_what_was_not_used_for_longest(tmp_path: Path) -> 
 
 
 def test_weights_that_two_models_share_count_once_and_the_newest_stays_even_if_it_is_larger(tmp_path: Path) -> None:
-    loaded, base = Loaded(100), _brain(tmp_path / "base")
+    loaded, base = ModelCache(100), _brain(tmp_path / "base")
     model = loaded.load(base, "model", _array(90))
     adapted = BrainRef(base.file, base.sha256, ((_brain(tmp_path / "adapter"), 0.5),))
 
@@ -77,7 +77,7 @@ def test_memory_is_that_of_arrays_and_tensors_however_they_are_held() -> None:
 
 
 def test_who_wants_another_thing_does_not_wait_for_one_that_is_being_made(tmp_path: Path) -> None:
-    loaded, slow, quick = Loaded(100), _brain(tmp_path / "slow"), _brain(tmp_path / "quick")
+    loaded, slow, quick = ModelCache(100), _brain(tmp_path / "slow"), _brain(tmp_path / "quick")
     begun, go_on = threading.Event(), threading.Event()
 
     def make(ref: BrainRef) -> object:
@@ -99,7 +99,7 @@ def test_who_wants_another_thing_does_not_wait_for_one_that_is_being_made(tmp_pa
 
 
 def test_what_is_found_is_told_with_the_time_it_took_to_make(tmp_path: Path) -> None:
-    loaded, base = Loaded(100), _brain(tmp_path / "base")
+    loaded, base = ModelCache(100), _brain(tmp_path / "base")
     adapter = _brain(tmp_path / "adapter")
     refs = [base, BrainRef(base.file, base.sha256, ((adapter, 0.5),)), BrainRef(base.file, base.sha256, ((adapter, 0.5),) * 2)]
     first: Savings = {}
@@ -117,7 +117,7 @@ def test_what_is_found_is_told_with_the_time_it_took_to_make(tmp_path: Path) -> 
 def test_a_file_that_is_no_longer_the_brain_is_a_sentence_and_what_was_loaded_stays(
     damage: str, sentence: str, tmp_path: Path
 ) -> None:
-    loaded, brain = Loaded(100), _brain(tmp_path / "a")
+    loaded, brain = ModelCache(100), _brain(tmp_path / "a")
     (tmp_path / "a").write_bytes(b"aaa")
     brain = BrainRef(brain.file, hash_file(tmp_path / "a"))
     model = loaded.load(brain, "model", lambda ref: object())
@@ -127,7 +127,7 @@ def test_a_file_that_is_no_longer_the_brain_is_a_sentence_and_what_was_loaded_st
         (tmp_path / "a").unlink()
     assert loaded.load(brain, "model", lambda ref: object()) is model
     with pytest.raises(BrainError, match=sentence):
-        Loaded(100).load(brain, "model", lambda ref: object())
+        ModelCache(100).load(brain, "model", lambda ref: object())
 
 
 class Name(str):
@@ -138,7 +138,7 @@ def test_what_cannot_be_made_is_let_go_of(tmp_path: Path) -> None:
     def fail(ref: BrainRef) -> Any:
         raise BrainError("no such model")
 
-    loaded, brain, name = Loaded(100), _brain(tmp_path / "a"), Name("model")
+    loaded, brain, name = ModelCache(100), _brain(tmp_path / "a"), Name("model")
     watched = weakref.ref(name)
     with pytest.raises(BrainError, match="no such model"):
         loaded.load(brain, name, fail)
@@ -150,7 +150,7 @@ def test_what_cannot_be_made_is_let_go_of(tmp_path: Path) -> None:
 
 def test_one_thread_at_a_time_makes_a_thing_also_after_one_has_failed(tmp_path: Path) -> None:
     """The first fails while the second waits for it; while the second makes it, the third waits."""
-    loaded, brain = Loaded(100), _brain(tmp_path / "a")
+    loaded, brain = ModelCache(100), _brain(tmp_path / "a")
     begun = [threading.Event() for _ in range(3)]
     go_on = [threading.Event() for _ in range(3)]
     made: list[int] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minibrains.errors import PACKAGES, in_words
+from minibrains.errors import PACKAGES, describe_error
 
 ROOT = Path(__file__).resolve().parent.parent
 WITHOUT = """
@@ -77,7 +77,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(without, p
 def test_a_package_that_lacks_a_name_is_not_called_missing():
     with pytest.raises(ImportError) as caught:
         from numpy import nosuchname  # noqa: F401
-    assert in_words(caught.value).startswith("ImportError: cannot import name 'nosuchname'")
+    assert describe_error(caught.value).startswith("ImportError: cannot import name 'nosuchname'")
 
 
 def test_it_is_said_as_json_too(without):

@@ -20,7 +20,7 @@ from minibrains.brain_file import read_header
 from minibrains.engine.engine import Engine
 from minibrains.errors import WorkflowError
 from minibrains.files import shipped
-from minibrains.loading import LOADED, BrainRef
+from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import opened
 from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, merged
@@ -408,13 +408,13 @@ def test_weight_and_brain_of_an_adapter_change_between_two_ticks(tmp_path: Path)
     try:
         engine.open(host)
         engine.reset(0, 0)
-        loads = LOADED.loads
+        loads = MODEL_CACHE.loads
         engine.advance(2)
         strategist = engine.nodes["strategist"]
         for brain, weight in (("lora", 0.5), ("other", 0.5), ("lora", 1.0)):
-            assert LOADED.loads == loads, "no thought waits until an adapter is merged"
+            assert MODEL_CACHE.loads == loads, "no thought waits until an adapter is merged"
             edit = engine.prepare(plan(brain, weight), None, host)
-            loads = LOADED.loads
+            loads = MODEL_CACHE.loads
             engine.edits.append(edit)
             engine.advance(1)
             assert engine.finish_edit(edit) == []

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from minibrains.errors import RunError
-from minibrains.files import write_whole
+from minibrains.files import write_atomic
 from minibrains.graph.run_files import OF_THE_RUN
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
@@ -127,5 +127,5 @@ def test_a_file_and_then_its_name_are_flushed_to_the_disk(tmp_path: Path, monkey
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", note)
-    write_whole(tmp_path / "x", "text")
+    write_atomic(tmp_path / "x", "text")
     assert flushed == [(False, False), (True, True)]

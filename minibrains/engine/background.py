@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from minibrains.engine.node_process import Health, NodeProcess
 from minibrains.engine.timing import OctaveHistogram
-from minibrains.errors import RunError, in_words
+from minibrains.errors import RunError, describe_error
 from minibrains.host import Episode
 from minibrains.savings import tell_savings
 
@@ -308,7 +308,7 @@ class PendingResult:
     def state(self) -> dict[str, Any]:
         """Return the result and the tick on which it is given out; the call has finished."""
         call = self.call
-        found = call and (call.tick, self._expected, call.result, call.error and in_words(call.error))
+        found = call and (call.tick, self._expected, call.result, call.error and describe_error(call.error))
         return {"job": found, "wanted": self.wanted}
 
     def load_state(self, state: Mapping[str, Any]) -> None:

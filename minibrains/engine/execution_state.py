@@ -8,7 +8,7 @@ from typing import Any
 
 from minibrains.engine.plan import TICK_SLOT, Plan, Step, Use
 from minibrains.engine.steps import UNSET, StepFunction
-from minibrains.errors import in_words
+from minibrains.errors import describe_error
 
 
 class ExecutionState:
@@ -51,7 +51,7 @@ class ExecutionState:
     def record_error(self, index: int, error: BaseException) -> None:
         """Count that a step failed, and why it did first; the run goes on."""
         self.errors[index] += 1
-        self.reasons[index] = self.reasons[index] or in_words(error)
+        self.reasons[index] = self.reasons[index] or describe_error(error)
 
     def reset(self) -> None:
         """As before the first tick of an episode."""

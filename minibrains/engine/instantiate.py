@@ -9,7 +9,7 @@ from minibrains.engine.node_process import NodeProcess, NodeSpec
 from minibrains.engine.node_runtime import NodeFailed, NodeRuntime
 from minibrains.engine.plan import Plan
 from minibrains.engine.replay_policy import Tape, is_replayed
-from minibrains.errors import Fault, MinibrainsError, WorkflowError, in_words
+from minibrains.errors import Fault, MinibrainsError, WorkflowError, describe_error
 from minibrains.graph.check import CheckedNode
 
 
@@ -22,7 +22,7 @@ def instantiate_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None
         try:
             node = _instantiate(checked)
         except MinibrainsError as error:
-            faults.append(Fault(in_words(error), name, code="custom_validation_failed"))
+            faults.append(Fault(describe_error(error), name, code="custom_validation_failed"))
         except Exception as error:
             raise NodeFailed(name, checked.entry.type, None, error) from error
         else:

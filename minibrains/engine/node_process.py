@@ -16,9 +16,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, Literal
 
-from minibrains.errors import RunError, in_words
+from minibrains.errors import RunError, describe_error
 from minibrains.host import Episode, Host, map_here
-from minibrains.loading import LOADED, BrainRef
+from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.node import Node, check_names
 from minibrains.process.child import ChildProcess
 from minibrains.process.messages import Failure, decode, encode
@@ -197,7 +197,7 @@ class NodeProcess:
                 self._say(f"its process had ended; another was ready after {perf_counter() - began:.1f} s")
                 return
         if not self._dismissed.is_set():
-            sentence = f"its process ended, and {_MAX_STARTS} others could not open the node: {in_words(failure)}"
+            sentence = f"its process ended, and {_MAX_STARTS} others could not open the node: {describe_error(failure)}"
             self._state = _Lost(sentence)
             self._say(sentence)
 
@@ -366,7 +366,7 @@ class _ProcessHost:
         self._parent = parent
         self.node, self.dir, self.frame_rate = about.node, about.dir, about.frame_rate
         self.tick = 0
-        self.load = LOADED.load
+        self.load = MODEL_CACHE.load
         self.map = map_here
 
     def __getattr__(self, name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from minibrains.engine.background import BackgroundNode, PendingResult
 from minibrains.engine.node_process import Health
-from minibrains.errors import Fault, RunError, WorkflowError, in_words, is_refusal
+from minibrains.errors import Fault, RunError, WorkflowError, describe_error, is_refusal
 from minibrains.graph.check import CheckedNode
 from minibrains.graph.error_policy import reports_hanging
 from minibrains.host import Episode, Host
@@ -21,7 +21,7 @@ class NodeFailed(RunError):
 
     def __init__(self, node: str, type_: str, tick: int | None, error: BaseException) -> None:
         when = "before the first tick" if tick is None else f"on tick {tick}"
-        super().__init__(f"{node} ({type_}) failed {when}: {in_words(error)}")
+        super().__init__(f"{node} ({type_}) failed {when}: {describe_error(error)}")
         self.node = node
 
 
@@ -109,7 +109,7 @@ class NodeRuntime:
             raise
         except BaseException as error:
             if is_refusal(error):
-                fault = Fault(in_words(error), self.name, code="custom_validation_failed")
+                fault = Fault(describe_error(error), self.name, code="custom_validation_failed")
                 raise WorkflowError([fault], where) from error
             raise self.failure(None, error) from error
         self.node.settle()
@@ -183,7 +183,7 @@ class NodeRuntime:
         except BaseException as error:
             hangs = self.background is not None and self.background.timed_out
             if not hangs or reports_hanging(self.checked.entry.on_error):
-                return [f"{self.name} could not be closed: {in_words(error)}"]
+                return [f"{self.name} could not be closed: {describe_error(error)}"]
         return []
 
     def failure(self, tick: int | None, error: BaseException) -> NodeFailed:

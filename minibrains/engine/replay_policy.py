@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from minibrains.engine.plan import Plan
 from minibrains.engine.steps import UNSET
-from minibrains.errors import RunError, in_words
+from minibrains.errors import RunError, describe_error
 from minibrains.graph.check import CheckedNode
 
 Result = tuple[str, Any]
@@ -83,7 +83,7 @@ def record_result(ask: Callable[..., Any], node: str, tape: Tape | None) -> Call
             result = ask(*arguments)
             tape.add(node, "result", result)
         except Exception as error:
-            tape.add(node, "failed", in_words(error))
+            tape.add(node, "failed", describe_error(error))
             raise
         return result
 

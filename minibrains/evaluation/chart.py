@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minibrains.evaluation.report import headline, interval, share
-from minibrains.files import write_whole
+from minibrains.files import write_atomic
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
@@ -46,7 +46,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     _write(pen, (48, bottom + 58), "Mark: share of distinct episodes won. Box: Wilson 95 % interval.", 20, _PALE)
     data = BytesIO()
     image.save(data, "PNG")
-    write_whole(path, data.getvalue())
+    write_atomic(path, data.getvalue())
 
 
 class _Bar(NamedTuple):

@@ -20,7 +20,7 @@ from minibrains.games.catalog import Game, find_game, known_games, read_json
 from minibrains.games.splits import HELD_BACK, Splits
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import RunSettings, Workflow
-from minibrains.values import plain_value
+from minibrains.values import to_json
 
 _CONSOLE = "console"
 """What the nodes of an evaluation.json call the console of a workflow."""
@@ -49,7 +49,7 @@ class Protocol:
     clock: str = "fast"
 
     def as_json(self) -> dict[str, Any]:
-        return {field.name: plain_value(getattr(self, field.name)) for field in fields(self)}
+        return {field.name: to_json(getattr(self, field.name)) for field in fields(self)}
 
     def against(self, opponent: Opponent) -> Protocol:
         """Return the same conditions with this opponent at the other pad."""
@@ -75,12 +75,12 @@ class Protocol:
             )
             raise WorkflowError([fault], workflow.where)
         entry = workflow.nodes[name]
-        pinned = {"game": self.game, "states": sorted(self.states), "noops": self.noops, "write": plain_value(self.write)}
+        pinned = {"game": self.game, "states": sorted(self.states), "noops": self.noops, "write": to_json(self.write)}
         workflow = workflow.with_node(name, {**entry.raw, "set": {**entry.set, **pinned}})
         for collector in self.left_out(workflow, registry):
             workflow = workflow.with_node(collector, {**workflow.nodes[collector].raw, "mode": "mute"})
         for added, raw in self.nodes.items():
-            workflow = _with_added(workflow, name, added, plain_value(raw))
+            workflow = _with_added(workflow, name, added, to_json(raw))
         return registry.migrate(workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast")))
 
     def left_out(self, workflow: Workflow, registry: Registry) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from minibrains.errors import GameError
-from minibrains.files import write_whole
+from minibrains.files import write_atomic
 from minibrains.games.catalog import STATE_SUFFIX, Game, own_games
 from minibrains.games.splits import Splits
 
@@ -44,7 +44,7 @@ class SaveState:
         if file.exists() and not replace:
             raise GameError(f"{file} is there already; choose another name, or replace it with: save-state … --force")
         try:
-            write_whole(file, gzip.compress(self.data, mtime=0))
+            write_atomic(file, gzip.compress(self.data, mtime=0))
         except OSError as error:
             raise GameError(f"{file}: the save state cannot be written: {error.strerror or error}") from None
         return file

@@ -11,7 +11,7 @@ from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input, Output
-from minibrains.values import name_type, parse_json, plain_value
+from minibrains.values import describe_type, parse_json, to_json
 
 FOR_PEOPLE: Final = ("title", "description", "license", "author", "made_by", "parents", "metrics")
 """What a brain's header may tell people."""
@@ -33,7 +33,7 @@ def node_facts(name: str, cls: type[Node]) -> dict[str, Any]:
                 "name": w.name,
                 "type": w.describe(),
                 "required": w.required,
-                "default": plain_value(w.default),
+                "default": to_json(w.default),
                 "doc": w.doc,
                 "schema": widget_schema(w),
             }
@@ -76,9 +76,9 @@ def _brain_facts(kind: type[Brain], required: bool) -> dict[str, Any]:
         "settings": [
             {
                 "name": name,
-                "type": name_type(declared.annotation),
+                "type": describe_type(declared.annotation),
                 "required": declared.default is UNSET,
-                "default": None if declared.default is UNSET else plain_value(declared.default),
+                "default": None if declared.default is UNSET else to_json(declared.default),
                 "doc": declared.doc,
             }
             for name, declared in kind.schema.settings.items()

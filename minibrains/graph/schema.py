@@ -13,7 +13,7 @@ from typing import Any
 from minibrains.graph.workflow import FORMAT, LINK, NODE_ID, RATE, SHA256, Mode, OnError, RunClock, RunSettings
 from minibrains.node import Node
 from minibrains.node_options import Place
-from minibrains.values import plain_value, value_schema
+from minibrains.values import to_json, value_schema
 from minibrains.widgets import Widget
 
 _LINK = {"$ref": "#/$defs/link"}
@@ -51,7 +51,7 @@ def widget_schema(widget: Widget) -> dict[str, Any]:
     schema = value_schema(widget.annotation)
     extras = {"minimum": widget.min, "maximum": widget.max, "description": widget.doc or None}
     schema.update({key: value for key, value in extras.items() if value is not None})
-    return schema if widget.required else {**schema, "default": plain_value(widget.default)}
+    return schema if widget.required else {**schema, "default": to_json(widget.default)}
 
 
 def _type_schema(cls: type[Node]) -> dict[str, Any]:

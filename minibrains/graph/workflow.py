@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from minibrains.errors import Fault, FaultCode, WorkflowError, near
-from minibrains.files import write_whole
+from minibrains.files import write_atomic
 from minibrains.node_options import Place
 from minibrains.values import parse_json
 
@@ -120,7 +120,7 @@ class Workflow:
 
     def save(self, path: Path) -> None:
         """Write the file: temporary name, then rename."""
-        write_whole(path, dump_json(self.to_json()))
+        write_atomic(path, dump_json(self.to_json()))
 
     def with_run(self, settings: RunSettings) -> Workflow:
         """This workflow with other settings of its run."""

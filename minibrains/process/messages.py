@@ -10,7 +10,7 @@ from multiprocessing.reduction import ForkingPickler
 from types import MappingProxyType
 from typing import Any
 
-from minibrains.errors import RunError, in_words, text_of
+from minibrains.errors import RunError, describe_error, text_of
 
 
 def _read_only(items: dict[Any, Any]) -> Mapping[Any, Any]:
@@ -34,7 +34,7 @@ def encode(value: Any, what: str) -> bytes:
     try:
         return bytes(ForkingPickler.dumps(value, pickle.HIGHEST_PROTOCOL))
     except Exception as error:
-        raise RunError(f"{what} cannot be sent to another process: {in_words(error)}") from error
+        raise RunError(f"{what} cannot be sent to another process: {describe_error(error)}") from error
 
 
 def decode(data: bytes, what: str, where: str) -> Any:
@@ -51,7 +51,7 @@ def decode(data: bytes, what: str, where: str) -> Any:
     try:
         return pickle.loads(data)
     except Exception as error:
-        raise RunError(f"{what} cannot be read {where}: {in_words(error)}") from error
+        raise RunError(f"{what} cannot be read {where}: {describe_error(error)}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from minibrains.errors import MinibrainsError, RunError
-from minibrains.files import LineFile, write_into, write_whole
+from minibrains.files import LineFile, write_atomic, write_into
 from minibrains.graph.workflow import Workflow
 from minibrains.hooks import Hook
 
@@ -65,12 +65,12 @@ class RunFolder(Hook):
             try:
                 write_into(self.path / _ROOM_FILE, self.path / "summary.json", text)
             except OSError:  # there is no room: it was used for a summary before, or the disk was full from the beginning
-                write_whole(self.path / "summary.json", text)
+                write_atomic(self.path / "summary.json", text)
 
     def keep_traceback(self, error: BaseException) -> None:
         """Write error.txt: for people the sentence is enough, who wrote the node wants file and line."""
         with suppress(OSError):
-            write_whole(self.path / "error.txt", "".join(traceback.format_exception(error)))
+            write_atomic(self.path / "error.txt", "".join(traceback.format_exception(error)))
 
     def _take_room(self, size: int) -> None:
         """Take so many bytes more on the disk, if they are there: when the run ends it may be full."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.host import Item, Result, T, map_here
-from minibrains.loading import LOADED, BrainRef
+from minibrains.loading import MODEL_CACHE, BrainRef
 
 
 class Map(Protocol):
@@ -49,7 +49,7 @@ class RunHost:
         return self.engine.frame_rate
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        return LOADED.load(ref, what, make)
+        return MODEL_CACHE.load(ref, what, make)
 
     def size(self, **sizes: int) -> None:
         self.runtime.sizes.update(sizes)

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from minibrains import Action, Episode, Frame, Host, Node, Number, On, Text, widget
-from minibrains.errors import MinibrainsError, RunError, in_words
+from minibrains.errors import MinibrainsError, RunError, describe_error
 from minibrains.files import LineFile
 from nodes.actions.sink import ActionTable
 
@@ -115,7 +115,7 @@ class DecisionLog(Node, category="recording", collects=True):
                         line = {**line, "image": file}
                     self._file.append(json.dumps(line, ensure_ascii=False))
             except Exception as error:  # whatever it was: who waits for room would wait for ever
-                self._failure = getattr(error, "strerror", None) or in_words(error)
+                self._failure = getattr(error, "strerror", None) or describe_error(error)
             finally:
                 self._room.release()
 

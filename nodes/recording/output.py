@@ -14,7 +14,7 @@ import numpy as np
 
 from minibrains import Episode, Frame, Host, MinibrainsError, Node, Number, On, widget
 from minibrains.errors import RunError
-from minibrains.files import LineFile, is_plain_name, write_whole
+from minibrains.files import LineFile, is_plain_name, write_atomic
 
 
 class Score(Node, category="recording", clocked=True):
@@ -128,7 +128,7 @@ class Preview(Node, category="recording"):
 
         frame, picture = np.asarray(self.newest), io.BytesIO()
         Image.fromarray(frame[:, :, 0] if frame.shape[2] == 1 else np.ascontiguousarray(frame)).save(picture, "png")
-        write_whole(self._path, picture.getvalue())
+        write_atomic(self._path, picture.getvalue())
 
 
 class Log(Node, category="recording"):

@@ -19,7 +19,7 @@ from minibrains.evaluation.protocol import Protocol, agree, choose_game
 from minibrains.evaluation.report import compared, describe, judge, made_with, outcome
 from minibrains.evaluation.rows import Rows
 from minibrains.evaluation.rules import Baseline, Rules
-from minibrains.files import write_whole
+from minibrains.files import write_atomic
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Workflow
 from minibrains.process.launchers import choose_launcher
@@ -60,7 +60,7 @@ def main(arguments: argparse.Namespace) -> int:
     files = {kind: out / f"{stem}.{kind}" for kind in ("json", "png")}
     result["files"] = {kind: str(file) for kind, file in files.items()}
     result["files"]["episodes"] = [str(each.path) for each in kept.values()]
-    write_whole(files["json"], json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    write_atomic(files["json"], json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     chart.draw(result, files["png"])
     print(json.dumps(result) if arguments.json else printable("\n".join([describe(result), *map(str, files.values())])))
     failed = [row["error"] for played in rows.values() for row in played.values() if outcome(row) == "failed"]

@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 from stable_retro.data import EMU_EXTENSIONS, groom_rom
 
 from minibrains.errors import MinibrainsError
-from minibrains.files import write_whole
+from minibrains.files import write_atomic
 from minibrains.games.catalog import known_hashes, rom_folder
 from server.cli import DONE
 from server.terminal import printable, tell
@@ -115,7 +115,7 @@ class RomImport:
             self.already_there[game] = target
             return
         try:
-            write_whole(target, data)
+            write_atomic(target, data)
         except OSError as error:
             raise MinibrainsError(f"{target}: the ROM cannot be written: {error.strerror or error}") from None
         self.imported[game] = target

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from minibrains.files import write_whole
+from minibrains.files import write_atomic
 from server.http.folders import DataFolders
 from server.http.worker_protocol import SERVER_GONE
 
@@ -35,7 +35,7 @@ class History:
 
     def add(self, prompt_id: str, folder: Path, request: dict[str, Any]) -> None:
         """A run begins."""
-        write_whole(folder / _REQUEST, json.dumps({**request, "place": next(self._places)}))
+        write_atomic(folder / _REQUEST, json.dumps({**request, "place": next(self._places)}))
         self._paths[prompt_id] = folder
 
     def forget(self, prompt_ids: list[str]) -> None:

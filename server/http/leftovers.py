@@ -14,7 +14,7 @@ from server.http.brain_files import UPLOADING
 from server.http.folders import DataFolders
 
 _HALF_WRITTEN: Final = re.compile(r"\..+\.(json|txt|png|jpe?g|gif|webp)\.[a-z0-9_]{8}")
-"""A file that `write_whole` has not renamed yet."""
+"""A file that `write_atomic` has not renamed yet."""
 _GRACE: Final = 60.0
 """Seconds. Workers of a server that was killed end their runs in good order, and write until then."""
 

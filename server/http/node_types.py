@@ -25,7 +25,7 @@ from minibrains.graph.workflow import Workflow, parse_workflow
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input, Output
 from minibrains.sockets import SocketTypes
-from minibrains.values import plain_value
+from minibrains.values import to_json
 from minibrains.widgets import Widget
 from server.http.digests import Digests
 from server.http.folders import DataFolders
@@ -218,7 +218,7 @@ def _widget(widget: Widget) -> dict[str, Any]:
     return {
         "type": widget.describe(),
         "schema": widget_schema(widget),
-        "default": plain_value(widget.default),
+        "default": to_json(widget.default),
         "required": widget.required,
         "min": widget.min,
         "max": widget.max,
@@ -264,7 +264,7 @@ def _tooltip(doc: str) -> dict[str, str]:
 
 
 def _comfy_widget(widget: Widget) -> list[Any]:
-    options = {"default": plain_value(widget.default), "min": widget.min, "max": widget.max, **_tooltip(widget.doc)}
+    options = {"default": to_json(widget.default), "min": widget.min, "max": widget.max, **_tooltip(widget.doc)}
     type_: Any = _COMFY.get(widget.annotation, "STRING")
     if get_origin(widget.annotation) is Literal:
         type_ = list(get_args(widget.annotation))

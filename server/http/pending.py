@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from minibrains.files import sync_folders, write_whole
+from minibrains.files import sync_folders, write_atomic
 
 
 class PendingRequests:
@@ -19,7 +19,7 @@ class PendingRequests:
 
     def add(self, sequence: int, request: Mapping[str, Any]) -> None:
         """Write a request. Raises OSError."""
-        write_whole(self._path(sequence), json.dumps(request))
+        write_atomic(self._path(sequence), json.dumps(request))
 
     def remove(self, *sequences: int) -> None:
         """Remove requests that begin, or that nobody wants any more. Raises OSError."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from aiohttp import web
 
-from minibrains.files import write_whole
+from minibrains.files import write_atomic
 from server.http.folders import BadName, DataFolders, inside
 from server.http.http_errors import RequestError
 from server.http.uploads import read_parts, read_whole
@@ -76,5 +76,5 @@ def _write(place: Path, data: bytes, overwrite: bool) -> Path:
             return free
         number += 1
         free = place.with_stem(f"{place.stem} ({number})")
-    write_whole(free, data)
+    write_atomic(free, data)
     return free

@@ -13,7 +13,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from minibrains.errors import MinibrainsError
-from minibrains.files import rename, shipped, write_whole
+from minibrains.files import rename, shipped, write_atomic
 from minibrains.graph.workflow import dump_json, load_workflow, parse_workflow
 from minibrains.values import parse_json
 from server.http.folders import BadName, DataFolders, files_below, inside
@@ -62,7 +62,7 @@ class WorkflowFiles:
         text = await asyncio.to_thread(_formatted, await read_body(request))
         async with self._writing:
             await asyncio.to_thread(_refuse_stale, request, path)
-            await asyncio.to_thread(write_whole, path, text)
+            await asyncio.to_thread(write_atomic, path, text)
         self._changed("workflows")
         return await self._saved(request, path)
 

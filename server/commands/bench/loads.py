@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minibrains import Node, Number
-from minibrains.loading import LOADED
+from minibrains.loading import MODEL_CACHE
 
 
 class Loads(Node):
@@ -20,4 +20,4 @@ class Loads(Node):
         pass
 
     def report(self) -> Mapping[str, Any]:
-        return {"loads": LOADED.loads}
+        return {"loads": MODEL_CACHE.loads}
