@@ -82,8 +82,8 @@ class Host(Protocol):
     def say(self, text: str) -> None:
         """Tell people one line."""
 
-    def record(self, **facts: str) -> None:
-        """Put facts about the whole run into its results: `host.record(game="Airstriker-Genesis-v0")`."""
+    def record(self, **metadata: str) -> None:
+        """Add metadata of the whole run to its results: `host.record(game="Airstriker-Genesis-v0")`."""
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """The function applied to every item, results in the order of the items.

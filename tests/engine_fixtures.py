@@ -65,8 +65,8 @@ class FakeHost:
     def say(self, text: str) -> None:
         self.calls.append(Call(self.node, self.tick, "say", (text,)))
 
-    def record(self, **facts: str) -> None:
-        self.calls.append(Call(self.node, self.tick, "record", (facts,)))
+    def record(self, **metadata: str) -> None:
+        self.calls.append(Call(self.node, self.tick, "record", (metadata,)))
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         return map_here(function, items)

@@ -76,21 +76,21 @@ def test_every_shipped_brain_is_found_by_name_and_fits(capsys):
     assert names
     for name in names:
         assert main(["brain", name, "--json"]) == 0
-        facts = json.loads(capsys.readouterr().out)
-        assert facts["file"].endswith(name)
-        assert facts["used_by"]
-        assert facts["size"] > sum(tensor["bytes"] for tensor in facts["tensors"])
+        description = json.loads(capsys.readouterr().out)
+        assert description["file"].endswith(name)
+        assert description["used_by"]
+        assert description["size"] > sum(tensor["bytes"] for tensor in description["tensors"])
 
 
 def test_a_brain_that_does_not_fit_its_kind_is_shown_and_refused(capsys, tmp_path):
     name = strange(tmp_path / "wrong.safetensors", {"minibrains.kind": "recovery"}, recovery=NUMBERS.astype(np.float32))
     assert main(["brain", name, "--json"]) == 2
     out, err = capsys.readouterr()
-    facts = json.loads(out)
-    assert facts["tensors"][0]["dtype"] == "f32"
-    assert facts["used_by"] == []
-    assert facts["error"]["message"] == f"{name}: tensor 'recovery': expected i32[actions], found f32[3]"
-    assert facts["error"]["message"] in err
+    description = json.loads(out)
+    assert description["tensors"][0]["dtype"] == "f32"
+    assert description["used_by"] == []
+    assert description["error"]["message"] == f"{name}: tensor 'recovery': expected i32[actions], found f32[3]"
+    assert description["error"]["message"] in err
     assert main(["brain", name]) == 2
     assert "f32[3]" in capsys.readouterr().out
 
@@ -98,8 +98,8 @@ def test_a_brain_that_does_not_fit_its_kind_is_shown_and_refused(capsys, tmp_pat
 def test_a_kind_nobody_has(capsys, tmp_path):
     name = strange(tmp_path / "other.safetensors", {"minibrains.kind": "dream"}, x=NUMBERS)
     assert main(["brain", name, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert (facts["kind"], facts["used_by"], facts["title"]) == ("dream", [], None)
+    description = json.loads(capsys.readouterr().out)
+    assert (description["kind"], description["used_by"], description["title"]) == ("dream", [], None)
 
 
 def test_somebody_elses_safetensors(capsys, tmp_path):

@@ -29,8 +29,8 @@ def checked(capsys, *arguments):
     return json.loads(capsys.readouterr().out)
 
 
-def runs(facts):
-    return {(step["role"], step["node"]): step["runs"] for step in facts["steps"]}
+def runs(description):
+    return {(step["role"], step["node"]): step["runs"] for step in description["steps"]}
 
 
 def test_a_button_that_the_console_lacks_is_refused(tmp_path, capsys):
@@ -182,19 +182,19 @@ def slow(tmp_path):
 
 
 def test_the_plan_as_json(capsys, slow):
-    facts = checked(capsys, slow)
-    assert facts["workflow"] == slow
-    assert facts["nodes"] == 6
-    assert runs(facts).keys() == {
+    description = checked(capsys, slow)
+    assert description["workflow"] == slow
+    assert description["nodes"] == 6
+    assert runs(description).keys() == {
         ("emit", "console"), ("tick", "clock"), ("gate", "log"), ("read", "console"), ("tick", "sink"), ("tick", "grey"),
         ("tick", "log"), ("tick", "policy"),
     }  # fmt: skip
-    places = [step["node"] for step in facts["steps"] if step["role"] == "tick"]
+    places = [step["node"] for step in description["steps"] if step["role"] == "tick"]
     assert places.index("clock") < places.index("grey") < places.index("log")
-    (grey,) = (step for step in facts["steps"] if step["node"] == "grey")
+    (grey,) = (step for step in description["steps"] if step["node"] == "grey")
     assert grey["type"] == "Grayscale@1"
     assert grey["reads"] == {"frame": ["console.frame"]}
-    (latch,) = facts["latches"]
+    (latch,) = description["latches"]
     assert latch["node"] == "console"
     assert latch["reads"] == {"pad1": ["sink.pad"]}
 
@@ -235,8 +235,8 @@ def test_the_plan_for_people(capsys, slow):
 )
 def test_clocks_in_words(capsys, tmp_path, entry, words):
     stack = {"type": "FrameStack@1", "in": {"frame": "grey.frame"}, "brain": "frame_stack/grey4.safetensors", **entry}
-    facts = checked(capsys, write(tmp_path, console=CONSOLE, clock=CLOCK, grey=GREY, stack=stack))
-    assert runs(facts)["tick", "stack"] == words
+    description = checked(capsys, write(tmp_path, console=CONSOLE, clock=CLOCK, grey=GREY, stack=stack))
+    assert runs(description)["tick", "stack"] == words
 
 
 def test_what_is_not_due_by_a_clock(capsys, tmp_path):
@@ -274,9 +274,9 @@ def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(capsys, tmp
     )
     thinks = {"type": "thinks.Thinks@1", "in": {"variables": "console.variables"}, "busy": "continue", **entry}
     path = write(tmp_path, console=CONSOLE, clock=CLOCK, thinks=thinks)
-    facts = checked(capsys, path, "--pack", str(pack))
-    assert runs(facts)["launch", "thinks"] == words
-    of = {(step["role"], step["node"]): step for step in facts["steps"]}
+    description = checked(capsys, path, "--pack", str(pack))
+    assert runs(description)["launch", "thinks"] == words
+    of = {(step["role"], step["node"]): step for step in description["steps"]}
     assert of["launch", "thinks"]["reads"] == {"variables": ["console.variables"]}
     assert of["launch", "thinks"]["inherited"] is False
     assert of["arrive", "thinks"]["reads"] == {}
@@ -319,8 +319,8 @@ def test_nothing_is_opened(capsys, tmp_path):
         "    def tick(self) -> Flag:\n"
         "        return True\n"
     )
-    facts = checked(capsys, write(tmp_path, guard={"type": "checkpack.Guard@1"}), "--pack", str(pack))
-    assert runs(facts) == {("tick", "guard"): "once"}
+    description = checked(capsys, write(tmp_path, guard={"type": "checkpack.Guard@1"}), "--pack", str(pack))
+    assert runs(description) == {("tick", "guard"): "once"}
 
 
 def test_shipped_workflows_are_sound_and_need_neither_torch_nor_stable_retro():

@@ -78,8 +78,8 @@ def test_it_runs_in_a_workflow(here, written):
 def test_it_is_listed(capsys, written):
     capsys.readouterr()
     assert main(["nodes", "edge_filter.EdgeFilter", "--pack", str(written), "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert [len(facts[part]) for part in ("inputs", "outputs", "widgets")] == [1, 1, 1]
+    description = json.loads(capsys.readouterr().out)
+    assert [len(description[part]) for part in ("inputs", "outputs", "widgets")] == [1, 1, 1]
 
 
 def test_an_existing_file_is_never_overwritten(capsys, here):

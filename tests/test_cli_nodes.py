@@ -95,25 +95,25 @@ def test_the_list_as_json(capsys, pack):
 
 
 def test_everything_about_a_type_as_json(capsys, pack):
-    facts = json.loads(printed(capsys, "nodepack.Screen", "--json", "--pack", pack))
-    assert facts["doc"] == "A screen.\n\nTwo lines of it."
-    assert (facts["version"], facts["clocked"], facts["register"]) == (2, False, True)
-    inputs = {entry.pop("name"): entry for entry in facts["inputs"]}
+    description = json.loads(printed(capsys, "nodepack.Screen", "--json", "--pack", pack))
+    assert description["doc"] == "A screen.\n\nTwo lines of it."
+    assert (description["version"], description["clocked"], description["register"]) == (2, False, True)
+    inputs = {entry.pop("name"): entry for entry in description["inputs"]}
     assert inputs == {
         "wish": {"type": "flag", "reading": "on", "many": False, "optional": True, "doc": "what is wanted, in two lines"},
         "power": {"type": "number", "reading": "last", "many": True, "optional": False, "doc": "what it takes"},
         "heat": {"type": "number", "reading": "sample", "many": False, "optional": False, "doc": "what it takes"},
         "mood": {"type": "flag", "reading": "last", "many": False, "optional": True, "doc": ""},
     }
-    assert facts["outputs"] == [
+    assert description["outputs"] == [
         {"name": "frame", "type": "frame u8[h w c]", "lazy": True, "absent": False, "doc": "the picture"},
         {"name": "ready", "type": "flag", "lazy": False, "absent": True, "doc": ""},
     ]
-    speed, limits = facts["widgets"]
+    speed, limits = description["widgets"]
     assert (speed["type"], speed["required"], speed["default"]) == ("float of at least 0.0", True, None)
     assert speed["schema"] == {"type": "number", "minimum": 0.0, "description": "pixels a tick"}
     assert (limits["type"], limits["required"], limits["default"]) == ("object of int", False, {})
-    assert facts["brain"] == {
+    assert description["brain"] == {
         "kind": "table",
         "version": 3,
         "required": False,
@@ -152,13 +152,13 @@ def test_a_clocked_node_says_so(capsys, pack):
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_type_can_be_shown(capsys, name):
-    facts = json.loads(printed(capsys, name, "--json"))
+    description = json.loads(printed(capsys, name, "--json"))
     schema = REGISTRY[name].schema
     for part in ("inputs", "outputs", "widgets"):
-        assert [entry["name"] for entry in facts[part]] == list(getattr(schema, part))
-    assert (facts["brain"] is None) == (schema.brain is None)
+        assert [entry["name"] for entry in description[part]] == list(getattr(schema, part))
+    assert (description["brain"] is None) == (schema.brain is None)
     text = printed(capsys, name)
-    assert all(f"\n  {entry['name']} " in text for part in ("inputs", "outputs", "widgets") for entry in facts[part])
+    assert all(f"\n  {entry['name']} " in text for part in ("inputs", "outputs", "widgets") for entry in description[part])
 
 
 def test_tensors_of_a_network_follow_from_its_settings(capsys):

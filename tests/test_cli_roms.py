@@ -44,9 +44,9 @@ def zipped(**members):
 def imported(capsys, *paths):
     assert main(["roms", "import", *map(str, paths), "--json"]) == 0
     out, err = capsys.readouterr()
-    facts = json.loads(out)
-    assert err.splitlines() == facts["left_out"]
-    return facts
+    found = json.loads(out)
+    assert err.splitlines() == found["left_out"]
+    return found
 
 
 def stored(home):
@@ -56,9 +56,9 @@ def stored(home):
 def test_a_renamed_rom_in_a_nested_folder(capsys, home, search):
     (search / "deep" / "deeper" / "what is this.bin").write_bytes(ROM)
     (search / "notes.txt").write_text("no ROM")
-    facts = imported(capsys, search)
+    found = imported(capsys, search)
     target = home / "roms" / GAME / "rom.md"
-    assert facts == {"imported": {GAME: str(target)}, "already_there": {}, "looked_at": 2, "left_out": []}
+    assert found == {"imported": {GAME: str(target)}, "already_there": {}, "looked_at": 2, "left_out": []}
     assert stored(home) == {f"roms/{GAME}/rom.md": ROM}
 
 
@@ -92,9 +92,9 @@ def test_a_zipped_rom_never_says_where_it_goes(capsys, home, search, tmp_path):
     before = {path for path in tmp_path.rglob("*") if not path.is_relative_to(home)}
     archive = search / "deep" / "roms.ZIP"
     archive.write_bytes(zipped(**{"readme": "x", "../../../evil.md": ROM, "/tmp/evil.md": ROM, "folder/": ""}))
-    facts = imported(capsys, search)
-    assert list(facts["imported"]) == [GAME]
-    assert facts["looked_at"] == 3
+    found = imported(capsys, search)
+    assert list(found["imported"]) == [GAME]
+    assert found["looked_at"] == 3
     assert stored(home) == {f"roms/{GAME}/rom.md": ROM}
     assert {path for path in tmp_path.rglob("*") if not path.is_relative_to(home)} - before == {archive}
 
@@ -103,10 +103,10 @@ def test_several_paths_and_one_rom_twice(capsys, search):
     first, second = search / "a.md", search / "b.zip"
     first.write_bytes(ROM)
     second.write_bytes(zipped(rom=ROM))
-    facts = imported(capsys, first, second)
-    assert list(facts["imported"]) == [GAME]
-    assert facts["already_there"] == {}
-    assert facts["looked_at"] == 2
+    found = imported(capsys, first, second)
+    assert list(found["imported"]) == [GAME]
+    assert found["already_there"] == {}
+    assert found["looked_at"] == 2
 
 
 def test_what_is_there_stays_there(capsys, home, search):
@@ -114,8 +114,8 @@ def test_what_is_there_stays_there(capsys, home, search):
     imported(capsys, search)
     target = home / "roms" / GAME / "rom.md"
     written = target.stat().st_ino
-    facts = imported(capsys, search)
-    assert (facts["imported"], facts["already_there"]) == ({}, {GAME: str(target)})
+    found = imported(capsys, search)
+    assert (found["imported"], found["already_there"]) == ({}, {GAME: str(target)})
     assert target.stat().st_ino == written
 
 
@@ -153,19 +153,19 @@ def test_unreadable_files_are_left_out_and_named(capsys, search):
     (search / "encrypted.zip").write_bytes(encrypted)
     (search / "no.zip").write_bytes(b"PK, but no archive")
     (search / "rom.md").write_bytes(ROM)
-    facts = imported(capsys, search)
-    assert list(facts["imported"]) == [GAME]
+    found = imported(capsys, search)
+    assert list(found["imported"]) == [GAME]
     for name in ("damaged.zip, 'first'", "encrypted.zip, 'first'", "no.zip"):
-        assert any(sentence.startswith(f"{search / name}: left out: ") for sentence in facts["left_out"])
+        assert any(sentence.startswith(f"{search / name}: left out: ") for sentence in found["left_out"])
 
 
 def test_what_is_too_large_is_left_out(capsys, search, monkeypatch):
     monkeypatch.setattr(roms, "SIZE_LIMIT", len(ROM))
     (search / "big.md").write_bytes(ROM + b"x")
     (search / "big.zip").write_bytes(zipped(big=ROM + bytes(10**6), good=ROM))
-    facts = imported(capsys, search)
-    assert list(facts["imported"]) == [GAME]
-    assert [sentence.partition(": left out: ")[0] for sentence in facts["left_out"]] == [
+    found = imported(capsys, search)
+    assert list(found["imported"]) == [GAME]
+    assert [sentence.partition(": left out: ")[0] for sentence in found["left_out"]] == [
         str(search / "big.md"),
         f"{search / 'big.zip'}, 'big'",
     ]

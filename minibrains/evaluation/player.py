@@ -27,15 +27,15 @@ class Player:
     protocol: Protocol
     left_out: list[str]
     """Nodes that are muted, because they collect or train and the states are held back."""
-    facts: Mapping[str, Any] = field(init=False)
-    """What its games follow from: the same facts, the same games."""
+    identity: Mapping[str, Any] = field(init=False)
+    """Everything that determines its games: two players of the same identity play the same games."""
     key: str = field(init=False)
-    """SHA-256 of `facts`."""
+    """SHA-256 of `identity`."""
 
     def __post_init__(self) -> None:
         classes = sorted({node.cls for node in self.graph.nodes.values()}, key=lambda cls: cls.__module__)
         workflow = self.graph.workflow
-        self.facts = {
+        self.identity = {
             "nodes": {name: _meaning(entry) for name, entry in workflow.nodes.items()},
             "brains": {name: brain["sha256"] for name, brain in self.graph.brain_files().items()},
             "modules": {cls.__module__: hash_pack(cls.__module__) for cls in classes},
@@ -43,7 +43,7 @@ class Player:
             "software": software(),
             "cpu": machine()["cpu"],
         }
-        self.key = hashlib.sha256(json.dumps(self.facts, sort_keys=True).encode()).hexdigest()
+        self.key = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
 
     @property
     def name(self) -> str:
@@ -60,7 +60,7 @@ class Player:
             "name": self.name,
             "roles": self.roles,
             "workflow": str(self.graph.workflow.path or ""),
-            "nodes_sha256": hashlib.sha256(json.dumps(self.facts["nodes"], sort_keys=True).encode()).hexdigest(),
+            "nodes_sha256": hashlib.sha256(json.dumps(self.identity["nodes"], sort_keys=True).encode()).hexdigest(),
             "brains": self.graph.brain_files(),
             "left_out": self.left_out,
         }

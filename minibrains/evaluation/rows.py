@@ -13,8 +13,8 @@ from minibrains.errors import MinibrainsError, RunError
 class Rows:
     """An append-only file of JSON lines: first what the games follow from, then an episode a line."""
 
-    def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
-        """Open the file, or begin it with `facts`. Raises MinibrainsError."""
+    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+        """Open the file, or begin it with `identity`. Raises MinibrainsError."""
         self.path = path
         self.episodes: dict[int, dict[str, Any]] = {}
         """By number, from 0. An episode that stands there twice, because two evaluations ran at once, counts once."""
@@ -28,7 +28,7 @@ class Rows:
             if row is not None and type(row.get("episode")) is int:
                 self.episodes.setdefault(row["episode"], row)
         if not text:
-            self._append(dict(facts))
+            self._append(dict(identity))
         elif not text.endswith("\n"):
             self._write("\n")  # the last line was cut off; it is left as it is
 

@@ -63,7 +63,7 @@ class Film(Hook):
         except OSError as error:
             partial.unlink(missing_ok=True)
             raise RunError(f"--video: {self.file} cannot be written: {error.strerror}; the clip is {made}") from error
-        run.results.facts["clip"] = str(self.file)
+        run.results.metadata["clip"] = str(self.file)
 
 
 def _with(workflow: Workflow, name: str, entry: dict[str, Any]) -> tuple[str, Workflow]:

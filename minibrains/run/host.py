@@ -28,7 +28,7 @@ class RunHost:
     """Made when it is asked for."""
     engine: Engine
     tell: Callable[[str], None]
-    facts: dict[str, str]
+    metadata: dict[str, str]
     spread: Map = map_here
 
     @property
@@ -60,8 +60,8 @@ class RunHost:
     def say(self, text: str) -> None:
         self.tell(f"{self.node}: {text}")
 
-    def record(self, **facts: str) -> None:
-        self.facts.update(facts)
+    def record(self, **metadata: str) -> None:
+        self.metadata.update(metadata)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         return self.spread(function, items)

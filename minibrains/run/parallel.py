@@ -48,7 +48,7 @@ class PlayedEpisode:
     worker: int
     row: dict[str, Any] | None
     stats: EngineStats
-    facts: dict[str, str]
+    metadata: dict[str, str]
     failure: Failure | None
 
 
@@ -95,7 +95,7 @@ class EpisodeTask:
         if failure is not None:  # nobody knows what state its nodes are in now
             self._run = None
             self._close(run)
-        return PlayedEpisode(worker.number, row, stats, run.results.facts, failure)
+        return PlayedEpisode(worker.number, row, stats, run.results.metadata, failure)
 
     def stop(self) -> None:
         self._stopping = True
@@ -212,7 +212,7 @@ class ParallelEpisodes:
     def _take(self, index: int, played: PlayedEpisode, rows: dict[int, Any], errors: dict[int, BaseException]) -> None:
         results = self._run.results
         results.stats[played.worker] = played.stats
-        results.facts.update(played.facts)
+        results.metadata.update(played.metadata)
         results.seconds = perf_counter() - self._began
         self._done += 1
         if played.row is not None:

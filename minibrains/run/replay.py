@@ -34,7 +34,7 @@ class Replayed:
     """Points at which the run was compared."""
     difference: dict[str, Any] | None = None
     """The first one that was found: between which ticks, and what was expected and found there."""
-    facts: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
     """What nodes said of the whole run, the ROM for one."""
     run: Run | None = None
     """The run that plays it again, open."""
@@ -77,7 +77,7 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
     _verify_brains(run.engine.plan, player, tape_record)
     with run:
         done.run = run
-        done.facts = run.results.facts
+        done.metadata = run.results.metadata
         engine = run.engine
         if snapshot_event is not None:
             engine.load_state(snapshot.load(snapshot_event.value, modules(engine)))

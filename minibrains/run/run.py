@@ -367,7 +367,7 @@ class Run:
 
     def make_host(self, runtime: NodeRuntime, engine: Engine) -> RunHost:
         """Make the host that a node is opened with."""
-        return RunHost(runtime, self.dir, engine, self.say, self.results.facts, self._map)
+        return RunHost(runtime, self.dir, engine, self.say, self.results.metadata, self._map)
 
     @property
     def dir(self) -> Path:

@@ -41,7 +41,7 @@ class Results:
     """What a run has come to so far."""
 
     episodes: list[dict[str, Any]] = field(default_factory=list)
-    facts: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict)
     brains: dict[str, dict[str, str]] = field(default_factory=dict)
     """Node -> the file and SHA-256 of the brain it played with."""
     stats: dict[int, EngineStats] = field(default_factory=dict)
@@ -73,8 +73,8 @@ def summarise(graph: Graph, results: Results, settings: RunSettings, folder: Run
 
     return {
         "workflow": str(graph.workflow.path or ""),
-        "game": results.facts.get("game"),
-        "rom_sha1": results.facts.get("rom_sha1"),
+        "game": results.metadata.get("game"),
+        "rom_sha1": results.metadata.get("rom_sha1"),
         "episodes": episodes,
         "ticks": ticks,
         "ticks_per_s": round(ticks / results.seconds, 1) if results.seconds else None,
@@ -96,7 +96,7 @@ def summarise(graph: Graph, results: Results, settings: RunSettings, folder: Run
         "worker_deaths": results.deaths,
         "run_dir": str(folder.path) if folder is not None else None,
         "brains": results.brains,
-        **{name: fact for name, fact in results.facts.items() if name not in ("game", "rom_sha1")},
+        **{name: value for name, value in results.metadata.items() if name not in ("game", "rom_sha1")},
     }
 
 

@@ -64,7 +64,7 @@ class Recorder(Hook):
             "path": "" if path is None else str(path.absolute()),
             "packs": name_packs(map(Path, run.spec.packs)),
             **tape_record(run.graph),
-            "facts": run.results.facts,
+            "facts": run.results.metadata,
         }
         self.add("", "header", header)
 

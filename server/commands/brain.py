@@ -12,7 +12,7 @@ from minibrains.brain_file import hash_file, read_header
 from minibrains.errors import BrainError, as_error
 from minibrains.files import home
 from minibrains.graph.catalog import find_brain_file, node_types
-from minibrains.graph.facts import FOR_PEOPLE, brain_facts, users
+from minibrains.graph.describe import FOR_PEOPLE, describe_brain, users
 from server.cli import DONE, WRONG
 from server.terminal import tell
 
@@ -23,31 +23,31 @@ def main(arguments: argparse.Namespace) -> int:
     for sentence in broken:
         tell(sentence)
     header = read_header(find_brain_file(arguments.file, None, home() / "models"))
-    facts, status = brain_facts(header, hash_file(header.path)), DONE
+    description, status = describe_brain(header, hash_file(header.path)), DONE
     try:
-        facts["used_by"] = list(users(header, registry))
+        description["used_by"] = list(users(header, registry))
     except BrainError as error:
-        facts.update(as_error(error))
+        description.update(as_error(error))
         status = WRONG
         tell(str(error))
-    print(json.dumps(facts) if arguments.json else "\n".join(describe(facts)))
+    print(json.dumps(description) if arguments.json else "\n".join(describe(description)))
     return status
 
 
-def describe(facts: dict[str, Any]) -> Iterator[str]:
+def describe(description: dict[str, Any]) -> Iterator[str]:
     """The header for people, line by line."""
-    yield f"{facts['file']}, {facts['size']} bytes"
-    yield f"sha256       {facts['sha256']}"
-    if facts["kind"] is None:
+    yield f"{description['file']}, {description['size']} bytes"
+    yield f"sha256       {description['sha256']}"
+    if description["kind"] is None:
         yield "kind         none: a safetensors file, but no brain of ours"
     else:
-        yield f"kind         {_shown(facts['kind'])} version {facts['version']}"
+        yield f"kind         {_shown(description['kind'])} version {description['version']}"
     for name in (*FOR_PEOPLE, "config"):
-        if facts[name]:
-            yield f"{name:<11}  {_shown(facts[name])}"
-    if facts["used_by"]:
-        yield f"used by      {', '.join(facts['used_by'])}"
-    tensors = facts["tensors"]
+        if description[name]:
+            yield f"{name:<11}  {_shown(description[name])}"
+    if description["used_by"]:
+        yield f"used by      {', '.join(description['used_by'])}"
+    tensors = description["tensors"]
     numbers = sum(math.prod(tensor["shape"]) for tensor in tensors)
     yield f"tensors      {len(tensors)}, {numbers} numbers, {sum(tensor['bytes'] for tensor in tensors)} bytes"
     width = max((len(_shown(tensor["name"])) for tensor in tensors), default=0)

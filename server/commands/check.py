@@ -19,8 +19,8 @@ def main(arguments: argparse.Namespace) -> int:
     registry = read_registry(arguments)
     # making the run makes the nodes, which look for their brain, game and states; nothing is opened
     plan = Run(read_spec(arguments), registry=registry).engine.plan
-    facts = plan_facts(plan)
-    print(json.dumps(facts) if arguments.json else printable(describe(facts)))
+    description = describe_plan(plan)
+    print(json.dumps(description) if arguments.json else printable(describe(description)))
     return DONE
 
 
@@ -28,7 +28,7 @@ _TAKING = ("tick", "launch", "latch")
 """What takes a node's inputs: its tick, the launch of one that thinks beside the clock, a register's latch."""
 
 
-def plan_facts(plan: Plan) -> dict[str, Any]:
+def describe_plan(plan: Plan) -> dict[str, Any]:
     """The plan as `--json` prints it: steps and latches in the order of a tick, what each reads, and events that may be lost."""
     latches = [_about(plan, latch.node, "latch", "after the steps") for latch in plan.latches]
     return {
@@ -42,14 +42,14 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
     }
 
 
-def describe(facts: dict[str, Any]) -> str:
+def describe(description: dict[str, Any]) -> str:
     """The plan as a table for people."""
-    steps, latches = facts["steps"], facts["latches"]
+    steps, latches = description["steps"], description["latches"]
     rows = [_row(entry) for entry in [*steps, *latches]]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"{facts['workflow']}: nodes {facts['nodes']}, steps {len(steps)}, latches {len(latches)}"]
+    lines = [f"{description['workflow']}: nodes {description['nodes']}, steps {len(steps)}, latches {len(latches)}"]
     lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    lines += [f"warning: {lost['message']}" for lost in facts["lost_events"]]
+    lines += [f"warning: {lost['message']}" for lost in description["lost_events"]]
     return "\n".join(lines)
 
 
@@ -74,17 +74,17 @@ def _about(plan: Plan, name: str, role: str, runs: str) -> dict[str, Any]:
 
 
 def _step(plan: Plan, step: Step) -> dict[str, Any]:
-    facts = _about(plan, step.node, step.role, _runs(plan, step))
+    description = _about(plan, step.node, step.role, _runs(plan, step))
     if step.clock is not None:
-        facts["opens"] = [_name(plan.steps[member]) for member in step.members]
-        facts["reads"] = {"when": [str(step.clock.when)]} if step.inputs else {}
-        return facts
+        description["opens"] = [_name(plan.steps[member]) for member in step.members]
+        description["reads"] = {"when": [str(step.clock.when)]} if step.inputs else {}
+        return description
     entry = plan.graph.nodes[step.node].entry
     own = step.role in _TAKING and (entry.every, entry.hertz, entry.when, entry.optional) != (1, None, None, False)
-    facts["inherited"] = bool(step.clocks) and not own
+    description["inherited"] = bool(step.clocks) and not own
     if step.role == "read":
-        facts["output"] = step.outputs[0].name
-    return facts
+        description["output"] = step.outputs[0].name
+    return description
 
 
 def _name(step: Step) -> str:

@@ -46,7 +46,7 @@ def main(arguments: argparse.Namespace) -> int:
     players = [player for section in sections for player in section.players]
     out = Path(arguments.out)
     wanted = range(arguments.episodes)
-    kept = {player.key: Rows(out / "episodes" / f"{player.title}.jsonl", player.facts) for player in players}
+    kept = {player.key: Rows(out / "episodes" / f"{player.title}.jsonl", player.identity) for player in players}
     if _play(arguments, players, kept, out):
         there = sum(len(rows.episodes.keys() & set(wanted)) for rows in kept.values())
         said = f"stopped; {there} of {len(kept) * len(wanted)} episodes are kept in {out}, the same command goes on from there"

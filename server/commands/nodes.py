@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from minibrains.errors import MinibrainsError, near
-from minibrains.graph.facts import node_facts, node_heading
+from minibrains.graph.describe import describe_node, node_heading
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import workflow_schema
 from minibrains.graph.workflow import dump_json
@@ -31,8 +31,8 @@ def main(arguments: argparse.Namespace) -> int:
         nodes = [node_heading(name, cls) for name, cls in registry.items()]
         print(json.dumps({"nodes": nodes}) if arguments.json else printable(describe_all(nodes)))
     else:
-        facts = node_facts(*_find(registry, arguments.type))
-        print(json.dumps(facts) if arguments.json else printable("\n".join(describe(facts))))
+        description = describe_node(*_find(registry, arguments.type))
+        print(json.dumps(description) if arguments.json else printable("\n".join(describe(description))))
     return DONE
 
 
@@ -55,19 +55,19 @@ def describe_all(nodes: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def describe(facts: dict[str, Any]) -> Iterator[str]:
+def describe(description: dict[str, Any]) -> Iterator[str]:
     """One node type in full for people, line by line."""
-    yield f"{facts['type']}, in {facts['category']}"
-    yield from facts["doc"].splitlines()
-    if facts["register"]:
+    yield f"{description['type']}, in {description['category']}"
+    yield from description["doc"].splitlines()
+    if description["register"]:
         yield "\nA register: gives out at the start of a tick and takes its inputs at the end."
-    elif facts["clocked"]:
+    elif description["clocked"]:
         yield "\nClocked: runs on every tick of its clock, not only when something was delivered."
     for part in ("inputs", "outputs", "widgets"):
-        if facts[part]:
+        if description[part]:
             yield f"\n{part}"
-            yield from _table(facts[part])
-    if brain := facts["brain"]:
+            yield from _table(description[part])
+    if brain := description["brain"]:
         yield f"\nbrain of kind {brain['kind']}, version {brain['version']}{'' if brain['required'] else ', optional'}"
         yield from _table(brain["tensors"])
         if brain["further_tensors"]:

@@ -33,8 +33,8 @@ def main(arguments: argparse.Namespace) -> int:
             bar.refresh()
     if cut:
         tell(cut)
-    if done.facts.get("rom_sha1") != header["facts"].get("rom_sha1"):
-        tell(f"the ROM is another one: {done.facts.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}")
+    if done.metadata.get("rom_sha1") != header["facts"].get("rom_sha1"):
+        tell(f"the ROM is another one: {done.metadata.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}")
     if arguments.json:
         print(json.dumps(_as_json(done, cut)))
     else:

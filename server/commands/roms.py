@@ -43,7 +43,7 @@ def main(arguments: argparse.Namespace) -> int:
             f"no ROM of a known game is in {', '.join(arguments.paths)} (files looked at: {search.looked_at}); "
             "expected unchanged dumps of games that stable-retro has data for"
         )
-    print(json.dumps(search.facts()) if arguments.json else printable("\n".join(search.describe())))
+    print(json.dumps(search.to_json()) if arguments.json else printable("\n".join(search.describe())))
     return DONE
 
 
@@ -69,7 +69,7 @@ class RomImport:
         else:
             raise MinibrainsError(f"{path}: there is no such file or folder to look for ROMs in")
 
-    def facts(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """What `--json` prints."""
         return {
             "imported": {game: str(rom) for game, rom in self.imported.items()},

@@ -31,7 +31,7 @@ def main(arguments: argparse.Namespace) -> int:
     recorded = source.is_dir() or source.suffix == ".tape"
     saved = _replay(arguments, registry) if recorded else _play(arguments, registry)
     file = saved.keep(arguments.name, arguments.force)
-    facts = {
+    result = {
         "state": arguments.name,
         "game": saved.game.name,
         "episode": arguments.episode,
@@ -39,7 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
         "file": str(file),
     }
     if arguments.json:
-        print(json.dumps(facts))
+        print(json.dumps(result))
     else:
         print(f"{saved.game.name}, tick {arguments.tick} of episode {arguments.episode}: {file}")
     return DONE

@@ -16,7 +16,7 @@ from aiohttp import BodyPartReader, web
 from minibrains.brain_file import read_header
 from minibrains.errors import BrainError
 from minibrains.files import find_inside, rename, shipped
-from minibrains.graph.facts import brain_facts, users
+from minibrains.graph.describe import describe_brain, users
 from minibrains.graph.registry import Registry
 from minibrains.known_digests import FileKey
 from server.http.digests import Digests, file_key
@@ -82,13 +82,13 @@ class BrainFiles:
             header = read_header(path)
             try:
                 return {
-                    **brain_facts(header, digest),
+                    **describe_brain(header, digest),
                     "file": name,
                     "used_by": list(users(header, self._registry)),
                     "fault": None,
                 }
             except BrainError as error:
-                return {**brain_facts(header, digest), "file": name, "fault": str(error)}
+                return {**describe_brain(header, digest), "file": name, "fault": str(error)}
 
         return web.json_response(await self._read(read))
 

@@ -17,7 +17,7 @@ from minibrains.errors import Fault, MinibrainsError, WorkflowError, faults_of
 from minibrains.graph.catalog import brain_finder
 from minibrains.graph.check import Draft, Graph, examine
 from minibrains.graph.collectors import check_collectors
-from minibrains.graph.facts import node_heading
+from minibrains.graph.describe import node_heading
 from minibrains.graph.linking import Linking, linking
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema, workflow_schema

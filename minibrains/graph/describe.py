@@ -17,7 +17,7 @@ FOR_PEOPLE: Final = ("title", "description", "license", "author", "made_by", "pa
 """What a brain's header may tell people."""
 
 
-def node_facts(name: str, cls: type[Node]) -> dict[str, Any]:
+def describe_node(name: str, cls: type[Node]) -> dict[str, Any]:
     """Everything a node class says about itself, as `--json` prints it."""
     schema = cls.schema
     return {
@@ -26,8 +26,8 @@ def node_facts(name: str, cls: type[Node]) -> dict[str, Any]:
         "version": cls.version,
         "clocked": cls.clocked,
         "register": issubclass(cls, Register),
-        "inputs": [_input_facts(declared) for declared in schema.inputs.values()],
-        "outputs": [_output_facts(declared) for declared in schema.outputs.values()],
+        "inputs": [_describe_input(declared) for declared in schema.inputs.values()],
+        "outputs": [_describe_output(declared) for declared in schema.outputs.values()],
         "widgets": [
             {
                 "name": w.name,
@@ -39,11 +39,11 @@ def node_facts(name: str, cls: type[Node]) -> dict[str, Any]:
             }
             for w in schema.widgets.values()
         ],
-        "brain": _brain_facts(schema.brain, schema.brain_required) if schema.brain else None,
+        "brain": _describe_brain(schema.brain, schema.brain_required) if schema.brain else None,
     }
 
 
-def _input_facts(declared: Input) -> dict[str, Any]:
+def _describe_input(declared: Input) -> dict[str, Any]:
     return {
         "name": declared.name,
         "type": str(declared.kind),
@@ -54,7 +54,7 @@ def _input_facts(declared: Input) -> dict[str, Any]:
     }
 
 
-def _output_facts(declared: Output) -> dict[str, Any]:
+def _describe_output(declared: Output) -> dict[str, Any]:
     return {
         "name": declared.name,
         "type": str(declared.kind),
@@ -64,7 +64,7 @@ def _output_facts(declared: Output) -> dict[str, Any]:
     }
 
 
-def _brain_facts(kind: type[Brain], required: bool) -> dict[str, Any]:
+def _describe_brain(kind: type[Brain], required: bool) -> dict[str, Any]:
     return {
         "kind": kind.kind,
         "version": kind.version,
@@ -95,7 +95,7 @@ def node_heading(name: str, cls: type[Node]) -> dict[str, Any]:
     return {"type": f"{name}@{cls.version}", "category": category, "doc": cls.schema.summary}
 
 
-def brain_facts(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
+def describe_brain(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
     """The header as `--json` prints it; what it does not say is None."""
     return {
         "file": str(header.path),
