@@ -37,8 +37,8 @@ def pack(value: Any) -> bytes:
     try:
         plain = _plain(value, DEEPEST)
     except _Unknown as unknown:
-        place = "".join(reversed(unknown.place))
-        raise TypeError(f"{unknown} at value{place} cannot be packed" if place else f"{unknown} cannot be packed") from None
+        location = "".join(reversed(unknown.location))
+        raise TypeError(f"{unknown} at value{location} cannot be packed" if location else f"{unknown} cannot be packed") from None
     data: bytes = msgpack.packb(plain, unicode_errors="surrogatepass")
     return data
 
@@ -66,7 +66,7 @@ class _Unknown(Exception):
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
-        self.place: list[str] = []
+        self.location: list[str] = []
 
 
 def _plain(value: Any, depth: int) -> Any:
@@ -106,11 +106,11 @@ def _plain(value: Any, depth: int) -> Any:
 
 def _plain_items(items: Iterable[tuple[Any, Any]], depth: int) -> list[Any]:
     result = []
-    for place, item in items:
+    for location, item in items:
         try:
             result.append(_plain(item, depth - 1))
         except _Unknown as unknown:
-            unknown.place.append(f"[{place!r}]")
+            unknown.location.append(f"[{location!r}]")
             raise
     return result
 

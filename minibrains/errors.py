@@ -82,8 +82,8 @@ class Fault:
     hint: str | None = None
 
     def __str__(self) -> str:
-        place = ".".join(part for part in (self.node, self.socket) if part)
-        text = f"{place}: {self.message}" if place else self.message
+        location = ".".join(part for part in (self.node, self.socket) if part)
+        text = f"{location}: {self.message}" if location else self.message
         if self.expected is not None:
             text += f"; expected {self.expected}"
         if self.found is not None:

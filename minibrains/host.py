@@ -39,9 +39,9 @@ class Episode:
 
     def shuffled(self, count: int) -> int:
         """A number from 0 to count - 1 such that any `count` episodes in a row get each number once a round."""
-        round_, place = divmod(self.index, count)
+        round_, position = divmod(self.index, count)
         order = np.random.default_rng([self.seed, _stable_number(self.node), round_]).permutation(count)
-        return int(order[place])
+        return int(order[position])
 
 
 def _stable_number(text: str) -> int:

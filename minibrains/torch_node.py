@@ -200,7 +200,7 @@ def find_device(name: str) -> torch.device:
     """
     import torch
 
-    accelerators = [f"cuda:{place}" for place in range(torch.cuda.device_count())]
+    accelerators = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     if torch.backends.mps.is_available():
         accelerators.append("mps")
     there = ["cpu", *accelerators]

@@ -81,7 +81,7 @@ def _place(share: float) -> int:
     return round(_LEFT + share * (_RIGHT - _LEFT))
 
 
-def _write(pen: ImageDraw, place: tuple[float, float], text: str, size: int, colour: str, anchor: str = "la") -> None:
+def _write(pen: ImageDraw, position: tuple[float, float], text: str, size: int, colour: str, anchor: str = "la") -> None:
     from PIL import ImageFont
 
-    pen.text(place, text, colour, ImageFont.load_default(size), anchor)
+    pen.text(position, text, colour, ImageFont.load_default(size), anchor)

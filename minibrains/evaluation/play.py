@@ -47,7 +47,7 @@ class Games:
             self._pool = pool
             if self._stopping:  # since a moment ago
                 pool.stopping = True
-            for place, played in pool.imap_unordered(missing):
+            for position, played in pool.imap_unordered(missing):
                 if isinstance(played, WorkerExited):
                     if self._stopping:
                         continue
@@ -59,7 +59,7 @@ class Games:
                 else:
                     failed = {"error": sentence(played.failure.unpack())} if played.failure else {}
                     row = {**played.row, **failed}
-                rows.append(missing[place], row)
+                rows.append(missing[position], row)
                 self._ended(row)
         self._pool = None
         for trouble in pool.troubles:

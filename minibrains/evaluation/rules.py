@@ -166,9 +166,9 @@ def _check_nodes(nodes: _Nodes) -> None:
 
 def _with_widgets(nodes: _Nodes, widgets: _Widgets) -> _Nodes:
     changed = {name: dict(entry) for name, entry in nodes.items()}
-    for place, value in widgets.items():
-        node, _, widget = place.partition(".")
+    for target, value in widgets.items():
+        node, _, widget = target.partition(".")
         if node not in changed or not widget:
-            raise ValueError(f'"opponents" sets {place!r}; expected NODE.WIDGET with one of the nodes {", ".join(changed)}')
+            raise ValueError(f'"opponents" sets {target!r}; expected NODE.WIDGET with one of the nodes {", ".join(changed)}')
         changed[node]["set"] = {**changed[node].get("set", {}), widget: value}
     return changed

@@ -62,8 +62,8 @@ class Game:
     def buttons(self) -> tuple[str, ...] | None:
         """Name the buttons of its console's pad, as stable-retro's description of its cores has them; None: it has none."""
         suffix = self.rom.suffix.removeprefix(".")
-        for place in _stable_retro():
-            for file in sorted((place / "cores").glob("*.json")):
+        for root in _stable_retro():
+            for file in sorted((root / "cores").glob("*.json")):
                 for system in read_json(file).values():
                     if suffix in system["ext"]:
                         return tuple(filter(None, system["buttons"]))
@@ -73,8 +73,8 @@ class Game:
 def folders() -> list[Path]:
     """Where games are looked for, in this order: a person's own, ours, stable-retro's."""
     result = [own_games(), shipped("games")]
-    for place in _stable_retro():
-        result.extend(place / "data" / kind for kind in ("stable", "contrib", "experimental"))
+    for root in _stable_retro():
+        result.extend(root / "data" / kind for kind in ("stable", "contrib", "experimental"))
     return [folder for folder in result if folder.is_dir()]
 
 
@@ -83,7 +83,7 @@ def _stable_retro() -> list[Path]:
     spec = importlib.util.find_spec("stable_retro")
     if spec is None or spec.submodule_search_locations is None:
         return []
-    return [Path(place) for place in spec.submodule_search_locations]
+    return [Path(root) for root in spec.submodule_search_locations]
 
 
 def own_games() -> Path:
@@ -119,10 +119,10 @@ def find_game(names: Sequence[str]) -> Game:
     """The first of the games whose ROM is there. Raises GameError saying where it was looked for."""
     if not any(names):
         raise GameError(f"no game is named. {_what_there_is()}")
-    places = folders()
+    roots = folders()
     unknown = []
     for name in names:
-        found = [folder / name for folder in places if _plain(name) and os.path.isdir(folder / name)]
+        found = [folder / name for folder in roots if _plain(name) and os.path.isdir(folder / name)]
         data = next(filter(_has_data, found), None)
         if data is None:
             unknown.append(name)
@@ -137,7 +137,7 @@ def find_game(names: Sequence[str]) -> Game:
     if len(unknown) == len(names):
         hint = near(names[0], [name for name, _ in known_games()]) or _what_there_is()
         raise GameError(f"there is no game called {' or '.join(map(repr, names))}. {hint}")
-    looked = ", ".join(map(str, [*places, rom_folder()]))
+    looked = ", ".join(map(str, [*roots, rom_folder()]))
     raise GameError(
         f"no ROM of {' or '.join(map(repr, names))} is there; looked in {looked}. "
         "Import your own with: python -m server roms import PATH"
@@ -146,9 +146,9 @@ def find_game(names: Sequence[str]) -> Game:
 
 def _what_there_is() -> str:
     """Say of which games there are ROMs here, and what brings more of them."""
-    places = folders()
+    roots = folders()
     names = [name for name, _ in known_games()]
-    there = [name for name in names if _rom(name, [place / name for place in places]) is not None]
+    there = [name for name in names if _rom(name, [root / name for root in roots]) is not None]
     if not _stable_retro():
         more = f"Many games come with a package that is missing: pip install {PACKAGES['stable_retro']}"
     else:

@@ -42,8 +42,8 @@ def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
         given.update((str(declared.kind), declared.kind) for declared in cls.schema.outputs.values())
         wanted.update((str(declared.kind), declared.kind) for declared in cls.schema.inputs.values())
     return Linking(
-        {place: str(kind) for place, kind in outputs.items()},
-        {place: str(kind) for place, kind in inputs.items()},
+        {key: str(kind) for key, kind in outputs.items()},
+        {key: str(kind) for key, kind in inputs.items()},
         {words: [other for other in wanted if may_flow(kind, wanted[other])] for words, kind in given.items()},
         _before(draft),
     )
@@ -76,16 +76,16 @@ def _inputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
     all_linked = _unifier(draft, _links(draft))
     for name, node in draft.nodes.items():
         for declared in node.cls.schema.inputs.values():
-            place = name, declared.name
-            if place not in linked or declared.many:
+            key = name, declared.name
+            if key not in linked or declared.many:
                 unifier = all_linked
             elif declared.kind.variable is None:
                 # of the sizes only those of the node itself count: a unifier for every input would take too long
                 unifier = unlinked
             else:
-                others = [edge for edge in _links(draft) if (edge.target, edge.input.name) != place]
+                others = [edge for edge in _links(draft) if (edge.target, edge.input.name) != key]
                 unifier = _unifier(draft, others)
-            yield place, unifier.resolve(name, declared.kind)
+            yield key, unifier.resolve(name, declared.kind)
 
 
 def _links(draft: Draft) -> list[Edge]:

@@ -184,8 +184,8 @@ class ParallelEpisodes:
         following = 0
         try:
             with pool:
-                for place, played in pool.imap_unordered(indices):
-                    index = indices[place]
+                for position, played in pool.imap_unordered(indices):
+                    index = indices[position]
                     self._running.pop(index, None)
                     if isinstance(played, WorkerExited):
                         lost.append(f"episode {index + 1} was given up: {played}")

@@ -78,10 +78,10 @@ class RunSpec:
     def load_workflow(self) -> Workflow:
         """Read the workflow as it is now, with all that the spec changes in it. Raises WorkflowError."""
         workflow = self._read()
-        for place, value in self.widgets.items():
-            node, dot, widget = place.partition(".")
+        for target, value in self.widgets.items():
+            node, dot, widget = target.partition(".")
             if not dot:
-                fault = Fault("cannot be read", expected="NODE.WIDGET", found=place, code="invalid_argument")
+                fault = Fault("cannot be read", expected="NODE.WIDGET", found=target, code="invalid_argument")
                 raise WorkflowError([fault], "what is set for the run")
             entry = _entry(workflow, node, "what is set for the run")
             workflow = workflow.with_node(node, {**entry, "set": {**workflow.nodes[node].set, widget: value}})

@@ -151,9 +151,9 @@ def _bit_generator(name: str, state: Mapping[str, Any], seeds: SeedSequence) -> 
     """Its place in its own buffer is looked at: NumPy would read beyond the buffer's end."""
     if not isinstance(seeds, SeedSequence):
         raise ValueError("a random generator needs the seeds it was made from")
-    for place, end in ((state["state"].get("pos", 0), 624), (state.get("buffer_pos", 0), 4)):
-        if type(place) is not int or not 0 <= place <= end:
-            raise ValueError(f"a random generator cannot be at place {place!r}")
+    for position, end in ((state["state"].get("pos", 0), 624), (state.get("buffer_pos", 0), 4)):
+        if type(position) is not int or not 0 <= position <= end:
+            raise ValueError(f"a random generator cannot be at place {position!r}")
     made: BitGenerator = _BIT_GENERATORS[name](seeds)
     made.state = state
     return made

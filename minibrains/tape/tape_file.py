@@ -116,25 +116,25 @@ class TapeReader:
     def __iter__(self) -> Iterator[bytes]:
         """Raises MinibrainsError if the disk cannot be read."""
         self.sentence = ""
-        last, place, count = zlib.crc32(_START), len(_START), 0
+        last, offset, count = zlib.crc32(_START), len(_START), 0
         try:
             with self.path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
-                file.seek(place)
-                while place < size:
+                file.seek(offset)
+                while offset < size:
                     head = file.read(_HEAD.size)
                     length, checksum = _HEAD.unpack(head) if len(head) == _HEAD.size else (LONGEST, 0)
-                    end = place + _HEAD.size + length
+                    end = offset + _HEAD.size + length
                     if end > size:
                         self.sentence = f"the tape {self.path} ends in the middle of a record, after {count} whole ones"
                         return
                     record = file.read(length) if length <= LONGEST else b""
                     last = _checksum(record, last)
                     if last != checksum or len(record) != length:
-                        self.sentence = f"the tape {self.path} is damaged at byte {place}, after {count} whole records"
+                        self.sentence = f"the tape {self.path} is damaged at byte {offset}, after {count} whole records"
                         return
                     yield record
-                    place, count = end, count + 1
+                    offset, count = end, count + 1
         except OSError as error:
             raise self._unreadable(error) from error
 

@@ -82,7 +82,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self._load_data(game)
         system = stable_retro.get_romfile_system(str(game.rom))
         buttons = stable_retro.get_system_info(system)["buttons"]
-        self._bits = {name: 1 << place for place, name in enumerate(buttons) if name}
+        self._bits = {name: 1 << bit for bit, name in enumerate(buttons) if name}
         self._masks: dict[tuple[str, ...], tuple[int, np.ndarray]] = {(): (0, np.zeros(len(buttons), np.uint8))}
         self.scenario = self._read_scenario(game)
         self._victory = self._read_victory(game)
@@ -102,9 +102,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
     def reset(self, episode: Episode) -> None:
         # a process has one console: by whatever id, it deals the same starts, so that workflows can be compared game by game
         episode = replace(episode, node="console")
-        place = episode.shuffled(len(self._starts) * (self.noops + 1))
-        self._start, state = self._starts[place % len(self._starts)]
-        self._waited = place // len(self._starts)
+        number = episode.shuffled(len(self._starts) * (self.noops + 1))
+        self._start, state = self._starts[number % len(self._starts)]
+        self._waited = number // len(self._starts)
         self._start_from(self._start, state)
         self._held: list[tuple[str, ...] | None] = [None, None]
         self._latched = [0] * self.players
@@ -281,7 +281,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
                 hint = near(name, self._bits) or ""
                 raise GameError(f"this console's pad has no button {name!r}; it has {', '.join(self._bits)}. {hint}".rstrip(" "))
             number |= self._bits[name]
-        array = np.array([number >> place & 1 for place in range(len(self._masks[()][1]))], np.uint8)
+        array = np.array([number >> bit & 1 for bit in range(len(self._masks[()][1]))], np.uint8)
         self._masks[pad] = number, array
         return number, array
 

@@ -125,13 +125,13 @@ def _keys(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _check_sizes(where: str, config: Mapping[str, Any], family: Family, tensors: Mapping[str, TensorInfo]) -> None:
-    for path, place in family.sizes.items():
+    for path, source in family.sizes.items():
         claimed = _find(config, path)
         if claimed is None:
             continue  # then it is as many as transformers takes for granted
-        found = _count(tensors, place)
+        found = _count(tensors, source)
         if claimed != found:
-            raise BrainError(f"{where}: {path} is {short(claimed)}, and the tensors {place} are of {found}")
+            raise BrainError(f"{where}: {path} is {short(claimed)}, and the tensors {source} are of {found}")
     for part in (config, *config.values()):
         labels = part.get("num_labels") if isinstance(part, dict) else None
         if labels is not None and labels != _LABELS:
@@ -144,11 +144,11 @@ def _find(config: Mapping[str, Any], path: str) -> Any:
     return inner.get(name) if isinstance(inner, dict) else None
 
 
-def _count(tensors: Mapping[str, TensorInfo], place: str) -> int:
+def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:
     """Return how many parts there are below a name that ends in a dot, or how many rows a tensor has."""
-    if place.endswith("."):
-        return len({name.removeprefix(place).partition(".")[0] for name in tensors if name.startswith(place)})
-    shape = tensors[place].shape if place in tensors else ()
+    if source.endswith("."):
+        return len({name.removeprefix(source).partition(".")[0] for name in tensors if name.startswith(source)})
+    shape = tensors[source].shape if source in tensors else ()
     return shape[0] if shape else 0
 
 

@@ -28,7 +28,7 @@ class Layout(NamedTuple):
 
     seen: torch.Tensor
     """bool [1, tokens]: the picture's."""
-    places: torch.Tensor
+    positions: torch.Tensor
     picture: Mapping[str, torch.Tensor]
 
 
@@ -76,14 +76,14 @@ class FastQwen3VL(Pretrained):
         words = reads.get_input_embeddings()(inputs["input_ids"])
         words[layout.seen] = seen.pooler_output
         text = reads.language_model
-        places = text.rotary_emb(words, layout.places)
+        positions = text.rotary_emb(words, layout.positions)
         hidden = words
         *layers, last = text.layers
         for number, layer in enumerate(layers):
-            hidden = layer(hidden, position_embeddings=places)
+            hidden = layer(hidden, position_embeddings=positions)
             if number < len(seen.deepstack_features):
                 hidden = text._deepstack_process(hidden, layout.seen, seen.deepstack_features[number])
-        understood = _last_token(last, hidden, places)
+        understood = _last_token(last, hidden, positions)
         logits: torch.Tensor = model.lm_head(text.norm(understood)[0, -1])
         return logits
 
@@ -126,7 +126,7 @@ class FastQwen3VL(Pretrained):
         return Layout(kinds == 1, model.get_rope_index(tokens, kinds, image_grid_thw=grid)[0], picture)
 
 
-def _last_token(layer: Any, hidden: torch.Tensor, places: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+def _last_token(layer: Any, hidden: torch.Tensor, positions: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
     """Return what a layer makes of the last token, f32 [1, 1, size].
 
     The others stand in a cache, as if they had been read before: it looks at them, and nothing else becomes of them.
@@ -144,7 +144,7 @@ def _last_token(layer: Any, hidden: torch.Tensor, places: tuple[torch.Tensor, to
     shape = (*others.shape[:-1], -1, attention.head_dim)
     keys = attention.k_norm(attention.k_proj(others).view(shape)).transpose(1, 2)
     values = attention.v_proj(others).view(shape).transpose(1, 2)
-    cosines, sines = places
+    cosines, sines = positions
     keys = keys * cosines[:, None, :-1] + rotate_half(keys) * sines[:, None, :-1]
     cache = DynamicCache()
     cache.update(keys, values, attention.layer_idx)

@@ -44,15 +44,15 @@ class PolicyWeights(Brain):
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
         channels, height, width = config["channels"], config["height"], config["width"]
         specs = {}
-        for place, layer in enumerate(config["convolutions"]):
+        for index, layer in enumerate(config["convolutions"]):
             if len(layer) != 3 or min(layer) < 1:
                 raise BrainError(f"convolutions has {list(layer)}; expected [filters, kernel, stride]")
             filters, kernel, stride = layer
-            specs[f"convolution{place}.weight"] = f"f32[{filters} {channels} {kernel} {kernel}]"
-            specs[f"convolution{place}.bias"] = f"f32[{filters}]"
+            specs[f"convolution{index}.weight"] = f"f32[{filters} {channels} {kernel} {kernel}]"
+            specs[f"convolution{index}.bias"] = f"f32[{filters}]"
             channels, height, width = filters, _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
             if height < 1 or width < 1:
-                raise BrainError(f"convolution {place} leaves nothing of a picture of this size")
+                raise BrainError(f"convolution {index} leaves nothing of a picture of this size")
         hidden, actions = config["hidden"], config["actions"]
         if min(channels, height, width, hidden, actions) < 1:
             raise BrainError("channels, height, width, hidden and actions must be at least 1")
@@ -88,8 +88,8 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
 
         channels, height, width = config["channels"], config["height"], config["width"]
         layers: list[tuple[str, nn.Module]] = []
-        for place, (filters, kernel, stride) in enumerate(config["convolutions"]):
-            layers += [(f"convolution{place}", nn.Conv2d(channels, filters, kernel, stride)), (f"relu{place}", nn.ReLU())]
+        for index, (filters, kernel, stride) in enumerate(config["convolutions"]):
+            layers += [(f"convolution{index}", nn.Conv2d(channels, filters, kernel, stride)), (f"relu{index}", nn.ReLU())]
             channels, height, width = filters, _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
         layers += [("flatten", nn.Flatten()), ("hidden", nn.Linear(channels * height * width, config["hidden"]))]
         layers += [("relu", nn.ReLU()), ("output", nn.Linear(config["hidden"], config["actions"]))]

@@ -117,16 +117,16 @@ class GridOverlay(Node, category="vision"):
         box[edge] = _mixed(box[edge], self.brain.ink)
         ink = np.zeros((height, width), bool)
         self._write(ink, x + SIDE + 1, y + 1, word.upper())
-        place = ink.nonzero()
-        picture[place] = _mixed(picture[place], self.brain.ink)
+        area = ink.nonzero()
+        picture[area] = _mixed(picture[area], self.brain.ink)
 
     def _write(self, ink: np.ndarray, x: int, y: int, text: str) -> None:
         """Write `text` with its upper left corner at (x, y); what does not fit is left out."""
         if not text:
             return
         drawn = np.concatenate([part for letter in text for part in (self._glyphs.get(letter, self._blank), self._gap)], axis=1)
-        place = ink[y : y + drawn.shape[0], x : x + drawn.shape[1]]
-        place |= drawn[: place.shape[0], : place.shape[1]]
+        area = ink[y : y + drawn.shape[0], x : x + drawn.shape[1]]
+        area |= drawn[: area.shape[0], : area.shape[1]]
 
 
 def _mixed(pixels: np.ndarray, color: np.ndarray) -> np.ndarray:

@@ -79,14 +79,14 @@ class TileTokenizer(Node, category="vision"):
         if height % SIDE or width % SIDE or not frame.size:
             raise MinibrainsError(f"the frame is {width}x{height}; expected multiples of {SIDE}; put a Resize before it")
         keys = keys_of(frame)
-        places = np.searchsorted(self._hashes[:-1], _hashed(keys, self._multipliers))
+        positions = np.searchsorted(self._hashes[:-1], _hashed(keys, self._multipliers))
         # a hash says where to look, the pixels say whether it is that tile; 8 answers at a time are asked for a True
-        answers = (keys != self._keys.take(places, axis=0)).view(np.uint64)
+        answers = (keys != self._keys.take(positions, axis=0)).view(np.uint64)
         differs = reduce(np.bitwise_or, answers.T) != 0
-        places[differs] = len(self._keys)
+        positions[differs] = len(self._keys)
         shape = height // SIDE, width // SIDE
         unknown = float(np.count_nonzero(differs) / differs.size)
-        return Tokens(self._ids[places].reshape(shape), self._labels[places].reshape(shape), self.brain.labels, unknown)
+        return Tokens(self._ids[positions].reshape(shape), self._labels[positions].reshape(shape), self.brain.labels, unknown)
 
 
 def keys_of(frame: np.ndarray) -> np.ndarray:

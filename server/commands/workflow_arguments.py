@@ -29,11 +29,11 @@ def read_spec(arguments: argparse.Namespace) -> RunSpec:
     """The run that the arguments describe. Raises WorkflowError if one cannot be read."""
     widgets = {}
     for text in arguments.set:
-        place, separator, value = text.partition("=")
-        if not separator or "." not in place:
+        target, separator, value = text.partition("=")
+        if not separator or "." not in target:
             fault = Fault("cannot be read", expected="NODE.WIDGET=VALUE", found=text, code="invalid_argument")
             raise WorkflowError([fault], "--set")
-        widgets[place] = _value(value)
+        widgets[target] = _value(value)
     brains = {}
     for text in arguments.brain:
         node, separator, file = text.partition("=")

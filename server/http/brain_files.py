@@ -107,7 +107,7 @@ class BrainFiles:
         name = part.filename or ""
         if not name.endswith(_SUFFIX) or "/" in name:
             raise BadName(f"the file is called {name[:200]!r}; expected a plain name ending in {_SUFFIX}")
-        place = inside(self._models, name)
+        target = inside(self._models, name)
         self._models.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=UPLOADING, dir=self._models)
         try:
@@ -121,16 +121,16 @@ class BrainFiles:
                     await asyncio.to_thread(whole.update, chunk)
             await self._read(lambda: _check(Path(temporary), name))
             self._digests.keep(Path(temporary), whole.hexdigest())
-            place = await self._name_upload(Path(temporary), place, whole.hexdigest())
+            target = await self._name_upload(Path(temporary), target, whole.hexdigest())
         finally:
             Path(temporary).unlink(missing_ok=True)
         self._changed("brains")
-        entry = await self._read(lambda: self._entry(place.name, place))
-        return {**entry, "renamed_from": None if place.name == name else name}
+        entry = await self._read(lambda: self._entry(target.name, target))
+        return {**entry, "renamed_from": None if target.name == name else name}
 
-    async def _name_upload(self, temporary: Path, place: Path, digest: str) -> Path:
+    async def _name_upload(self, temporary: Path, target: Path, digest: str) -> Path:
         """Give an upload its name; another one if that is taken by another file. If it is there already, that one stays."""
-        free, number, size = place, 0, temporary.stat().st_size
+        free, number, size = target, 0, temporary.stat().st_size
         while True:
             async with self._naming:  # or two uploads could find the same name free
                 taken = await asyncio.to_thread(self._called, free.name)
@@ -141,13 +141,13 @@ class BrainFiles:
             if free in taken and all(same):
                 return free
             number += 1
-            free = place.with_stem(f"{place.stem} ({number})")
+            free = target.with_stem(f"{target.stem} ({number})")
 
     def _called(self, name: str) -> Sequence[Path]:
         """List the files that a workflow may mean by this name: the one in models/, and those that lie beside workflows."""
-        place = self._models / name
+        target = self._models / name
         beside = [file for file in files_below(self._workflows, _SUFFIX) if file.name == name]
-        return [place, *beside] if place.exists() else beside
+        return [target, *beside] if target.exists() else beside
 
     async def _read(self, work: Callable[[], T]) -> T:
         """Read headers on a thread, after who came before."""
@@ -220,9 +220,9 @@ def _check(temporary: Path, name: str) -> None:
         raise BrainError(str(error).replace(str(temporary), name)) from None
 
 
-def _name(temporary: Path, place: Path) -> None:
+def _name(temporary: Path, target: Path) -> None:
     """Give a file its name once it is safe on the disk."""
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
     temporary.chmod(0o644)
-    rename(temporary, place)
+    rename(temporary, target)

@@ -53,9 +53,9 @@ class DataFolders:
         """Return where a file or folder can lie in the trash. Raises OSError."""
         stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{path.name}"
         for number in range(1000):
-            place = self.trash / (f"{stem}-{number}" if number else stem)
-            if not os.path.lexists(place):
-                return place
+            target = self.trash / (f"{stem}-{number}" if number else stem)
+            if not os.path.lexists(target):
+                return target
         raise FileExistsError(f"{stem} is in the trash a thousand times")
 
 
@@ -96,7 +96,7 @@ def files_below(folder: Path, suffix: str) -> Iterator[Path]:
 
     It may be a link that leads nowhere, or a file that cannot be read. A folder that cannot be read has no files.
     """
-    found = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
+    found = [Path(root, name) for root, _, names in os.walk(folder) for name in names]
     for path in sorted(found):
         if path.name.endswith(suffix) and not path.name.startswith("."):
             yield path

@@ -25,17 +25,17 @@ class History:
         found: list[tuple[int, Path, str]] = []
         for path in sorted(path for path in folders.runs.iterdir() if path.is_dir()):
             request = _read(path / _REQUEST)
-            place = request.get("place")
+            position = request.get("place")
             # by the name alone a run would change its place when the clock is set back; the command line knows no places
-            place = place if isinstance(place, int) else newest
-            newest = max(newest, place)
-            found.append((place, path, str(request.get("prompt_id") or path.name)))
+            position = position if isinstance(position, int) else newest
+            newest = max(newest, position)
+            found.append((position, path, str(request.get("prompt_id") or path.name)))
         self._paths = {prompt_id: path for _, path, prompt_id in sorted(found)}
-        self._places = count(newest + 1)
+        self._positions = count(newest + 1)
 
     def add(self, prompt_id: str, folder: Path, request: dict[str, Any]) -> None:
         """A run begins."""
-        write_atomic(folder / _REQUEST, json.dumps({**request, "place": next(self._places)}))
+        write_atomic(folder / _REQUEST, json.dumps({**request, "place": next(self._positions)}))
         self._paths[prompt_id] = folder
 
     def forget(self, prompt_ids: list[str]) -> None:
@@ -102,8 +102,8 @@ class History:
         """Pictures by the node that left them: `<node>.png` in the run folder."""
         for node in nodes:
             if (path / f"{node}.png").is_file():
-                place = {"filename": f"{node}.png", "subfolder": path.name, "type": "output"}
-                yield node, {"images": [place]}
+                image = {"filename": f"{node}.png", "subfolder": path.name, "type": "output"}
+                yield node, {"images": [image]}
 
 
 def _state(summary: dict[str, Any]) -> str:

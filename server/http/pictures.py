@@ -29,7 +29,7 @@ class Pictures:
     """ComfyUI's /view and /upload/image: `output` is runs/, `input` is uploads/."""
 
     def __init__(self, folders: DataFolders) -> None:
-        self._places = {"output": folders.runs, "input": folders.uploads, "temp": folders.runs}
+        self._folders = {"output": folders.runs, "input": folders.uploads, "temp": folders.runs}
 
     def routes(self) -> Iterator[web.RouteDef]:
         yield web.get("/view", self.view)
@@ -37,7 +37,7 @@ class Pictures:
 
     async def view(self, request: web.Request) -> web.StreamResponse:
         query = request.query
-        folder = self._places.get(query.get("type", "output"))
+        folder = self._folders.get(query.get("type", "output"))
         if folder is None:
             raise RequestError(400, "bad_request", "the type is not known; expected output, input or temp")
         path = inside(folder, "/".join(filter(None, [query.get("subfolder"), query.get("filename", "")])))
@@ -64,17 +64,17 @@ class Pictures:
         name, subfolder = fields["name"], fields.get("subfolder", "")
         if not name.lower().endswith(_PICTURES) or "/" in name:
             raise BadName(f"the file is called {name[:200]!r}; expected a plain name ending in one of {', '.join(_PICTURES)}")
-        place = inside(self._places["input"], "/".join(filter(None, [subfolder, name])))
-        place = await asyncio.to_thread(_write, place, data, fields.get("overwrite", "") in ("true", "1"))
-        return web.json_response({"name": place.name, "subfolder": subfolder, "type": "input"})
+        target = inside(self._folders["input"], "/".join(filter(None, [subfolder, name])))
+        target = await asyncio.to_thread(_write, target, data, fields.get("overwrite", "") in ("true", "1"))
+        return web.json_response({"name": target.name, "subfolder": subfolder, "type": "input"})
 
 
-def _write(place: Path, data: bytes, overwrite: bool) -> Path:
-    free, number = place, 0
+def _write(target: Path, data: bytes, overwrite: bool) -> Path:
+    free, number = target, 0
     while free.exists() and not overwrite:
         if hashlib.sha256(free.read_bytes()).digest() == hashlib.sha256(data).digest():
             return free
         number += 1
-        free = place.with_stem(f"{place.stem} ({number})")
+        free = target.with_stem(f"{target.stem} ({number})")
     write_atomic(free, data)
     return free

@@ -45,11 +45,11 @@ class WorkflowFiles:
         folder = request.query.get("dir")
         if folder is None:
             raise RequestError(400, "bad_request", "?dir= is missing; expected dir=workflows")
-        place = self._folders.workflows if folder == "workflows" else inside(self._folders.root, folder)
-        if not place.is_relative_to(self._folders.workflows) or not place.is_dir():
+        root = self._folders.workflows if folder == "workflows" else inside(self._folders.root, folder)
+        if not root.is_relative_to(self._folders.workflows) or not root.is_dir():
             raise RequestError(404, "not_found", f"there is no folder {folder!r}; workflows lie in 'workflows'")
         full, recurse = _is_true(request, "full_info"), _is_true(request, "recurse")
-        listed = await asyncio.to_thread(_list, place, recurse)
+        listed = await asyncio.to_thread(_list, root, recurse)
         return web.json_response(listed if full else [about["path"] for about in listed])
 
     async def read(self, request: web.Request) -> web.Response:

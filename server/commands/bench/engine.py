@@ -109,11 +109,11 @@ def _case(shape: str, n: int) -> dict[str, Any]:
 def _verify(engine: Engine, n: int, awake: int) -> None:
     """The counters must say what was meant to happen, or the figures are worth nothing."""
     counted = engine.node_stats()
-    for place in range(n):
-        times = counted[f"n{place}"]
-        runs = engine.ticks if place < awake else 1
+    for index in range(n):
+        times = counted[f"n{index}"]
+        runs = engine.ticks if index < awake else 1
         if (times.runs, times.skips) != (runs, engine.ticks - runs):
-            raise RunError(f"n{place} ran {times.runs} times in {engine.ticks} ticks, expected {runs}")
+            raise RunError(f"n{index} ran {times.runs} times in {engine.ticks} ticks, expected {runs}")
 
 
 def _compile(shape: str, n: int, awake: int) -> Any:
@@ -122,16 +122,16 @@ def _compile(shape: str, n: int, awake: int) -> Any:
     for cls in (Live, Pulse, One, Four):
         registry.add(cls)
     nodes: dict[str, Any] = {"live": {"type": "Live@1"}, "pulse": {"type": "Pulse@1"}}
-    for place in range(n):
-        first = place in (0, awake)
-        source = "live.number" if place < awake else "pulse.number"
+    for index in range(n):
+        first = index in (0, awake)
+        source = "live.number" if index < awake else "pulse.number"
         if shape == "wide" or first:
             links = dict.fromkeys("pqrs", source) if shape == "four" else {"x": source}
         elif shape == "four":
-            links = {"p": f"n{place - 1}.a", "q": f"n{place - 1}.b", "r": f"n{place - 1}.a", "s": source}
+            links = {"p": f"n{index - 1}.a", "q": f"n{index - 1}.b", "r": f"n{index - 1}.a", "s": source}
         else:
-            links = {"x": f"n{place - 1}.number"}
-        nodes[f"n{place}"] = {"type": "Four@1" if shape == "four" else "One@1", "in": links}
+            links = {"x": f"n{index - 1}.number"}
+        nodes[f"n{index}"] = {"type": "Four@1" if shape == "four" else "One@1", "in": links}
     workflow = parse_workflow({"minibrains": 1, "nodes": nodes})
     return compile_graph(check(workflow, registry, brain_finder(None)))
 

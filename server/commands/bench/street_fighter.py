@@ -88,7 +88,7 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
         pressed, score, thought = list[Pad](), 0.0, 0.0
         held: Pad | None = None
         sequence: tuple[Pad, ...] = ((),)
-        place, recovers, latest, times = 0, 0, -1, 0
+        position, recovers, latest, times = 0, 0, -1, 0
         moments: list[tuple[float, float, int, int, bool]] = []
         for tick in range(ticks):
             sent = None
@@ -132,11 +132,11 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
             elif recovers:
                 recovers -= 1
 
-            if place + 1 < len(sequence):
-                place += 1
+            if position + 1 < len(sequence):
+                position += 1
             elif sent is not None:
-                sequence, place = sequences[variables["agent_x"] <= variables["enemy_x"]][sent], 0
-            pad = sequence[place]
+                sequence, position = sequences[variables["agent_x"] <= variables["enemy_x"]][sent], 0
+            pad = sequence[position]
             if pad is not held:
                 if pad not in masks:
                     masks[pad] = np.array([button in pad for button in buttons], np.uint8)

@@ -118,13 +118,13 @@ def empty_stages(states: Sequence[str], seed: int) -> Stages:
 
 def _vote(color: np.ndarray, lead: np.ndarray, moment: Moment) -> None:
     """Count a picture: Boyer and Moore's majority vote, for each pixel of the stage it shows."""
-    place = _on_stage(moment.camera)
-    leading = lead[place]
-    same = (color[place] == moment.frame).all(axis=2)
+    area = _on_stage(moment.camera)
+    leading = lead[area]
+    same = (color[area] == moment.frame).all(axis=2)
     stays = same | (leading > 0)
-    color[place] = np.where(stays[..., None], color[place], moment.frame)
+    color[area] = np.where(stays[..., None], color[area], moment.frame)
     against = np.where(leading > 0, leading - 1, 1)
-    lead[place] = np.where(same, leading + 1, against)
+    lead[area] = np.where(same, leading + 1, against)
 
 
 def learn(stages: Stages, states: Sequence[str], seed: int) -> TileCodebook:

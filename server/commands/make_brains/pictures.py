@@ -62,9 +62,9 @@ BLUE: Color = (92, 178, 255)
 RED: Color = (255, 118, 96)
 YELLOW: Color = (250, 208, 84)
 
-Place = tuple[float, float, float, float]
+Box = tuple[float, float, float, float]
 """Left, top, width and height in pixels."""
-FACE: dict[str, tuple[Place, Color]] = {
+FACE: dict[str, tuple[Box, Color]] = {
     "UP": ((16, 3, 7, 8), WHITE),
     "DOWN": ((16, 17, 7, 8), WHITE),
     "LEFT": ((8.5, 10.5, 8, 7), WHITE),
@@ -82,7 +82,7 @@ FACE: dict[str, tuple[Place, Color]] = {
     "C": ((138, 15, 11, 11), RED),
 }
 """Where each button lies, and its colour when it is held."""
-HUB: Place = (16, 10.5, 7, 7)
+HUB: Box = (16, 10.5, 7, 7)
 """The middle of the d-pad."""
 ROUND = 11
 """A button as wide and as high as this is a circle."""
@@ -132,15 +132,15 @@ def plain_face() -> MadeBrain:
     _paint(dark, HUB, 0, BODY)
     lit = dark.copy()
     button = np.zeros(FACE_SIZE, np.uint8)
-    for number, (name, (place, color)) in enumerate(FACE.items(), 1):
-        _, _, width, height = place
+    for number, (name, (box, color)) in enumerate(FACE.items(), 1):
+        _, _, width, height = box
         corner = ROUND / 2 if width == height == ROUND else 2
-        covered = _paint(dark, place, corner, BODY)
-        _paint(lit, place, corner, color)
+        covered = _paint(dark, box, corner, BODY)
+        _paint(lit, box, corner, color)
         button[covered > 0] = number
         if name not in ("UP", "DOWN", "LEFT", "RIGHT"):
-            _write(dark, name, place, WORD)
-            _write(lit, name, place, GROUND)
+            _write(dark, name, box, WORD)
+            _write(lit, name, box, GROUND)
     face = PadFace(
         buttons=tuple(FACE),
         dark=np.rint(dark).astype(np.uint8),
@@ -150,7 +150,7 @@ def plain_face() -> MadeBrain:
     return MadeBrain(face, "A pad of up to fifteen buttons")
 
 
-def _paint(picture: np.ndarray, place: Place, corner: float, color: Color) -> np.ndarray:
+def _paint(picture: np.ndarray, box: Box, corner: float, color: Color) -> np.ndarray:
     """Paint a rectangle with round corners and soft edges, which Pillow does not have.
 
     Args:
@@ -162,7 +162,7 @@ def _paint(picture: np.ndarray, place: Place, corner: float, color: Color) -> np
     Returns:
         How much of each pixel is covered, float64 [height, width], 0 to 1.
     """
-    left, top, width, height = place
+    left, top, width, height = box
     rows, columns = picture.shape[:2]
     y, x = np.mgrid[:rows, :columns] + 0.5
     beside = np.abs(x - left - width / 2) - width / 2 + corner
@@ -173,9 +173,9 @@ def _paint(picture: np.ndarray, place: Place, corner: float, color: Color) -> np
     return covered
 
 
-def _write(picture: np.ndarray, word: str, place: Place, color: Color) -> None:
+def _write(picture: np.ndarray, word: str, box: Box, color: Color) -> None:
     """Write a word into the middle of a place, a pixel between its letters."""
-    left, top, width, height = place
+    left, top, width, height = box
     letters = glyphs()[[LETTERS.index(letter) for letter in word]]
     spaced = np.pad(letters, ((0, 0), (0, 0), (0, 1)))
     ink = np.concatenate(list(spaced), axis=1)[:, :-1]
