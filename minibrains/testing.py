@@ -118,9 +118,9 @@ def _checked_run(node: Node, name: str, ticks: tuple[Inputs, ...]) -> list[Any]:
     last: tuple[Any, Any] | None = None
     for inputs in ticks:
         given = {key: _read_only(value) for key, value in inputs.items()}
-        kept = copy.deepcopy({key: _thawed(value) for key, value in given.items()})
+        original = copy.deepcopy({key: _thawed(value) for key, value in given.items()})
         result = _step(node, given)
-        if not _equal(kept, {key: _thawed(value) for key, value in given.items()}):
+        if not _equal(original, {key: _thawed(value) for key, value in given.items()}):
             raise AssertionError(f"{name} changes its inputs")
         if last is not None and not _equal(*last):
             raise AssertionError(f"{name} writes into an output after it was returned")

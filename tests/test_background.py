@@ -96,7 +96,7 @@ def test_under_hold_the_result_is_there_on_the_same_tick(kind: str) -> None:
     with running(thinks(kind, {"most": 6.0})) as engine:
         engine.advance(40)
         assert seen(engine) == [(tick, tick) for tick in range(40)]
-        assert engine.held > 0
+        assert engine.hold_seconds > 0
         assert engine.node_stats()["slow"].runs == 40
 
 

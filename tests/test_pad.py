@@ -331,7 +331,7 @@ def test_while_a_node_holds_not_one_frame_passes(game: str, kind: type[Node], tm
         engine.open(lambda runtime, engine: _EngineHost(tmp_path, engine, runtime))
         engine.reset(0, 5)
         engine.advance(100)
-        seen, held = engine.nodes["seen"].all, engine.held
+        seen, held = engine.nodes["seen"].all, engine.hold_seconds
     finally:
         assert engine.close() == []
     assert [tick for tick, _ in seen] == list(range(100))

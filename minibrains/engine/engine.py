@@ -72,9 +72,9 @@ class Engine:
         self.context.frame_rate = rate
 
     @property
-    def held(self) -> float:
+    def hold_seconds(self) -> float:
         """Seconds for which the clock stood still while hold nodes were thinking."""
-        return self.context.held
+        return self.context.hold_seconds
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class Engine:
         steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
         waiting, event_slots = execution.due, execution.event_slots
         visits, spent, add = execution.visits, execution.spent, self.times.add
-        held = context.held
+        hold_seconds = context.hold_seconds
         ended = False
         for now in range(self.tick, self.tick + ticks):
             values[TICK_SLOT] = now
@@ -201,9 +201,9 @@ class Engine:
                 for slot in event_slots:
                     values[slot] = None
                 event_slots.clear()
-            if context.held != held:  # the clock stood still for so long
-                started += context.held - held
-                held = context.held
+            if context.hold_seconds != hold_seconds:  # the clock stood still for so long
+                started += context.hold_seconds - hold_seconds
+                hold_seconds = context.hold_seconds
             add(last - started)
             self.tick = now + 1
             self.ticks += 1

@@ -28,7 +28,7 @@ class ExecutionContext:
     """Ticks a second of the game's own clock."""
     realtime: bool = False
     """A late result is given out when it is there; otherwise the clock waits for it."""
-    held: float = 0.0
+    hold_seconds: float = 0.0
     """Seconds for which the clock stood still while hold nodes were thinking."""
     decimation: int = 1
     """Optional nodes run on one in so many of the ticks on which they could."""
@@ -186,9 +186,9 @@ class _StepBuilder:
             try:
                 return call(*arguments)
             finally:
-                held = perf_counter() - began
-                context.held += held
-                spent[index] -= held
+                seconds = perf_counter() - began
+                context.hold_seconds += seconds
+                spent[index] -= seconds
 
         return beside
 

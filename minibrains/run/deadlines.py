@@ -31,7 +31,7 @@ class Deadlines:
         """Deadlines that would have been met, had the process been let run."""
         self.slipped = 0.0
         """Seconds by which the schedule was moved, because the run was too far behind."""
-        self.held = 0.0
+        self.hold_seconds = 0.0
         """Seconds by which the schedule was moved, because hold nodes were thinking."""
         self._period = 1 / rate
         self._late = LatencyHistogram()
@@ -61,13 +61,13 @@ class Deadlines:
         self._late.add(self._last_late)
         return fresh
 
-    def finished(self, now: float, own: float, held: float, culprit: Callable[[], str | None]) -> None:
-        """The tick is done. It took `own` seconds; for `held` others the clock stood still, and the schedule with it.
+    def finished(self, now: float, own: float, hold_seconds: float, culprit: Callable[[], str | None]) -> None:
+        """The tick is done. It took `own` seconds; for `hold_seconds` others the clock stood still, and the schedule with it.
 
         `culprit` is asked on a miss of the run's own making: the node it is put down to, None for the engine.
         """
-        self._origin += held
-        self.held += held
+        self._origin += hold_seconds
+        self.hold_seconds += hold_seconds
         # how far after `due` the tick would have ended in a process that is always let run: what stays of it is
         # carried into the next tick, so a miss that only inherits its lateness is put down to what began it
         self._behind += own
@@ -96,7 +96,7 @@ class Deadlines:
             whole.engine += part.engine
             whole.unscheduled += part.unscheduled
             whole.slipped += part.slipped
-            whole.held += part.held
+            whole.hold_seconds += part.hold_seconds
             whole._late.merge(part._late)
             whole._last_late = max(whole._last_late, part._last_late)
             for node, missed in part.nodes.items():
@@ -114,5 +114,5 @@ class Deadlines:
             "late_ms": {"p99": None if p99 is None else round(p99 * 1e3, 4), "max": round(self._late.longest * 1e3, 4)},
             "slipped_s": round(self.slipped, 4),
             "drift_frames": round(self._last_late * self.rate, 4),
-            "held_s": round(self.held, 4),
+            "held_s": round(self.hold_seconds, 4),
         }

@@ -44,12 +44,12 @@ class RealtimeClock:
             laps.lap()
             if deadlines.started(laps.now, between):
                 self._since, self._own = engine.spent(), 0.0
-            held = engine.held
+            hold_before = engine.hold_seconds
             ended = engine.advance(1)
-            held = engine.held - held
-            own = max(0.0, laps.lap() - held)
+            hold_seconds = engine.hold_seconds - hold_before
+            own = max(0.0, laps.lap() - hold_seconds)
             self._own += between + own
-            deadlines.finished(laps.now, own, held, self._culprit)
+            deadlines.finished(laps.now, own, hold_seconds, self._culprit)
             self._next = engine.tick
             if ended or engine.stopping:
                 return ended

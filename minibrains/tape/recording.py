@@ -49,9 +49,9 @@ class Recorder(Hook):
         self._snapshots: SimpleQueue[tuple[int, Any, frozenset[str]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write_snapshots, name="writes snapshots", daemon=True)
         self._failure: MinibrainsError | None = None
-        self.unkept: str | None = None
+        self.snapshot_error: str | None = None
         """Why there are no more snapshots; the tape can still be replayed from its beginning."""
-        self._checked = self._kept = 0.0
+        self._checked = self._last_snapshot = 0.0
 
     def after_open(self, run: Run) -> None:
         """Make the tape in the run folder; its header says all that is needed to open the run again. Raises RunError."""
@@ -94,19 +94,19 @@ class Recorder(Hook):
         if now - self._checked >= _CHECK_EVERY:
             self._checked = now
             self.add("", "check", checkpoint_report(self._engine))
-        if now - self._kept >= _SNAPSHOT_EVERY and self.unkept is None:
-            self._kept = now
+        if now - self._last_snapshot >= _SNAPSHOT_EVERY and self.snapshot_error is None:
+            self._last_snapshot = now
             try:
                 state = self._engine.state(background=False)
             except RunError as error:
-                self.unkept = str(error)
+                self.snapshot_error = str(error)
             else:
                 self._snapshots.put((self._engine.ticks, state, modules(self._engine)))
 
     def after_close(self, run: Run) -> None:
         """Write what is left. Raises RunError."""
-        if self.unkept is not None:
-            run.say(f"the tape replays from its beginning only, no more snapshots were kept: {self.unkept}")
+        if self.snapshot_error is not None:
+            run.say(f"the tape replays from its beginning only, no more snapshots were kept: {self.snapshot_error}")
         if self._thread.is_alive():
             self._snapshots.put(None)
             self._thread.join()
@@ -132,7 +132,7 @@ class Recorder(Hook):
             except RunError as error:  # the run shall hear of it: see `look`
                 self._failure = error
             except MinibrainsError as error:
-                self.unkept = str(error)
+                self.snapshot_error = str(error)
 
 
 class TapePlayer:
@@ -150,11 +150,11 @@ class TapePlayer:
         """Go on from where the engine stands. What is still held from before, like a pad, comes at once."""
         self._engine = engine
         for events in self._events.values():
-            held = None
+            latest = None
             while events and events[0].tick < engine.ticks:
-                held = events.popleft()
-            if held is not None and held.kind == "input" and not (events and events[0].tick == engine.ticks):
-                events.appendleft(held._replace(tick=engine.ticks))
+                latest = events.popleft()
+            if latest is not None and latest.kind == "input" and not (events and events[0].tick == engine.ticks):
+                events.appendleft(latest._replace(tick=engine.ticks))
 
     def add(self, node: str, kind: str, value: Any) -> None:
         """Nothing is written down in a replay."""

@@ -27,7 +27,7 @@ _output = partial(tuple.__new__, ConsoleOutput)
 """By a tuple, half of what a call by fields takes: there is one on every tick."""
 _FLUSH: Final = 1024
 """Ticks after which the log goes into the hashes, so that memory stays flat. One list for all ticks, which packs quickly."""
-_KEPT: Final = (
+_SAVED: Final = (
     "_start", "_waited", "_written", "_held", "_score", "_episode", "_limit", "_frames", "_first", "_log", "_actions",
     "_trajectory",
 )  # fmt: skip
@@ -194,14 +194,14 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
 
     def state(self) -> dict[str, Any]:
         """What this node keeps, and the console's own save state: everything needed to go on from here."""
-        kept = {name: copy.deepcopy(getattr(self, name)) for name in _KEPT}
+        saved = {name: copy.deepcopy(getattr(self, name)) for name in _SAVED}
         shown = {**self._shown._asdict(), "frame": self._shown.frame()}
-        return {**kept, "emulator": self.emulator.get_state(), "shown": shown}
+        return {**saved, "emulator": self.emulator.get_state(), "shown": shown}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         if "terminated" not in state["shown"]:
             raise GameError("the console's state was kept by an older version; expected one that this version kept")
-        for name in _KEPT:
+        for name in _SAVED:
             setattr(self, name, copy.deepcopy(state[name]))
         self.emulator.set_state(state["emulator"])
         for player in range(self.players):

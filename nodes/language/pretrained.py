@@ -150,8 +150,8 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
     return frame
 
 
-def _check_numbers(folder: Path, family: Family, held: int) -> None:
-    """Make the model without its numbers, and count them. Raises BrainError if they are more than `held` bytes can be."""
+def _check_numbers(folder: Path, family: Family, file_size: int) -> None:
+    """Make the model without its numbers, and count them. Raises BrainError if they are more than `file_size` bytes can be."""
     import torch
     import transformers
 
@@ -161,8 +161,8 @@ def _check_numbers(folder: Path, family: Family, held: int) -> None:
         model = kind._from_config(config, attn_implementation=family.attention)
     tensors = [*model.parameters(), *model.buffers()]
     numbers = sum(tensor.numel() for tensor in tensors)
-    if numbers > held + _ROOM:  # in a file each takes two bytes, but one may be used in two places
-        raise BrainError(f"its configuration is of a model of {numbers} numbers, and its file has {held} bytes of them")
+    if numbers > file_size + _ROOM:  # in a file each takes two bytes, but one may be used in two places
+        raise BrainError(f"its configuration is of a model of {numbers} numbers, and its file has {file_size} bytes of them")
 
 
 def _check_growth(tokenizer: str) -> None:

@@ -46,20 +46,21 @@ def main(arguments: argparse.Namespace) -> int:
     players = [player for section in sections for player in section.players]
     out = Path(arguments.out)
     wanted = range(arguments.episodes)
-    kept = {player.key: Rows(out / "episodes" / f"{player.title}.jsonl", player.identity) for player in players}
-    if _play(arguments, players, kept, out):
-        there = sum(len(rows.episodes.keys() & set(wanted)) for rows in kept.values())
-        said = f"stopped; {there} of {len(kept) * len(wanted)} episodes are kept in {out}, the same command goes on from there"
+    rows_of = {player.key: Rows(out / "episodes" / f"{player.title}.jsonl", player.identity) for player in players}
+    if _play(arguments, players, rows_of, out):
+        there = sum(len(rows.episodes.keys() & set(wanted)) for rows in rows_of.values())
+        stopped = f"stopped; {there} of {len(rows_of) * len(wanted)} episodes are kept in {out}"
+        message = f"{stopped}, the same command goes on from there"
         if arguments.json:
-            print(json.dumps({"error": {"message": said}}))
-        _say(said)
+            print(json.dumps({"error": {"message": message}}))
+        _say(message)
         return STOPPED
-    rows = {key: {index: each.episodes[index] for index in wanted} for key, each in kept.items()}
+    rows = {key: {index: each.episodes[index] for index in wanted} for key, each in rows_of.items()}
     result = _result(arguments, rules, sections, rows)
     stem = f"{players[0].name}-{players[0].protocol.split}-{arguments.episodes}-{_tag(players)}"
     files = {kind: out / f"{stem}.{kind}" for kind in ("json", "png")}
     result["files"] = {kind: str(file) for kind, file in files.items()}
-    result["files"]["episodes"] = [str(each.path) for each in kept.values()]
+    result["files"]["episodes"] = [str(each.path) for each in rows_of.values()]
     write_atomic(files["json"], json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     chart.draw(result, files["png"])
     print(json.dumps(result) if arguments.json else printable("\n".join([describe(result), *map(str, files.values())])))
@@ -121,10 +122,10 @@ def _result(
     return {**played[0], "verdict": verdict, **made_with()}
 
 
-def _play(arguments: argparse.Namespace, players: list[Player], kept: dict[str, Rows], out: Path) -> bool:
+def _play(arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path) -> bool:
     """Play what is missing; True if that was stopped."""
     wanted = range(arguments.episodes)
-    missing = [[index for index in wanted if index not in kept[player.key].episodes] for player in players]
+    missing = [[index for index in wanted if index not in rows_of[player.key].episodes] for player in players]
     whole = len(players) * arguments.episodes
     form = "{desc} {bar} {n_fmt}/{total_fmt} {elapsed}<{remaining}{postfix}"
     ends: Counter[str] = Counter()
@@ -140,7 +141,7 @@ def _play(arguments: argparse.Namespace, players: list[Player], kept: dict[str, 
             for player, indices in zip(players, missing, strict=True):
                 bar.set_description(f"{player.name} {player.protocol.opponent}".rstrip())
                 ends.clear()
-                games.play(player, indices, kept[player.key], out / "nodes" / player.title)
+                games.play(player, indices, rows_of[player.key], out / "nodes" / player.title)
     return games.stopping
 
 

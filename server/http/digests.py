@@ -15,7 +15,7 @@ from typing import Final
 
 from minibrains.known_digests import FileKey, FileState, find_digest, keep_digest
 
-_KEPT: Final = 10_000
+_MAX_KNOWN: Final = 10_000
 """Digests that are kept."""
 _BLOCK: Final = 1 << 20
 """Bytes that are read at once."""
@@ -33,7 +33,7 @@ class Digests:
     def __init__(self, found: Callable[[], None]) -> None:
         """`found` is called after each digest that was worked out."""
         self._found = found
-        self._kept: dict[FileKey, str] = {}
+        self._known: dict[FileKey, str] = {}
         self._waiting: dict[FileKey, asyncio.Future[str | None]] = {}
         self._asked: SimpleQueue[_Unfinished] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -41,7 +41,7 @@ class Digests:
     def known(self, path: Path) -> str | None:
         """Return the digest if it is known. Reads nothing."""
         key = file_key(path)
-        return None if key is None else self._kept.get(key)
+        return None if key is None else self._known.get(key)
 
     def keep(self, path: Path, digest: str) -> None:
         """Keep what somebody else worked out."""
@@ -52,8 +52,8 @@ class Digests:
     async def of(self, path: Path, timeout: float | None = None) -> str | None:
         """Return the digest; None if the file cannot be read, or after `timeout` seconds: then the work goes on."""
         key = file_key(path)
-        if key is None or key in self._kept:
-            return None if key is None else self._kept[key]
+        if key is None or key in self._known:
+            return None if key is None else self._known[key]
         if key not in self._waiting:
             self._waiting[key] = asyncio.get_running_loop().create_future()
             self._asked.put(_Unfinished(path, key))
@@ -66,9 +66,9 @@ class Digests:
         return waiting.result() if over else None
 
     def _keep(self, key: FileKey, digest: str) -> None:
-        self._kept[key] = digest
-        if len(self._kept) > _KEPT:
-            del self._kept[next(iter(self._kept))]
+        self._known[key] = digest
+        if len(self._known) > _MAX_KNOWN:
+            del self._known[next(iter(self._known))]
 
     def _over(self, key: FileKey, digest: str | None) -> None:
         """In the event loop: the thread has done with a file."""

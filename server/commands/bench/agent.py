@@ -71,11 +71,11 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
         cpu, cpu_written_out = list[float](), list[float]()
 
         def workflow() -> None:
-            before, began = engine.held, thread_time()
+            before, began = engine.hold_seconds, thread_time()
             engine.reset(0, 0)
             engine.advance(ticks)
             cpu.append(thread_time() - began)
-            thinking["workflow"].append(engine.held - before)
+            thinking["workflow"].append(engine.hold_seconds - before)
 
         def loop(side: str) -> None:
             began = thread_time()

@@ -116,19 +116,19 @@ def _measure(engine: Engine, console: Console, rate: float, ticks: int, killer: 
                 by_game += not ended
         lasted = perf_counter() - started
         wall, cpu, drift = wall + lasted, cpu + process_time() - used, max(drift, lasted * rate - (engine.tick - 1))
-    kept, times = clock.deadlines.report(), engine.times
+    report, times = clock.deadlines.report(), engine.times
     return {
         "workflow": str(engine.plan.graph.workflow.path or ""),
-        "rate": kept["rate"],
+        "rate": report["rate"],
         "ticks": engine.ticks,
         "frames": emulated,
         "frames_by_game": by_game or None,
-        "on_time": kept["on_time"],
+        "on_time": report["on_time"],
         "p99_ms": round((times.quantile(0.99) or 0.0) * 1e3, 4),
         "max_ms": round(times.longest * 1e3, 4),
-        "missed": kept["missed"],
-        "late_ms": kept["late_ms"],
-        "slipped_s": kept["slipped_s"],
+        "missed": report["missed"],
+        "late_ms": report["late_ms"],
+        "slipped_s": report["slipped_s"],
         "drift_frames": round(drift, 4),
         "ticks_per_s": round(engine.ticks / wall, 2),
         "cpu": round(cpu / wall, 4),
