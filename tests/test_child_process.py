@@ -117,13 +117,13 @@ def test_how_it_ended_is_known_and_what_it_said_before_is_heard(how: str, reason
             child.receive()
         child.close()
     assert child.exit_reason() == reason
-    assert "my last words" in child.last_words
+    assert "my last words" in child.output_tail
     with started(end, how, keep_output=True) as child:
         heard = Heard(child)
         assert heard.exited.wait(60)
     assert heard.messages == [b"farewell"]
     assert child.exit_reason() == reason
-    assert "my last words" in child.last_words
+    assert "my last words" in child.output_tail
 
 
 def test_what_it_forked_does_not_hide_its_end() -> None:

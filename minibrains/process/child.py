@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 
 from minibrains.process.messages import encode
 from minibrains.process.parent import run_child
-from minibrains.process.signals import start_shielded
+from minibrains.process.signals import start_with_signals_blocked
 
 _SPAWN: Final = multiprocessing.get_context("spawn")
 _LIVENESS_INTERVAL: Final = 1.0
@@ -54,7 +54,7 @@ class ChildProcess:
             arguments: Anything that can be pickled.
             name: What the process is called in sentences and in lists of processes.
             shutdown_timeout: Seconds that it gets to end in good order before it is killed.
-            keep_output: Keep what it writes to standard output and standard error for `last_words`.
+            keep_output: Keep what it writes to standard output and standard error for `output_tail`.
 
         Raises:
             RunError: An argument cannot be pickled.
@@ -62,7 +62,7 @@ class ChildProcess:
         """
         self.killed = False
         """Whether `kill` was called."""
-        self.last_words = ""
+        self.output_tail = ""
         """What it wrote last, once it has ended."""
         self._shutdown_timeout = shutdown_timeout
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
@@ -72,7 +72,7 @@ class ChildProcess:
         self._connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=run_child, args=(theirs, task, shutdown_timeout, output), name=name)
         try:
-            start_shielded(self._process)
+            start_with_signals_blocked(self._process)
         except BaseException:
             self._connection.close()
             self._read_output()
@@ -213,7 +213,7 @@ class ChildProcess:
         with suppress(OSError), self._output as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - _LAST_WORDS))
-            self.last_words = file.read().decode(errors="replace").strip()
+            self.output_tail = file.read().decode(errors="replace").strip()
         Path(self._output.name).unlink(missing_ok=True)
         self._output = None
 

@@ -44,4 +44,4 @@ def _listen(parent: ParentProcess, worker: Worker) -> None:
         while True:
             worker.deliver(parent.receive())
     except EOFError:
-        worker.orphan()
+        worker.parent_lost()

@@ -89,16 +89,16 @@ class _Batch:
 
 
 @dataclass(slots=True, eq=False)
-class _WorkerSlot:
+class _PooledWorker:
     """A worker as the pool sees it."""
 
-    worker: WorkerHandle
+    handle: WorkerHandle
     lanes: dict[int, int | None] = field(default_factory=lambda: {MAIN_LANE: None})
     """Where it can do a job, with the number of the job that is there."""
     state: Literal["working", "ending", "closed"] = "working"
 
     def send(self, message: object) -> None:
-        self.worker.post(encode(message, "what the pool says"))
+        self.handle.post(encode(message, "what the pool says"))
 
 
 class Pool:
@@ -123,7 +123,7 @@ class Pool:
         self._task = encode(task, "the task of the workers")
         self._note = note
         self._events: Events = SimpleQueue()
-        self._slots: dict[int, _WorkerSlot] = {}
+        self._workers: dict[int, _PooledWorker] = {}
         self._launched = 0
         self._batches: list[_Batch] = []
         self._jobs: dict[int, _Work] = {}
@@ -155,8 +155,8 @@ class Pool:
             if kind is None or issubclass(kind, Exception):
                 self._end()
         finally:
-            for slot in self._slots.values():
-                slot.worker.kill()
+            for worker in self._workers.values():
+                worker.handle.kill()
             self._launcher.close()
 
     def imap_unordered(self, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
@@ -196,18 +196,18 @@ class Pool:
 
     def _assign_all(self) -> None:
         """Give waiting work to every free lane; start workers while that is not enough."""
-        for number, slot in self._slots.items():
-            if slot.state != "working":
+        for number, worker in self._workers.items():
+            if worker.state != "working":
                 continue
-            for lane, job in slot.lanes.items():
+            for lane, job in worker.lanes.items():
                 if job is None and (work := self._next_work(number, lane)):
-                    self._assign(slot, lane, work)
-        while len(self._slots) < self.count and (work := self._next_work(self._launched, MAIN_LANE)):
+                    self._assign(worker, lane, work)
+        while len(self._workers) < self.count and (work := self._next_work(self._launched, MAIN_LANE)):
             number = self._launched
             self._launched += 1
-            worker = self._launcher.launch(number, self._task, self._events)
-            slot = self._slots[number] = _WorkerSlot(worker)
-            self._assign(slot, MAIN_LANE, work)
+            handle = self._launcher.launch(number, self._task, self._events)
+            worker = self._workers[number] = _PooledWorker(handle)
+            self._assign(worker, MAIN_LANE, work)
 
     def _next_work(self, number: int, lane: int) -> _Work | None:
         """Return work for a free lane: the newest map's first, because somebody waits; a map's own lane is for it alone."""
@@ -216,20 +216,20 @@ class Pool:
                 return batch.waiting.popleft()
         return None
 
-    def _assign(self, slot: _WorkerSlot, lane: int, work: _Work) -> None:
+    def _assign(self, worker: _PooledWorker, lane: int, work: _Work) -> None:
         self._assigned += 1
         self._jobs[self._assigned] = work
-        slot.lanes[lane] = self._assigned
+        worker.lanes[lane] = self._assigned
         work.tries += 1
         work.batch.running += 1
-        slot.send(Job(self._assigned, lane, work.batch.function, work.item))
+        worker.send(Job(self._assigned, lane, work.batch.function, work.item))
 
     # -- hearing what came of it ----------------------------------------------------------------------
 
     def _take_event(self) -> None:
         number, data = self._events.get()
-        slot = self._slots.get(number)
-        if slot is None:
+        worker = self._workers.get(number)
+        if worker is None:
             return  # the wake-up of `stopping`
         if data is None:
             self._replace(number)
@@ -238,15 +238,15 @@ class Pool:
         if isinstance(message, Note):
             self._note(number, message.content)
         elif isinstance(message, MapRequest):
-            slot.lanes[message.lane] = None
+            worker.lanes[message.lane] = None
             self._answer_map(self._add(message.function, message.items, (number, message.lane)))
         elif isinstance(message, Closed):
             self.troubles.extend(message.troubles)
-            slot.state = "closed"
+            worker.state = "closed"
         elif isinstance(message, Reply):
             work = self._jobs.pop(message.number)
-            lane = next(lane for lane, job in slot.lanes.items() if job == message.number)
-            slot.lanes[lane] = None
+            lane = next(lane for lane, job in worker.lanes.items() if job == message.number)
+            worker.lanes[lane] = None
             self._finish(work, message.value, message.failure)
 
     def _finish(self, work: _Work, value: bytes, failure: Failure | None) -> None:
@@ -268,28 +268,28 @@ class Pool:
             return
         self._batches.remove(batch)
         number, lane = batch.owner
-        slot = self._slots[number]
-        del slot.lanes[lane]
+        worker = self._workers[number]
+        del worker.lanes[lane]
         if batch.failures:
             first = min(batch.failures)
-            slot.send(MapResult(lane, [], batch.failures[first]))
+            worker.send(MapResult(lane, [], batch.failures[first]))
         else:
             results = [batch.results[index] for index in range(len(batch.results))]
-            slot.send(MapResult(lane, results, None))
+            worker.send(MapResult(lane, results, None))
 
     # -- the end of a worker, and of the pool ---------------------------------------------------------
 
     def _replace(self, number: int) -> None:
         """A worker has ended. If it was not asked to, what it was doing is done again, by another, once."""
-        slot = self._slots.pop(number)
-        reason = slot.worker.exit_reason()
-        if slot.state == "working":
+        worker = self._workers.pop(number)
+        reason = worker.handle.exit_reason()
+        if worker.state == "working":
             self.deaths += 1
             self._note(number, WorkerLost(reason))
-        if slot.state == "ending":
+        if worker.state == "ending":
             self.troubles.append(f"worker {number} died ({reason}) before everything in it was closed")
         self._batches = [batch for batch in self._batches if batch.owner is None or batch.owner[0] != number]
-        for job in slot.lanes.values():
+        for job in worker.lanes.values():
             if job is not None:
                 self._try_again(self._jobs.pop(job), reason)
 
@@ -304,17 +304,17 @@ class Pool:
 
     def _end(self) -> None:
         self._stop()
-        while self._slots:
+        while self._workers:
             self._assign_all()  # a node may wait for its map, and can only stop after that
             if not any(batch.owner for batch in self._batches):
                 self._shut_down_idle()
             self._take_event()
 
     def _shut_down_idle(self) -> None:
-        for slot in self._slots.values():
-            if slot.state == "working" and slot.lanes[MAIN_LANE] is None:
-                slot.state = "ending"
-                slot.send(Shutdown())
+        for worker in self._workers.values():
+            if worker.state == "working" and worker.lanes[MAIN_LANE] is None:
+                worker.state = "ending"
+                worker.send(Shutdown())
 
     def _stop(self) -> None:
         for batch in self._batches:
@@ -322,5 +322,5 @@ class Pool:
                 batch.waiting.clear()
         if not self._stop_sent:
             self._stop_sent = True
-            for slot in self._slots.values():
-                slot.send(Stop())
+            for worker in self._workers.values():
+                worker.send(Stop())

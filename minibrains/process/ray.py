@@ -113,8 +113,8 @@ class _Actor:
     def __init__(self, number: int, task: bytes, threads: str) -> None:
         # Ray gives an actor as many threads as CPUs; a sum over other threads is another sum. Read when torch is imported
         os.environ["OMP_NUM_THREADS"] = threads
-        self._said: SimpleQueue[bytes | None] = SimpleQueue()
-        self._worker = Worker(number, pickle.loads(task), self._said.put)
+        self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
+        self._worker = Worker(number, pickle.loads(task), self._outbox.put)
         threading.Thread(target=self._live, daemon=True).start()
 
     def deliver(self, data: bytes) -> None:
@@ -123,16 +123,16 @@ class _Actor:
     def receive(self) -> list[bytes]:
         """Return what the worker has said since the last call, at least one message; nothing after the end."""
         said = []
-        while (data := self._said.get()) is not None:
+        while (data := self._outbox.get()) is not None:
             said.append(data)
-            if self._said.empty():
+            if self._outbox.empty():
                 return said
         if said:
-            self._said.put(None)  # the end, for the next call
+            self._outbox.put(None)  # the end, for the next call
         return said
 
     def _live(self) -> None:
         try:
             self._worker.run()
         finally:
-            self._said.put(None)
+            self._outbox.put(None)

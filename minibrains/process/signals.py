@@ -7,14 +7,14 @@ from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from typing import Final
 
-SHIELDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+BLOCKED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def start_shielded(process: BaseProcess) -> None:
+def start_with_signals_blocked(process: BaseProcess) -> None:
     """Start a process with these signals blocked, until it calls `ignore_signals`."""
     # The first spawn starts the resource tracker, which would unblock the signals again.
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SHIELDED)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
     try:
         process.start()
     finally:
@@ -23,7 +23,7 @@ def start_shielded(process: BaseProcess) -> None:
 
 def ignore_signals() -> None:
     """In the child itself: ignore these signals. Its parent ends it, over their pipe."""
-    for number in SHIELDED:
+    for number in BLOCKED:
         # Not SIG_IGN, which programs that a node starts would inherit.
         signal.signal(number, lambda *_: None)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SHIELDED)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)

@@ -89,10 +89,10 @@ def _why_it_ended(child: ChildProcess) -> str:
     child.close()
     if child.exit_signal == "SIGXCPU":
         return f"it takes more than {SECONDS} s of processor time"
-    if "memory" in child.last_words:
+    if "memory" in child.output_tail:
         return _TOO_MUCH_MEMORY
     # before it has begun there are no words: it imports the script that this process runs
-    why = child.last_words[-300:] or 'a script of your own must keep what it does below if __name__ == "__main__":'
+    why = child.output_tail[-300:] or 'a script of your own must keep what it does below if __name__ == "__main__":'
     raise MinibrainsError(f"the process it was tried in ended with {child.exit_reason()}: {why}")
 
 

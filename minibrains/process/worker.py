@@ -49,7 +49,7 @@ class Worker:
         else:
             self._inboxes[MAIN_LANE].put(message)
 
-    def orphan(self) -> None:
+    def parent_lost(self) -> None:
         """Stop and end, without anybody to reply to: the pool is gone."""
         self._task.stop()
         self._inboxes[MAIN_LANE].put(Shutdown())
@@ -58,11 +58,11 @@ class Worker:
         """Do jobs until the end, then close everything."""
         while isinstance(message := self._inboxes[MAIN_LANE].get(), Job):
             self._do(message)
-        self._tell(Closed(self._task.close()))
+        self._post(Closed(self._task.close()))
 
     def note(self, content: Any) -> None:
         """Tell the run something."""
-        self._tell(Note(content))
+        self._post(Note(content))
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply the function to every item, on this worker and on those that are free."""
@@ -70,7 +70,7 @@ class Worker:
         pickled_items = [encode(item, f"host.map: item {number}") for number, item in enumerate(items)]
         lane = next(self._lanes)
         inbox = self._inboxes[lane] = SimpleQueue()
-        self._tell(MapRequest(lane, pickled_function, pickled_items))
+        self._post(MapRequest(lane, pickled_function, pickled_items))
         while isinstance(message := inbox.get(), Job):
             self._do(message)
         del self._inboxes[lane]
@@ -89,9 +89,9 @@ class Worker:
                 function = pickle.loads(job.function)
                 value = encode(function(item), f"host.map: a result of {function.__qualname__}")
         except Exception as error:
-            self._tell(Reply(job.number, b"", Failure.of(error)))
+            self._post(Reply(job.number, b"", Failure.of(error)))
         else:
-            self._tell(Reply(job.number, value, None))
+            self._post(Reply(job.number, value, None))
 
-    def _tell(self, message: object) -> None:
+    def _post(self, message: object) -> None:
         self._send(encode(message, "what a worker says"))

@@ -124,7 +124,7 @@ class Run:
         self.clock = self.engine
         self._editing = threading.Lock()
         self._over = threading.Event()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         """Nodes of which it was said that they failed."""
         self._opened = False
         self._holds_process = False
@@ -305,8 +305,8 @@ class Run:
         if not any(execution.reasons):
             return
         for name, reason in zip(execution.owners, execution.reasons, strict=True):
-            if reason and name not in self._told:
-                self._told.add(name)
+            if reason and name not in self._reported:
+                self._reported.add(name)
                 self.say(f"{name} failed, and the run goes on: {reason}")
 
     def stats(self) -> EngineStats:

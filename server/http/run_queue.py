@@ -341,13 +341,13 @@ class RunQueue:
     def _ended(self, worker: RunWorker) -> None:
         run = self._workers.pop(worker, None)
         if run is not None:
-            sentence = f"the worker that played this run died: {worker.last_words()}"
+            sentence = f"the worker that played this run died: {worker.describe_exit()}"
             if run.state == "stopping":
-                sentence = f"the run did not stop, so its worker was ended: {worker.last_words()}"
+                sentence = f"the run did not stop, so its worker was ended: {worker.describe_exit()}"
             self._finish(run, self._failed(run, sentence))
         elif not worker.ready and not worker.closing and not self._closing and self.queue:
             first = self.queue.pop(0)
-            self._refuse(first, f"a worker could not start: {worker.last_words()}")
+            self._refuse(first, f"a worker could not start: {worker.describe_exit()}")
         self._fill()
 
     def _refuse(self, run: ServerRun, sentence: str) -> None:

@@ -75,14 +75,14 @@ class RunWorker:
         self.kill()
         await self._closed.wait()
 
-    def last_words(self) -> str:
+    def describe_exit(self) -> str:
         """How it ended, and what it wrote last."""
         if self._child is None:
             return "it was never started"
         reason = self._child.exit_reason()
-        if not self._child.last_words:
+        if not self._child.output_tail:
             return f"{reason}; it left no words"
-        return f"{reason}; its last words: {self._child.last_words}"
+        return f"{reason}; its last words: {self._child.output_tail}"
 
     def _take_event(self, data: bytes) -> None:
         event, content = decode(data, "an event of a worker", "in the server")
