@@ -102,7 +102,7 @@ class ReferenceEngine:
         """Output -> its last delivered value, the tick of that, and a running number."""
         self.last_run: dict[str, int] = {}
         """Node -> the running number when it last ran."""
-        self.thoughts: dict[str, tuple[int, Any]] = {}
+        self.pending: dict[str, tuple[int, Any]] = {}
         """Node -> when its result will be given out, and the result."""
         for name, node in self.nodes.items():
             node.reset(Episode(index, seed, name))
@@ -125,7 +125,7 @@ class ReferenceEngine:
         for name in self.registers:
             self._run(name, self.nodes[name].emit)
         for name in self.thinking:
-            if name in self.thoughts and self.thoughts[name][0] == self.tick:
+            if name in self.pending and self.pending[name][0] == self.tick:
                 self._arrive(name)
         terminals = [Link(name, self.nodes[name].terminal) for name in self.registers if self.nodes[name].terminal]
         last = any(self._value(terminal) for terminal in terminals)
@@ -135,7 +135,7 @@ class ReferenceEngine:
                 if name not in self.thinking:
                     self.last_run[name] = self.count
                     self._run(name, self.nodes[name].tick, *arguments)
-                elif name not in self.thoughts:
+                elif name not in self.pending:
                     self.runs[name] += 1
                     self.last_run[name] = self.count
                     if not last:
@@ -152,10 +152,10 @@ class ReferenceEngine:
             result = self.nodes[name].tick(*arguments)
         except Broken as error:
             result = error
-        self.thoughts[name] = self.tick + (self.entries[name].latency or 1), result
+        self.pending[name] = self.tick + (self.entries[name].latency or 1), result
 
     def _arrive(self, name: str) -> None:
-        _, result = self.thoughts.pop(name)
+        _, result = self.pending.pop(name)
         if isinstance(result, Broken):
             self.errors[name] += 1
         else:

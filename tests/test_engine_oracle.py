@@ -353,7 +353,7 @@ def may_inherit(reference: ReferenceEngine) -> set[str]:
     return found
 
 
-def is_still(reference: ReferenceEngine) -> set[str]:
+def is_constant(reference: ReferenceEngine) -> set[str]:
     """Nodes that nothing moving feeds: they are worked out once, before the first tick."""
     found: set[str] = set()
     for name in reference.order:
@@ -380,11 +380,11 @@ def compare(entries: Entries, episodes: int, ticks: int, chunk: int, saves: bool
             return  # a test of its own
         raise
     expected, found = play(reference, episodes, ticks, 1), play(engine, episodes, ticks, chunk, saves)
-    fewer, still, times = may_inherit(reference), is_still(reference), engine.node_stats()
+    fewer, constants, times = may_inherit(reference), is_constant(reference), engine.node_stats()
     for wanted, got in zip(expected, found, strict=True):
         assert (got.ended, got.ticks) == (wanted.ended, wanted.ticks)
         for name in reference.nodes:
-            if name in still:
+            if name in constants:
                 continue
             if name not in fewer:
                 assert got.calls[name] == wanted.calls[name]
@@ -399,7 +399,7 @@ def compare(entries: Entries, episodes: int, ticks: int, chunk: int, saves: bool
     for name in reference.nodes:
         if not saves:
             assert times[name].runs + times[name].skips == engine.ticks
-        if name in still:
+        if name in constants:
             assert not any(got.calls[name] for got in found), "it was worked out when the engine was opened"
             assert times[name].runs <= 1
         elif name not in fewer and not saves:

@@ -445,10 +445,10 @@ def test_what_moved_may_stand_still_and_the_other_way_round(running: Any) -> Non
         "plain": node("Plain", {"a": "clock.number"}),
         "seen": node("Seen", {"value": "plain.number"}),
     }
-    still = entries | {"plain": node("Plain", {"a": "fixed.number"})}
+    with_plain = entries | {"plain": node("Plain", {"a": "fixed.number"})}
     run = running(entries)
     run.engine.advance(2)
-    run.change(still)
+    run.change(with_plain)
     run.engine.advance(3)
     run.change(entries)
     run.engine.advance(2)

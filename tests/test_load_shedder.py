@@ -18,7 +18,7 @@ from engine_fixtures import make_engine, open_engine
 
 from minibrains import Flag, Node, Number, widget
 from minibrains.run.deadlines import Deadlines
-from minibrains.run.load_shedder import LEAST, LoadShedder
+from minibrains.run.load_shedder import MAX_DECIMATION, LoadShedder
 from minibrains.run.realtime import RealtimeClock
 from nodes.consoles.retro import RetroEmulator
 from nodes.control.flow import Every, Variable
@@ -108,8 +108,8 @@ def test_a_busy_machine_thins_from_its_second_second_on_and_there_is_an_end_to_i
     assert seconds.go_by(4, outside=3) == [1, 2, 4, 8]
     sentence = "3 of 60 deadlines were missed, 3 of them because the machine was busy otherwise"
     assert seconds.shedder.changes[0] == {"tick": 0, "thinning": 2, "why": sentence}
-    assert seconds.go_by(20, outside=1)[-1] == LEAST
-    assert seconds.go_by(5)[-1] == LEAST // 2
+    assert seconds.go_by(20, outside=1)[-1] == MAX_DECIMATION
+    assert seconds.go_by(5)[-1] == MAX_DECIMATION // 2
     assert seconds.go_by(50)[-1] == 1
 
 

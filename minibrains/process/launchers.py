@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 from minibrains.errors import MinibrainsError
 from minibrains.process.pool import Launcher
 
-_MOST = 1024
+_MAX_WORKERS = 1024
 
 
 def choose_launcher(text: str) -> Launcher | None:
@@ -16,7 +16,7 @@ def choose_launcher(text: str) -> Launcher | None:
         return _ray(text)
     count = _count(text)
     if count is None:
-        raise MinibrainsError(f"workers: expected a whole number from 1 to {_MOST}, or ray://HOST:PORT, found {text!r}")
+        raise MinibrainsError(f"workers: expected a whole number from 1 to {_MAX_WORKERS}, or ray://HOST:PORT, found {text!r}")
     if count == 1:
         return None
     from minibrains.process.local import ProcessLauncher
@@ -38,11 +38,11 @@ def _ray(text: str) -> Launcher:
         raise MinibrainsError(f"workers: {expected}, found {text!r}")
     count = _count(query["n"]) if "n" in query else None
     if "n" in query and count is None:
-        raise MinibrainsError(f"workers: {expected}, a whole number from 1 to {_MOST}, found {text!r}")
+        raise MinibrainsError(f"workers: {expected}, a whole number from 1 to {_MAX_WORKERS}, found {text!r}")
     address = parts.netloc if parts.netloc in ("auto", "local") else f"ray://{parts.netloc}"
     return RayLauncher(address, count)
 
 
 def _count(text: str) -> int | None:
-    whole = text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= _MOST
+    whole = text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= _MAX_WORKERS
     return int(text) if whole else None

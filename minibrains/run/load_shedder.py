@@ -13,7 +13,7 @@ from minibrains.run.deadlines import Deadlines
 if TYPE_CHECKING:
     from minibrains.run.run import Run
 
-LEAST: Final = 256
+MAX_DECIMATION: Final = 256
 """Optional nodes run on at least one in so many of their ticks: too few for the slowest hundredth to be made of them."""
 _BUSY: Final = 2
 """Seconds in a row with deadlines missed because the machine was busy, before anything is done about it. One may be a hiccup."""
@@ -55,7 +55,7 @@ class LoadShedder(Hook):
         pressed = own > 0 or self._busy >= _BUSY
         self._calm = self._calm + 1 if not pressed and load < _ROOM else 0
         decimation = self.engine.context.decimation
-        if pressed and decimation < LEAST and self._has_optional_nodes():
+        if pressed and decimation < MAX_DECIMATION and self._has_optional_nodes():
             why = f"{own + outside} of {ticks} deadlines were missed, {outside} of them because the machine was busy otherwise"
             self._set(decimation * 2, why)
         elif self._calm >= _CALM and decimation > 1:

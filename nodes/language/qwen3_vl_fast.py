@@ -19,7 +19,7 @@ from nodes.language.asking import Pretrained
 if TYPE_CHECKING:
     import torch
 
-MOST_LAYOUTS: Final = 256
+MAX_LAYOUTS: Final = 256
 """Kept of a model: one for each length of prompt and size of picture."""
 
 
@@ -68,7 +68,7 @@ class FastQwen3VL(Pretrained):
         key = grid.numpy().tobytes() + kinds.numpy().tobytes()
         layout = self._layouts.get(key)
         if layout is None:
-            if len(self._layouts) >= MOST_LAYOUTS:
+            if len(self._layouts) >= MAX_LAYOUTS:
                 self._layouts.clear()
             layout = self._layouts[key] = self._layout(inputs["input_ids"], kinds, grid)
         reads = model.model
@@ -100,7 +100,7 @@ class FastQwen3VL(Pretrained):
             patches, *_ = reads.patchify(shown, reads.patch_size, reads.merge_size, reads.temporal_patch_size)
             return {"pixel_values": torch.from_numpy(patches), "image_grid_thw": grid}
         read: Mapping[str, torch.Tensor] = reads([Image.fromarray(np.ascontiguousarray(image))], return_tensors="pt")
-        if (read["image_grid_thw"][0, 1:] * reads.patch_size).tolist() == [*size] and len(self._grids) < MOST_LAYOUTS:
+        if (read["image_grid_thw"][0, 1:] * reads.patch_size).tolist() == [*size] and len(self._grids) < MAX_LAYOUTS:
             self._grids[size] = read["image_grid_thw"]
         return read
 

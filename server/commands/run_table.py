@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-LEAST_SAVED: Final = 0.001
+MIN_SAVED: Final = 0.001
 """Seconds from which on it is told that something was found in a cache."""
 
 
@@ -53,7 +53,7 @@ def describe(summary: dict[str, Any]) -> str:
 
 def _cache(cache: dict[str, Any]) -> list[str]:
     """What was found in a cache, what saved most first; of what took no time to make nobody has to read."""
-    answers = [answer for answer in cache["answers"] if answer["saved_s"] >= LEAST_SAVED]
+    answers = [answer for answer in cache["answers"] if answer["saved_s"] >= MIN_SAVED]
     if not answers:
         return []
     answers.sort(key=lambda answer: -answer["saved_s"])

@@ -20,9 +20,9 @@ from server.http.worker_protocol import Watch
 
 _EVERY: Final = 0.05
 """Seconds from one set of changes to the next."""
-_MOST_EVENTS: Final = 2000
+_MAX_EVENTS: Final = 2000
 """A page that is this far behind is cut off; when it comes back it gets the whole state."""
-_MOST_CHARACTERS: Final = 64 << 20
+_MAX_CHARACTERS: Final = 64 << 20
 """The same, for events that are few and long."""
 _MESSAGE_LIMIT: Final = 1 << 20
 _PAUSE: Final = 0.02
@@ -67,7 +67,7 @@ class Client:
         """
         if self._gone:
             return
-        if len(self._events) >= _MOST_EVENTS or self._characters > _MOST_CHARACTERS:
+        if len(self._events) >= _MAX_EVENTS or self._characters > _MAX_CHARACTERS:
             self.cut_off()
             return
         self._events.append(event)

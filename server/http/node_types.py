@@ -33,7 +33,7 @@ from server.http.http_errors import read_object, text
 
 _DIGEST_TIMEOUT: Final = 5.0
 """Seconds that a check waits for the SHA-256 of a brain."""
-_MOST_NODES: Final = 10_000
+_MAX_NODES: Final = 10_000
 """Nodes of a workflow that is checked or played."""
 _COMFY: Final = {int: "INT", float: "FLOAT", bool: "BOOLEAN"}
 
@@ -159,8 +159,8 @@ def _describe_linking(links: Linking) -> dict[str, Any]:
 
 def _parse(data: Any, path: Path | None) -> Workflow:
     nodes = data.get("nodes") if isinstance(data, dict) else None
-    if isinstance(nodes, dict) and len(nodes) > _MOST_NODES:
-        most, found = f"at most {_MOST_NODES}", str(len(nodes))
+    if isinstance(nodes, dict) and len(nodes) > _MAX_NODES:
+        most, found = f"at most {_MAX_NODES}", str(len(nodes))
         fault = Fault("the workflow has too many nodes", expected=most, found=found, code="invalid_workflow")
         raise WorkflowError([fault])
     return parse_workflow(data, path)

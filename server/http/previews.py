@@ -11,7 +11,7 @@ import numpy as np
 
 JPEG, PALETTE = 4, 100
 """The kinds of binary messages: ComfyUI's PREVIEW_IMAGE_WITH_METADATA, and ours."""
-_MOST: Final = 256
+_MAX_COLOURS: Final = 256
 _NONE: Final = 0xFFFFFFFF
 """No colour."""
 _QUALITY: Final = 80
@@ -48,7 +48,7 @@ class Encoder:
     def __init__(self) -> None:
         # one byte for each colour there can be; the system gives memory only to those that occur
         self._numbers = np.zeros(1 << 24, np.uint8)
-        self._colours = np.full(_MOST, _NONE, np.uint32)
+        self._colours = np.full(_MAX_COLOURS, _NONE, np.uint32)
         self._count = 0
         self._rich = 0
 
@@ -67,7 +67,7 @@ class Encoder:
     def _palette(self, picture: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Colours and each pixel's number among them; None if there are too many."""
         if picture.ndim == 2 or picture.shape[2] == 1:
-            return np.arange(_MOST, dtype=np.uint32) * 0x010101, picture
+            return np.arange(_MAX_COLOURS, dtype=np.uint32) * 0x010101, picture
         red, green, blue = picture[:, :, 0], picture[:, :, 1], picture[:, :, 2]
         pixels = red.astype(np.uint32) << 16
         pixels |= green.astype(np.uint32) << 8
@@ -83,7 +83,7 @@ class Encoder:
     def _learn(self, colours: np.ndarray, anew: bool = False) -> bool:
         """Give numbers to colours, in place of all others if `anew`. False if they are too many."""
         first = 0 if anew else self._count
-        if first + len(colours) > _MOST:
+        if first + len(colours) > _MAX_COLOURS:
             return False
         self._count = first + len(colours)
         self._colours[first:] = _NONE

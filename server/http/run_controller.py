@@ -219,7 +219,7 @@ def _values(engine: Engine, nodes: tuple[str, ...]) -> list[tuple[str, Any]]:
     ]
 
 
-MOST_CHARACTERS: Final = 80
+MAX_CHARACTERS: Final = 80
 
 
 def describe_value(value: Any) -> Any:
@@ -233,11 +233,11 @@ def describe_value(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         text = f"{value.dtype}[{' '.join(map(str, value.shape))}]"
     elif isinstance(value, str):
-        text = value[: MOST_CHARACTERS + 1]
+        text = value[: MAX_CHARACTERS + 1]
     elif isinstance(value, Mapping):
         text = ", ".join(f"{key} {item}" for key, item in list(value.items())[:20])
     elif isinstance(value, (list, tuple)):
         text = ", ".join(str(describe_value(item)) for item in value[:20]) or "nothing"
     else:
         text = type(value).__name__
-    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"

@@ -29,12 +29,12 @@ from minibrains.run.memory import freeze_heap
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 from server.commands.bench.measure import take_turns
-from server.commands.bench.street_fighter import Played, in_time, is_the_agent, street_fighter
+from server.commands.bench.street_fighter import GameResult, in_time, is_the_agent, street_fighter
 
 REPEATS = 101
 _PARTS = ("emulator", "data", "scenario")
 """What the loop by hand takes from the console."""
-MOST_TICKS = 300
+MAX_TICKS = 300
 """Of the episode's beginning. Short turns and many: what disturbs the machine then hits both sides of a pair."""
 
 
@@ -62,7 +62,7 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
         episode, ticks = Episode(0, 0, name), len(script)
         loops = {"by_hand": _by_hand(console, episode, script)}
         if is_the_agent(engine.nodes):
-            (thinker,) = _thinkers(engine)
+            (thinker,) = _background_nodes(engine)
             strategist, limit = engine.nodes[thinker], plan.graph.nodes[thinker].entry.timeout
             asked = {"written_out": in_time(strategist, pool, limit), "unlimited": strategist.tick}
             for side, ask in asked.items():
@@ -84,12 +84,12 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
                 cpu_written_out.append(thread_time() - began)
 
         taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS, seconds)
-        with _thoughts(engine) as thoughts:
+        with _background_calls(engine) as cpu_seconds:
             # alone: the loops think on another thread, which costs the next thought here
-            for _ in range(REPEATS if _thinkers(engine) else 0):
+            for _ in range(REPEATS if _background_nodes(engine) else 0):
                 engine.reset(0, 0)
                 engine.advance(ticks)
-    times = {side: [all_of - thought for all_of, thought in zip(taken[side], thinking[side], strict=True)] for side in taken}
+    times = {side: [whole - background for whole, background in zip(taken[side], thinking[side], strict=True)] for side in taken}
     compared = {side: _compared(times["workflow"], times[side], ticks) for side in loops}
     return {
         "workflow": str(plan.graph.workflow.path or ""),
@@ -100,11 +100,11 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
         **{f"{side}_{name}": value for side, values in compared.items() for name, value in values.items()},
         "tick_cpu_ms": round(median(cpu) / ticks * 1e3, 4),
         **({"written_out_cpu_ratio": _cpu_ratio(cpu, cpu_written_out)} if cpu_written_out else {}),
-        **_summed_up(thoughts),
+        **_summed_up(cpu_seconds),
     }
 
 
-def _written_out(engine: Engine, console: Any, play: Callable[[], Played], ticks: int) -> Callable[[], float]:
+def _written_out(engine: Engine, console: Any, play: Callable[[], GameResult], ticks: int) -> Callable[[], float]:
     """The agent's own loop. Raises MinibrainsError if it does not play as the workflow does."""
     engine.reset(0, 0)
     engine.advance(ticks)
@@ -112,7 +112,7 @@ def _written_out(engine: Engine, console: Any, play: Callable[[], Played], ticks
     play()
     if console.data.lookup_all() != variables:
         raise MinibrainsError("the loop written out by hand plays something else than the workflow")
-    return lambda: play().thought
+    return lambda: play().model_seconds
 
 
 def _compared(workflow: list[float], loop: list[float], ticks: int) -> dict[str, Any]:
@@ -140,10 +140,10 @@ def _cpu_ratio(workflow: list[float], loop: list[float]) -> float:
 
 
 @contextmanager
-def _thoughts(engine: Engine) -> Iterator[list[float]]:
-    """Collects the CPU seconds of every thought."""
+def _background_calls(engine: Engine) -> Iterator[list[float]]:
+    """Collect the CPU seconds of every background call."""
     seconds: list[float] = []
-    nodes, thinkers = engine.nodes, _thinkers(engine)
+    nodes, thinkers = engine.nodes, _background_nodes(engine)
     originals = {type(nodes[name]): type(nodes[name]).tick for name in thinkers}
 
     def timed(tick: Callable[..., Any]) -> Callable[..., Any]:
@@ -165,13 +165,13 @@ def _thoughts(engine: Engine) -> Iterator[list[float]]:
             cls.tick = tick
 
 
-def _summed_up(thoughts: list[float]) -> dict[str, Any]:
-    if len(thoughts) < 2:
+def _summed_up(cpu_seconds: list[float]) -> dict[str, Any]:
+    if len(cpu_seconds) < 2:
         return {}
-    shares = quantiles(thoughts, n=100)
+    shares = quantiles(cpu_seconds, n=100)
     return {
-        "thoughts": len(thoughts),
-        "thought_cpu_ms_p50": round(median(thoughts) * 1e3, 3),
+        "thoughts": len(cpu_seconds),
+        "thought_cpu_ms_p50": round(median(cpu_seconds) * 1e3, 3),
         "thought_cpu_ms_p99": round(shares[98] * 1e3, 3),
     }
 
@@ -183,7 +183,7 @@ class Turn(NamedTuple):
     """The screen is read."""
     made: list[tuple[Callable[..., Any], dict[str, Any]]]
     """Functions that work on pictures, and what they are given."""
-    thought: list[tuple[Callable[..., Any], dict[str, Any]]]
+    background_calls: list[tuple[Callable[..., Any], dict[str, Any]]]
     """Functions that think, and what about."""
     masks: list[tuple[np.ndarray, int]]
     """Buttons that are set, with the player."""
@@ -217,19 +217,19 @@ def _record(engine: Engine, console: Any) -> Script:
     emulator, script = console.emulator, Script()
     engine.reset(0, 0)
     console.emulator = watched = _Watched(emulator)
-    painters, thinkers = _painters(engine), _thinkers(engine)
+    painters, thinkers = _painters(engine), _background_nodes(engine)
     try:
-        while len(script) < MOST_TICKS:
+        while len(script) < MAX_TICKS:
             watched.masks, watched.looked = [], False
             before = engine.node_stats()
             if engine.advance(1):
                 break
             after, looked = engine.node_stats(), watched.looked
-            made, thought = (
+            made, background_calls = (
                 [(engine.nodes[name].tick, _given(engine, name)) for name in names if after[name].runs > before[name].runs]
                 for names in (painters, thinkers)
             )
-            script.append(Turn(looked, made, thought, watched.masks))
+            script.append(Turn(looked, made, background_calls, watched.masks))
     finally:
         console.emulator = emulator
     return script
@@ -247,7 +247,7 @@ def _painters(engine: Engine) -> list[str]:
     ]
 
 
-def _thinkers(engine: Engine) -> list[str]:
+def _background_nodes(engine: Engine) -> list[str]:
     """Nodes that think on a thread of this process."""
     return [name for name, runtime in engine.runtimes.items() if runtime.checked.background == "thread"]
 
@@ -272,14 +272,14 @@ def _by_hand(console: Any, episode: Episode, script: Script) -> Callable[[], flo
     def loop() -> float:
         thinking = 0.0
         console.reset(episode)
-        for looks, made, thought, masks in script:
+        for looks, made, background_calls, masks in script:
             if looks:
                 emulator.get_screen()
             for make, given in made:
                 make(**given)
-            if thought:
+            if background_calls:
                 began = perf_counter()
-                for think, given in thought:
+                for think, given in background_calls:
                     think(**given)
                 thinking += perf_counter() - began
             for mask, player in masks:

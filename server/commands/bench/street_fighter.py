@@ -26,13 +26,13 @@ AGENT: Final = (
 """The types of the graph's nodes beside the console, one of each."""
 
 
-class Played(NamedTuple):
+class GameResult(NamedTuple):
     """What came of it."""
 
     pads: list[Pad]
     """The buttons held on each tick."""
     score: float
-    thought: float
+    model_seconds: float
     """Seconds in which the model thought."""
 
 
@@ -59,7 +59,7 @@ def in_time(strategist: VLMStrategist, thinks: ThreadPoolExecutor, limit: float 
     return ask
 
 
-def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: Ask) -> Callable[[], Played]:
+def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: Ask) -> Callable[[], GameResult]:
     """The loop over the first `ticks` ticks of an episode, with the settings and the brains of these opened nodes."""
     import stable_retro
 
@@ -80,12 +80,12 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
     def points(change: float) -> str:
         return f"{round(change * 100):+d}" if round(change * 100) else "0"
 
-    def play() -> Played:
+    def play() -> GameResult:
         console.reset(episode)
         emulator, data, scenario = console.emulator, console.data, console.scenario
         masks: dict[Pad, np.ndarray] = {}
         variables = data.lookup_all()
-        pressed, score, thought = list[Pad](), 0.0, 0.0
+        pressed, score, model_seconds = list[Pad](), 0.0, 0.0
         held: Pad | None = None
         sequence: tuple[Pad, ...] = ((),)
         position, recovers, latest, times = 0, 0, -1, 0
@@ -120,7 +120,7 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
 
                 began = perf_counter()
                 answer = ask(picture, prompt, adapters)
-                thought += perf_counter() - began
+                model_seconds += perf_counter() - began
 
                 action = int(answer.text or 0)  # it chooses among numbers
                 if action == latest and times >= repeat.limit:
@@ -149,6 +149,6 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
             score += reward
             if done:
                 break
-        return Played(pressed, score, thought)
+        return GameResult(pressed, score, model_seconds)
 
     return play
