@@ -358,9 +358,9 @@ def is_constant(reference: ReferenceEngine) -> set[str]:
     found: set[str] = set()
     for name in reference.order:
         node, entry = reference.nodes[name], reference.entries[name]
-        paced = entry.every != 1 or entry.hertz is not None or entry.when is not None
+        has_clock = entry.every != 1 or entry.hertz is not None or entry.when is not None
         state = type(node).reset is not Node.reset or node.clocked or name in reference.thinking
-        plain = bool(node.schema.outputs) and not (paced or state or entry.on_error == "hold")
+        plain = bool(node.schema.outputs) and not (has_clock or state or entry.on_error == "hold")
         if plain and all(link.node in found for link in reference.all_sources(name)):
             found.add(name)
     return found

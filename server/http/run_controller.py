@@ -103,7 +103,7 @@ class RunController(Hook):
         self._saving.append((node, future))
         self._go.set()
         if self._over:
-            self._give_up()
+            self._refuse_saves()
         return future
 
     def look_again(self) -> None:
@@ -142,7 +142,7 @@ class RunController(Hook):
 
     def before_close(self, run: Run) -> None:
         self._over = True
-        self._give_up()
+        self._refuse_saves()
 
     def _save(self, engine: Engine) -> None:
         while self._saving:
@@ -155,7 +155,7 @@ class RunController(Hook):
             except Exception as error:
                 future.set_exception(error)
 
-    def _give_up(self) -> None:
+    def _refuse_saves(self) -> None:
         with suppress(IndexError):  # the last may be taken by another thread
             while True:
                 _, future = self._saving.popleft()

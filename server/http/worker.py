@@ -34,10 +34,10 @@ _FILES: Final = 256
 def worker_main(server: ParentProcess, config: WorkerConfig) -> None:
     """Play runs until the server closes its end of the pipe, or is gone."""
     sys.setswitchinterval(_SWITCH)
-    Worker(server, config).run()
+    WorkerProcess(server, config).run()
 
 
-class Worker:
+class WorkerProcess:
     """Listens on one thread, plays on the main one, reports on a third."""
 
     def __init__(self, server: ParentProcess, config: WorkerConfig) -> None:

@@ -61,8 +61,8 @@ def test_a_recorded_run_that_is_killed_keeps_what_it_had_played(seed: int, tmp_p
     witnessed = [float(line) for line in witness.read_text().splitlines()]
     (folder,) = (tmp_path / "runs").iterdir()
     events, _ = read_events(folder / FILE)
-    thoughts = [event.value for event in events if event.kind == "result"]
-    assert thoughts[: len(witnessed)] == witnessed, "what was played is on the tape"
+    results = [event.value for event in events if event.kind == "result"]
+    assert results[: len(witnessed)] == witnessed, "what was played is on the tape"
     rows = (folder / "episodes.jsonl").read_bytes()
     lines = (folder / "log.jsonl").read_bytes()
     assert all(json.loads(line) for line in (rows + lines).splitlines()), "no line is cut"

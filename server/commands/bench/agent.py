@@ -62,8 +62,8 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
         episode, ticks = Episode(0, 0, name), len(script)
         loops = {"by_hand": _by_hand(console, episode, script)}
         if is_the_agent(engine.nodes):
-            (thinker,) = _background_nodes(engine)
-            strategist, limit = engine.nodes[thinker], plan.graph.nodes[thinker].entry.timeout
+            (background_node,) = _background_nodes(engine)
+            strategist, limit = engine.nodes[background_node], plan.graph.nodes[background_node].entry.timeout
             asked = {"written_out": in_time(strategist, pool, limit), "unlimited": strategist.tick}
             for side, ask in asked.items():
                 loops[side] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks, ask), ticks)
@@ -143,8 +143,8 @@ def _cpu_ratio(workflow: list[float], loop: list[float]) -> float:
 def _background_calls(engine: Engine) -> Iterator[list[float]]:
     """Collect the CPU seconds of every background call."""
     seconds: list[float] = []
-    nodes, thinkers = engine.nodes, _background_nodes(engine)
-    originals = {type(nodes[name]): type(nodes[name]).tick for name in thinkers}
+    nodes, background_nodes = engine.nodes, _background_nodes(engine)
+    originals = {type(nodes[name]): type(nodes[name]).tick for name in background_nodes}
 
     def timed(tick: Callable[..., Any]) -> Callable[..., Any]:
         def measured(*arguments: Any) -> Any:
@@ -217,7 +217,7 @@ def _record(engine: Engine, console: Any) -> Script:
     emulator, script = console.emulator, Script()
     engine.reset(0, 0)
     console.emulator = watched = _Watched(emulator)
-    painters, thinkers = _painters(engine), _background_nodes(engine)
+    painters, background_nodes = _painters(engine), _background_nodes(engine)
     try:
         while len(script) < MAX_TICKS:
             watched.masks, watched.looked = [], False
@@ -227,7 +227,7 @@ def _record(engine: Engine, console: Any) -> Script:
             after, looked = engine.node_stats(), watched.looked
             made, background_calls = (
                 [(engine.nodes[name].tick, _given(engine, name)) for name in names if after[name].runs > before[name].runs]
-                for names in (painters, thinkers)
+                for names in (painters, background_nodes)
             )
             script.append(Turn(looked, made, background_calls, watched.masks))
     finally:
