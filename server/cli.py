@@ -17,9 +17,9 @@ DONE, FAILED, WRONG, STOPPED = 0, 1, 2, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do one command and return the exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    command_line = list(sys.argv[1:] if argv is None else argv)
     try:
-        arguments = parser().parse_args(words)
+        arguments = parser().parse_args(command_line)
         command = importlib.import_module(f"server.commands.{arguments.module}")
         status: int = command.main(arguments)
         sys.stdout.flush()
@@ -28,14 +28,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:  # perhaps in the middle of an import: nothing more can be imported
-        if "--json" in words:
+        if "--json" in command_line:
             print(json.dumps({"error": {"message": "stopped by Ctrl-C"}}))
         print("stopped by Ctrl-C", file=sys.stderr)
         return STOPPED
     except SystemExit:  # --help
         raise
     except BaseException as error:  # what comes out of Rust and C is not always an Exception
-        if "--json" in words:
+        if "--json" in command_line:
             from minibrains.errors import as_error
 
             print(json.dumps(as_error(error)))

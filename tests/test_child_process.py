@@ -196,7 +196,7 @@ def test_an_exception_that_cannot_be_made_again_is_its_words() -> None:
     sent = Failure.of(caught.value)
     assert sent.exception is not None
     unknown = sent.exception.replace(b"ValueError", b"NotAnError")
-    again = Failure(sent.words, sent.trace, unknown).unpack()
+    again = Failure(sent.message, sent.trace, unknown).unpack()
     assert type(again) is RunError
     assert str(again) == "ValueError: not 3"
     assert "in refuse" in str(again.__cause__)

@@ -39,9 +39,9 @@ def _undeclared(name: str) -> None:
 ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
 """Takes many links; is required; for each link, whether it is read as a Sample."""
 OutputShape = tuple[bool, tuple[Use, ...], int]
-"""May be absent; its slots; how many have to be told."""
+"""May be absent; its slots; how many steps a delivery marks."""
 ONE_BY_ONE: Final = 4
-"""So many are told one by one, which is quicker than a loop."""
+"""Up to this many steps are marked one by one, which is quicker than a loop."""
 
 
 def make_step(
@@ -96,12 +96,12 @@ def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...
         written.append(f"[{fetched}]" if many else fetched or "None")
     body = [f"call({', '.join(written)})"]
     if record:
-        used = [f"out{index}" if slots or told else "_" for index, (_, slots, told) in enumerate(outputs)]
+        used = [f"out{index}" if slots or mark_count else "_" for index, (_, slots, mark_count) in enumerate(outputs)]
         body = [f"{', '.join(used)}, = {body[0]}"]
     elif outputs:
         body = [f"out0 = {body[0]}"]
-    for index, (absent, slots, told) in enumerate(outputs):
-        if not slots and not told:
+    for index, (absent, slots, mark_count) in enumerate(outputs):
+        if not slots and not mark_count:
             continue
         indent = ""
         if absent:
@@ -114,10 +114,10 @@ def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...
             body.append(f"{indent}values[{slot}] = {f'values[{TICK_SLOT}]' if use == 'delivered_at' else f'out{index}'}")
             if use == "on":
                 body.append(f"{indent}event_slots.append({slot})")
-        if told > ONE_BY_ONE:
+        if mark_count > ONE_BY_ONE:
             body.append(f"{indent}for target in {number('t')}: marks[target] = 1")
         else:
-            body += [f"{indent}marks[{number('t')}] = 1" for _ in range(told)]
+            body += [f"{indent}marks[{number('t')}] = 1" for _ in range(mark_count)]
     head = ", ".join(["call", "values", "marks", "event_slots", "names", *parameters])
     source = f"def make({head}):\n    def run():\n" + "".join(f"        {line}\n" for line in body) + "    return run\n"
     scope: dict[str, Any] = {"ABSENT": ABSENT, "Sample": Sample, "undeclared": _undeclared}

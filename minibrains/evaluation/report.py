@@ -55,9 +55,9 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _by_clock(rows: Sequence[Row]) -> int | None:
-    told = [row for row in rows if "rounds_by_clock" in row]
-    decided = [row for row in told if outcome(row) == "won" and row["rounds_by_clock"]]
-    return len(decided) if told else None
+    with_clock = [row for row in rows if "rounds_by_clock" in row]
+    decided = [row for row in with_clock if outcome(row) == "won" and row["rounds_by_clock"]]
+    return len(decided) if with_clock else None
 
 
 def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:

@@ -44,7 +44,7 @@ def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
     return Linking(
         {key: str(kind) for key, kind in outputs.items()},
         {key: str(kind) for key, kind in inputs.items()},
-        {words: [other for other in wanted if may_flow(kind, wanted[other])] for words, kind in given.items()},
+        {type_name: [other for other in wanted if may_flow(kind, wanted[other])] for type_name, kind in given.items()},
         _before(draft),
     )
 

@@ -58,7 +58,7 @@ def decode(data: bytes, what: str, where: str) -> Any:
 class Failure:
     """An exception on its way to another process."""
 
-    words: str
+    message: str
     """What went wrong, for a process in which the exception cannot be made again."""
     trace: str
     """The traceback as text."""
@@ -70,7 +70,7 @@ class Failure:
     @classmethod
     def of(cls, error: BaseException) -> Failure:
         """Pack an exception."""
-        words = f"{type(error).__name__}: {text_of(error)}"
+        message = f"{type(error).__name__}: {text_of(error)}"
         trace = "".join(traceback.format_exception(error))
         causes: list[bytes] = []
         for cause in _causes(error):
@@ -78,7 +78,7 @@ class Failure:
             if packed is None:
                 break
             causes.append(packed)
-        return cls(words, trace, _pack(error), tuple(causes))
+        return cls(message, trace, _pack(error), tuple(causes))
 
     def unpack(self) -> BaseException:
         """Return the exception, or a RunError with its words; the last of its causes prints the traceback it had there."""
@@ -90,7 +90,7 @@ class Failure:
                 last.__cause__ = _unpack(packed)
                 last = last.__cause__
         except Exception:
-            error = last = RunError(self.words)
+            error = last = RunError(self.message)
         last.__cause__ = _RemoteTraceback(self.trace)
         return error
 

@@ -122,14 +122,14 @@ class _Actor:
 
     def receive(self) -> list[bytes]:
         """Return what the worker has said since the last call, at least one message; nothing after the end."""
-        said = []
+        batch = []
         while (data := self._outbox.get()) is not None:
-            said.append(data)
+            batch.append(data)
             if self._outbox.empty():
-                return said
-        if said:
+                return batch
+        if batch:
             self._outbox.put(None)  # the end, for the next call
-        return said
+        return batch
 
     def _live(self) -> None:
         try:

@@ -194,8 +194,8 @@ def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
             raise  # of the disk, not of the model
         if missing_package(error):
             raise  # of this installation
-        words = " ".join(str(error).split())
-        raise BrainError(f"{where}transformers cannot load it: {words or type(error).__name__}"[:1000]) from None
+        message = " ".join(str(error).split())
+        raise BrainError(f"{where}transformers cannot load it: {message or type(error).__name__}"[:1000]) from None
 
 
 # -- with transformers ----------------------------------------------------------------------------------

@@ -73,11 +73,11 @@ class FastQwen3VL(Pretrained):
             layout = self._layouts[key] = self._layout(inputs["input_ids"], kinds, grid)
         reads = model.model
         seen = reads.visual(inputs["pixel_values"], grid_thw=grid, **layout.picture)
-        words = reads.get_input_embeddings()(inputs["input_ids"])
-        words[layout.seen] = seen.pooler_output
+        embeddings = reads.get_input_embeddings()(inputs["input_ids"])
+        embeddings[layout.seen] = seen.pooler_output
         text = reads.language_model
-        positions = text.rotary_emb(words, layout.positions)
-        hidden = words
+        positions = text.rotary_emb(embeddings, layout.positions)
+        hidden = embeddings
         *layers, last = text.layers
         for number, layer in enumerate(layers):
             hidden = layer(hidden, position_embeddings=positions)

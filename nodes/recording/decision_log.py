@@ -79,13 +79,13 @@ class DecisionLog(Node, category="recording", collects=True):
         if prompt is None and text is None and action is None:
             return
         name = _name(self.brain, action) if self.brain is not None and action is not None else None
-        told = {"prompt": prompt, "tokens": tokens, "text": text, "rung": rung, "action": action, "name": name}
+        fields = {"prompt": prompt, "tokens": tokens, "text": text, "rung": rung, "action": action, "name": name}
         if prompt is not None and unknown is not None:
-            told["unknown"] = unknown
+            fields["unknown"] = unknown
             self.shown += 1
             self.unknown += unknown
         line: dict[str, Any] = {"episode": self.episode, "tick": self._host.tick}
-        line |= {key: value for key, value in told.items() if value is not None}
+        line |= {key: value for key, value in fields.items() if value is not None}
         self._room.acquire()
         self._check_written()
         self._waiting.put(_Decision(line, None if prompt is None else image))

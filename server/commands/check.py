@@ -112,12 +112,12 @@ def _starved(plan: Plan, step: Step) -> str | None:
 
 
 def _clock(plan: Plan, clock: Clock) -> str:
-    words = [f"at {clock.hertz:g} hz"] if clock.hertz is not None else []
+    parts = [f"at {clock.hertz:g} hz"] if clock.hertz is not None else []
     if clock.every > 1:
-        words.append(f"every {clock.every}" + (f" from tick {clock.offset}" if clock.offset else ""))
+        parts.append(f"every {clock.every}" + (f" from tick {clock.offset}" if clock.offset else ""))
     if clock.when is not None:
         muted = "" if clock.when.node in plan.graph.nodes else " (muted)"
-        words.append(f"while {clock.when}{muted} is true")
+        parts.append(f"while {clock.when}{muted} is true")
     if clock.optional:
-        words.append("while there is room")
-    return " ".join(words)
+        parts.append("while there is room")
+    return " ".join(parts)

@@ -64,17 +64,17 @@ def main(arguments: argparse.Namespace) -> int:
     _check_name(name)
     stem = snake_case(name)
     path = Path(f"{stem}.py")
-    words = {"name": name, "stem": stem, "file": str(path), "group": ENTRY_POINT}
+    values = {"name": name, "stem": stem, "file": str(path), "group": ENTRY_POINT}
     try:
         if not path.exists() and importlib.util.find_spec(stem):
             raise MinibrainsError(f"{path} would hide the Python module {stem!r}; choose another name than {name!r}")
         with path.open("x", encoding="utf-8") as file:
-            file.write(_NODE.substitute(words))
+            file.write(_NODE.substitute(values))
     except FileExistsError:
         raise MinibrainsError(f"{path} is already there and stays as it is; choose another name, or move it away") from None
     except OSError as error:
         raise MinibrainsError(f"{path} cannot be written: {error.strerror or error}") from None
-    print(_HINTS.substitute(words))
+    print(_HINTS.substitute(values))
     return DONE
 
 

@@ -48,11 +48,11 @@ class FolderLock:
         self._write({})
         os.close(self._file)
 
-    def _write(self, words: dict[str, Any]) -> None:
+    def _write(self, owner: dict[str, Any]) -> None:
         with suppress(OSError):  # a full disk: the lock itself needs no room
             os.ftruncate(self._file, 0)
             os.lseek(self._file, 0, os.SEEK_SET)
-            os.write(self._file, json.dumps(words).encode())
+            os.write(self._file, json.dumps(owner).encode())
 
 
 def _lock(file: int) -> None:
@@ -71,8 +71,8 @@ def _lock(file: int) -> None:
 def _describe_holder(file: int) -> str:
     try:
         os.lseek(file, 0, os.SEEK_SET)
-        words = json.loads(os.read(file, 1000))
-        process = f"process {words['pid']}"
+        owner = json.loads(os.read(file, 1000))
+        process = f"process {owner['pid']}"
     except (OSError, ValueError, KeyError):
         return "it has not said which one yet"
-    return f"{process}, at {words['address']}" if "address" in words else process
+    return f"{process}, at {owner['address']}" if "address" in owner else process

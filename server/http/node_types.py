@@ -150,8 +150,8 @@ _NOTHING_TO_LINK: Final[dict[str, Any]] = {"outputs": {}, "inputs": {}, "fits": 
 
 def _describe_linking(links: Linking) -> dict[str, Any]:
     return {
-        "outputs": {f"{node}.{socket}": words for (node, socket), words in links.outputs.items()},
-        "inputs": {f"{node}.{socket}": words for (node, socket), words in links.inputs.items()},
+        "outputs": {f"{node}.{socket}": type_name for (node, socket), type_name in links.outputs.items()},
+        "inputs": {f"{node}.{socket}": type_name for (node, socket), type_name in links.inputs.items()},
         "fits": links.fits,
         "before": links.before,
     }

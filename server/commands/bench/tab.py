@@ -92,10 +92,10 @@ def serving(data: Path, pack: Path) -> Iterator[Server]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
-            said = process.stdout.readline()
-            if not said:
+            line = process.stdout.readline()
+            if not line:
                 raise RunError("the server of the benchmark did not start; what it wrote stands above")
-            yield Server(json.loads(said)["address"])
+            yield Server(json.loads(line)["address"])
         finally:
             process.send_signal(signal.SIGINT)
 
