@@ -19,7 +19,7 @@ from minibrains.errors import WorkflowError
 from minibrains.files import shipped
 from minibrains.games import catalog as games
 from minibrains.hooks import NO_LIMIT
-from minibrains.tape.recording import recorded
+from minibrains.tape.recording import tape_record
 from nodes.consoles.retro import RetroEmulator
 
 PACK = """
@@ -105,7 +105,7 @@ class Adds(Hook):
         graph = run.check(workflow)
         if not self.refusal:
             with pytest.raises(WorkflowError) as error:
-                run.engine.prepare(compile_graph(graph), recorded(graph), run.make_host)
+                run.engine.prepare(compile_graph(graph), tape_record(graph), run.make_host)
             self.refusal = str(error.value)
         return NO_LIMIT
 
