@@ -192,7 +192,7 @@ def _port(text: str) -> int:
     return port
 
 
-def _whole(text: str, least: int) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) < least:
-        raise argparse.ArgumentTypeError(f"expected a whole number from {least}, found {text!r}")
+def _whole(text: str, minimum: int) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) < minimum:
+        raise argparse.ArgumentTypeError(f"expected a whole number from {minimum}, found {text!r}")
     return int(text)

@@ -112,8 +112,8 @@ def _object(properties: dict[str, Any], required: Iterable[str] = ()) -> dict[st
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
-def _whole(least: int, most: int) -> dict[str, Any]:
-    return {"type": "integer", "minimum": least, "maximum": most}
+def _whole(minimum: int, maximum: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": minimum, "maximum": maximum}
 
 
 def _matching(pattern: re.Pattern[str]) -> dict[str, Any]:

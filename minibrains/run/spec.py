@@ -57,10 +57,10 @@ class RunSpec:
     the editor puts what is dropped into it."""
 
     def __post_init__(self) -> None:
-        for name, least in (("episodes", 1), ("ticks", 1), ("seed", 0)):
+        for name, minimum in (("episodes", 1), ("ticks", 1), ("seed", 0)):
             value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < least):
-                raise MinibrainsError(f"{name} of a run: expected a whole number from {least}, found {value!r}")
+            if value is not None and (type(value) is not int or value < minimum):
+                raise MinibrainsError(f"{name} of a run: expected a whole number from {minimum}, found {value!r}")
         if self.clock not in (None, *get_args(RunClock)):
             raise MinibrainsError(f"clock of a run: expected 'fast' or 'realtime', found {self.clock!r}")
         if isinstance(self.packs, (str, os.PathLike)):

@@ -304,9 +304,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
                 raise GameError(f"write: the game has no variable {name!r}. {near(name, known) or ''}".rstrip(" "))
             kind = known[name]["type"]
             widths[name] = bits = 8 * int(kind[-1])
-            least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[1] == "i" else (0, (1 << bits) - 1)
-            if not isinstance(value, str) and not least <= value <= most:
-                raise GameError(f"write: {name!r} is {kind}, a number from {least} to {most}; found {value}")
+            minimum, maximum = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[1] == "i" else (0, (1 << bits) - 1)
+            if not isinstance(value, str) and not minimum <= value <= maximum:
+                raise GameError(f"write: {name!r} is {kind}, a number from {minimum} to {maximum}; found {value}")
         return widths
 
     def _chain(self) -> tuple[bytes, bytes]:
@@ -326,11 +326,11 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         return hashlib.sha256(actions).digest(), hashlib.sha256(trajectory).digest()
 
 
-def _read_state(path: Path, most: int = _LARGEST_STATE + 1) -> bytes:
+def _read_state(path: Path, maximum: int = _LARGEST_STATE + 1) -> bytes:
     """Return so many bytes of a save state, unpacked. Raises GameError if they cannot be read, or are too many."""
     try:
         with gzip.open(path) as file:
-            data = file.read(most)
+            data = file.read(maximum)
     except (OSError, EOFError, zlib.error) as error:
         raise GameError(f"{path}: the save state cannot be read: {error}") from None
     if len(data) > _LARGEST_STATE:

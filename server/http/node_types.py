@@ -160,8 +160,8 @@ def _describe_linking(links: Linking) -> dict[str, Any]:
 def _parse(data: Any, path: Path | None) -> Workflow:
     nodes = data.get("nodes") if isinstance(data, dict) else None
     if isinstance(nodes, dict) and len(nodes) > _MAX_NODES:
-        most, found = f"at most {_MAX_NODES}", str(len(nodes))
-        fault = Fault("the workflow has too many nodes", expected=most, found=found, code="invalid_workflow")
+        limit, found = f"at most {_MAX_NODES}", str(len(nodes))
+        fault = Fault("the workflow has too many nodes", expected=limit, found=found, code="invalid_workflow")
         raise WorkflowError([fault])
     return parse_workflow(data, path)
 

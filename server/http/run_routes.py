@@ -112,10 +112,10 @@ class RunRoutes:
         return web.Response()
 
     async def history(self, request: web.Request) -> web.Response:
-        most, offset = _whole(request, "max_items"), _whole(request, "offset")
+        limit, offset = _whole(request, "max_items"), _whole(request, "offset")
         ids = [prompt_id for prompt_id in self._history.ids() if not self._is_alive(prompt_id)]
-        most = _SHOWN if most is None else most
-        chosen = ids[offset:][:most] if offset is not None and offset >= 0 else ids[max(0, len(ids) - most) :]
+        limit = _SHOWN if limit is None else limit
+        chosen = ids[offset:][:limit] if offset is not None and offset >= 0 else ids[max(0, len(ids) - limit) :]
         items = await asyncio.to_thread(lambda: {prompt_id: self._history.item(prompt_id) for prompt_id in chosen})
         return web.json_response(items)
 

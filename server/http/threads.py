@@ -22,7 +22,7 @@ class DaemonPool(ThreadPoolExecutor):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        self._most = threads
+        self._max_threads = threads
         self._jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
         self._running: list[threading.Thread] = []
 
@@ -31,7 +31,7 @@ class DaemonPool(ThreadPoolExecutor):
 
         Raises RuntimeError if there is no thread yet, and no memory for one.
         """
-        if len(self._running) < self._most:
+        if len(self._running) < self._max_threads:
             self._add_thread()
         future: Future[T] = Future()
         self._jobs.put((future, partial(fn, *args, **kwargs)))
