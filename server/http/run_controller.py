@@ -33,7 +33,7 @@ from server.http.worker_protocol import Watch
 
 _WATCHED, _UNWATCHED = 0.008, 0.05
 """Seconds from one look to the next, while pictures or values are watched and while not."""
-_COUNTS_EVERY, _VALUES_EVERY = 0.1, 0.05
+_STATS_EVERY, _VALUES_EVERY = 0.1, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class RunController(Hook):
         self._stopping = False
         self._misses = 0
         self._shown: dict[str, tuple[Any, int]] = {}
-        self._counts_due = self._values_due = 0.0
+        self._stats_due = self._values_due = 0.0
 
     # -- from the thread that listens -----------------------------------------------------------------
 
@@ -172,8 +172,8 @@ class RunController(Hook):
             self._values_due = now + _VALUES_EVERY
             self.values = dict(_values(engine, watch.values))
             news = True
-        if now >= self._counts_due or self.waiting:
-            self._counts_due = now + _COUNTS_EVERY
+        if now >= self._stats_due or self.waiting:
+            self._stats_due = now + _STATS_EVERY
             self.stats = StatsSample(now, engine.tick, engine.ticks, self._misses, engine.node_stats())
             news = True
         if news:
