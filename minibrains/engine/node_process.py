@@ -133,7 +133,7 @@ class NodeProcess:
         self._episode: Episode | None = None
         self._delay = 0.0
         """Seconds before the next start. After a result there are none, then they double."""
-        self._untold: NodeDied | None = None
+        self._unreported: NodeDied | None = None
         """Nobody was waiting for the process when it died, so whoever asks next has to be told."""
         self._dismissed = threading.Event()
 
@@ -162,7 +162,7 @@ class NodeProcess:
     def check_health(self) -> None:
         """Raise NodeDied unless the process is ready for a question."""
         if self.health != "ready":
-            self._raise_untold()
+            self._raise_unreported()
             raise self._absence("its process is being started again")
 
     def _absence(self, otherwise: str) -> NodeDied:
@@ -178,7 +178,7 @@ class NodeProcess:
             return
         if child is not None:
             death = self._death(child)
-            self._untold = None if child.killed else death  # who killed it knows
+            self._unreported = None if child.killed else death  # who killed it knows
         if not isinstance(self._state, _Lost):
             self._restart()
 
@@ -234,7 +234,7 @@ class NodeProcess:
         try:
             savings: Savings = self._ask("warm_up", encoded)
         except NodeDied as death:
-            self._untold = NodeDied(str(death))
+            self._unreported = NodeDied(str(death))
             raise
         self._constants = encoded
         return savings
@@ -244,7 +244,7 @@ class NodeProcess:
         self._ask("reset", episode)
 
     def tick(self, *arguments: Any) -> Any:
-        self._raise_untold()
+        self._raise_unreported()
         result = self._ask("tick", *arguments)
         self._delay = 0.0
         return result
@@ -345,8 +345,8 @@ class NodeProcess:
         how = f"by {child.exit_signal}" if child.exit_signal else f"with status {child.exit_status}"
         return NodeDied(f"its process ended {how}")
 
-    def _raise_untold(self) -> None:
-        death, self._untold = self._untold, None
+    def _raise_unreported(self) -> None:
+        death, self._unreported = self._unreported, None
         if death is not None:
             raise death
 

@@ -27,9 +27,9 @@ class RunHost:
     folder: Path
     """Made when it is asked for."""
     engine: Engine
-    tell: Callable[[str], None]
+    notify: Callable[[str], None]
     metadata: dict[str, str]
-    spread: Map = map_here
+    mapper: Map = map_here
 
     @property
     def node(self) -> str:
@@ -58,10 +58,10 @@ class RunHost:
         self.engine.frame_rate = frames_per_second
 
     def say(self, text: str) -> None:
-        self.tell(f"{self.node}: {text}")
+        self.notify(f"{self.node}: {text}")
 
     def record(self, **metadata: str) -> None:
         self.metadata.update(metadata)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        return self.spread(function, items)
+        return self.mapper(function, items)
