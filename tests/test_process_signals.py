@@ -10,11 +10,11 @@ import pytest
 SCRIPT = """
 import multiprocessing, signal, time
 from pathlib import Path
-from minibrains.process.signals import start_shielded
+from minibrains.process.signals import start_with_signals_blocked
 
 if __name__ == "__main__":
     process = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(0,))
-    start_shielded(process)
+    start_with_signals_blocked(process)
     status = Path(f"/proc/{process.pid}/status").read_text()
     (blocked,) = (line for line in status.splitlines() if line.startswith("SigBlk"))
     print(int(blocked.split()[1], 16) >> (signal.SIGINT - 1) & 1, signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
