@@ -851,7 +851,8 @@ def test_matches_go_alike_on_the_rom_and_on_the_compiled_game() -> None:
         coming = [next(matches.settings(policy, 5)) for policy in policies]
         coming += itertools.islice(matches.computers(7, 6), 2)
         for setting in coming:
-            print(matches.goes_alike(setting))
+            here = matches.play_one(setting)
+            print(matches.goes_alike(setting, matches.player_named(setting.policy), here))
     """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True"] * 5
@@ -901,7 +902,7 @@ def test_matches_that_went_alike_count_once_and_are_made_up_for(monkeypatch: pyt
     assert (row["n"], row["won"], row["repeated"]) == (2, 2, 1)
     coming = iter(results)
     monkeypatch.setattr(calibrate, "play_one", lambda _: next(coming))
-    monkeypatch.setattr(calibrate, "goes_alike", lambda setting: setting.agent == 0)
+    monkeypatch.setattr(calibrate, "goes_alike", lambda setting, *_: setting.agent == 0)
     row = calibrate.Run(1, None).tally("some", settings("noop", 1), 3)
     assert (row["n"], row["wanted"], row["repeated"]) == (3, 3, 1)
     assert row["on_rom"] == [1, 3]

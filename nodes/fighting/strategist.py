@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from minibrains import ABSENT, Absent, Episode, Flag, Host, MinibrainsError, Node, On, Pad, Variables, widget
 from nodes.actions.sink import ActionTable, TableAction
+from nodes.fighting import choices
+from nodes.fighting.choices import Choice
 from nodes.fighting.fighters import Scripted, noticed
 from nodes.fighting.styles import ATTACK, BLOCK, CROUCH, HIT, JUMP, SPECIAL, STAND, View
-
-Choice = tuple[str, str]
-"""Names of actions of the table: the best, and the second best."""
 
 NEARER_THAN = (44, 62, 90, 130, 190)
 """Pixels between the two: the bands of distance by which a rule chooses, and what lies beyond."""
@@ -40,228 +39,32 @@ class Rule(NamedTuple):
 STAY_LOW: Choice = ("down+back", "back")
 """Guard: crouching, and every third time standing."""
 
+CASES: dict[str, Callable[[View], bool]] = {
+    "in flight": lambda v: v.mine == JUMP,
+    "a projectile comes": lambda v: -10 < v.shot_in < 34,
+    "blocking": lambda v: v.mine == BLOCK,
+    "hit": lambda v: v.mine == HIT,
+    "stand": lambda v: v.theirs == STAND,
+    "crouch": lambda v: v.theirs == CROUCH,
+    "block": lambda v: v.theirs == BLOCK,
+    "jump begins": lambda v: v.theirs == JUMP and not v.falls,
+    "comes down from high": lambda v: v.theirs == JUMP and v.height > 40,
+    "comes down": lambda v: v.theirs == JUMP,
+    "blow begins": lambda v: v.theirs == ATTACK and v.since < 8,
+    "blow": lambda v: v.theirs == ATTACK and v.since < 18,
+    "blow is past": lambda v: v.theirs == ATTACK,
+    "special begins": lambda v: v.theirs == SPECIAL and v.since < 14,
+    "special": lambda v: v.theirs == SPECIAL and v.since < 36,
+    "special is past": lambda v: v.theirs == SPECIAL,
+    "was just hit": lambda v: v.theirs == HIT and v.since < 12,
+    "was hit": lambda v: v.theirs == HIT,
+}
+"""In which of these cases it is, the first that holds; and what it does then stands in choices.py."""
 
-PATIENT: tuple[Rule, ...] = (
-    Rule(
-        "in flight",
-        lambda v: v.mine == JUMP,
-        (
-            ("down+back+C", "Z"),
-            ("down+back+C", "Z"),
-            ("B", "down+B"),
-            ("B", "down+B"),
-            ("B", "down+B"),
-            ("B", "down+B"),
-        ),
-    ),
-    Rule(
-        "a projectile comes",
-        lambda v: -10 < v.shot_in < 34,
-        (
-            ("down+back", "back"),
-            ("down+back", "back"),
-            ("down+back", "back"),
-            ("down+back", "back"),
-            ("down+back", "down+Z"),
-            ("down+back", "down+Z"),
-        ),
-    ),
-    Rule(
-        "blocking",
-        lambda v: v.mine == BLOCK,
-        (
-            ("forward+Z", "back+C"),
-            ("forward+Z", "back+C"),
-            ("projectile", "none"),
-            ("forward", "A"),
-            ("forward", "A"),
-            ("forward", "A"),
-        ),
-    ),
-    Rule(
-        "hit",
-        lambda v: v.mine == HIT,
-        (
-            ("down+back", "down+back+A"),
-            ("down+back", "down+back+A"),
-            ("down+back", "down+back+A"),
-            ("down+back+B", "down+back+A"),
-            ("down+back+B", "down+back+A"),
-            ("down+back+B", "down+back+A"),
-        ),
-    ),
-    Rule(
-        "stand",
-        lambda v: v.theirs == STAND,
-        (
-            ("forward+C", "none"),
-            ("rising", "down+Y"),
-            ("back+C", "back+Z"),
-            ("B", "down+B"),
-            ("forward", "B"),
-            ("down+Y", "down+back+C"),
-        ),
-    ),
-    Rule(
-        "crouch",
-        lambda v: v.theirs == CROUCH,
-        (
-            ("forward+C", "none"),
-            ("Y", "B"),
-            ("back+C", "down+back+C"),
-            ("up+forward", "down+B"),
-            ("up+forward", "down"),
-            ("projectile", "forward"),
-        ),
-    ),
-    Rule(
-        "block",
-        lambda v: v.theirs == BLOCK,
-        (
-            ("X", "down+Z"),
-            ("back+Z", "down+Y"),
-            ("back+Z", "down+back+B"),
-            ("up+forward", "up"),
-            ("down", "down+A"),
-            ("B", "down+A"),
-        ),
-    ),
-    Rule(
-        "jump begins",
-        lambda v: v.theirs == JUMP and not v.falls,
-        (
-            ("down+Z", "Z"),
-            ("rising", "none"),
-            ("rising", "none"),
-            ("rising", "forward+C"),
-            ("projectile", "none"),
-            ("projectile", "down+X"),
-        ),
-    ),
-    Rule(
-        "comes down from high",
-        lambda v: v.theirs == JUMP and v.height > 40,
-        (
-            ("down+Z", "none"),
-            ("rising", "none"),
-            ("rising", "none"),
-            ("back+C", "none"),
-            ("forward+C", "forward+Z"),
-            ("down", "down+back+B"),
-        ),
-    ),
-    Rule(
-        "comes down",
-        lambda v: v.theirs == JUMP,
-        (
-            ("down+back", "back"),
-            ("A", "down+back+A"),
-            ("down+A", "down"),
-            ("B", "down+X"),
-            ("down+back+C", "down+back"),
-            ("down+back+C", "forward"),
-        ),
-    ),
-    Rule(
-        "blow begins",
-        lambda v: v.theirs == ATTACK and v.since < 8,
-        (
-            ("rising", "forward+Z"),
-            ("rising", "down+back"),
-            ("down+back", "projectile"),
-            ("projectile", "down+Z"),
-            ("Y", "X"),
-            ("down+back", "rising"),
-        ),
-    ),
-    Rule(
-        "blow",
-        lambda v: v.theirs == ATTACK and v.since < 18,
-        (
-            ("down+back", "Z"),
-            ("forward+C", "down+Y"),
-            ("projectile", "forward+C"),
-            ("projectile", "down+A"),
-            ("down+back+B", "X"),
-            ("back", "none"),
-        ),
-    ),
-    Rule(
-        "blow is past",
-        lambda v: v.theirs == ATTACK,
-        (
-            ("forward+Z", "none"),
-            ("rising", "down+back+A"),
-            ("projectile", "rising"),
-            ("down+X", "down+B"),
-            ("down+B", "A"),
-            ("projectile", "none"),
-        ),
-    ),
-    Rule(
-        "special begins",
-        lambda v: v.theirs == SPECIAL and v.since < 14,
-        (
-            ("down+back", "back"),
-            ("down+back", "back"),
-            ("down+back", "back"),
-            ("up+forward", "none"),
-            ("up+forward", "none"),
-            ("projectile", "none"),
-        ),
-    ),
-    Rule(
-        "special",
-        lambda v: v.theirs == SPECIAL and v.since < 36,
-        (
-            ("rising", "back+C"),
-            ("forward+C", "down+Y"),
-            ("C", "forward+Z"),
-            ("down+back", "back"),
-            ("projectile", "none"),
-            ("projectile", "none"),
-        ),
-    ),
-    Rule(
-        "special is past",
-        lambda v: v.theirs == SPECIAL,
-        (
-            ("forward+C", "none"),
-            ("down+Z", "back+C"),
-            ("projectile", "A"),
-            ("up+forward", "none"),
-            ("back", "A"),
-            ("down+back", "none"),
-        ),
-    ),
-    Rule(
-        "was just hit",
-        lambda v: v.theirs == HIT and v.since < 12,
-        (
-            ("down+A", "down+back+C"),
-            ("down+back+A", "down+Z"),
-            ("back", "Z"),
-            ("C", "Z"),
-            ("down+back+C", "down+back+A"),
-            ("forward+C", "up+back"),
-        ),
-    ),
-    Rule(
-        "was hit",
-        lambda v: v.theirs == HIT,
-        (
-            ("back", "down+B"),
-            ("back", "B"),
-            ("projectile", "down+back+B"),
-            ("projectile", "down+Z"),
-            ("up+forward", "none"),
-            ("back", "forward"),
-        ),
-    ),
-    Rule("anything else", lambda v: True, (STAY_LOW,) * (len(NEARER_THAN) + 1)),
-)
-"""The first that has something to say is followed; the last always has. They were found by policy gradient against Duel's
-level 4, on the table of 44 actions and with a decision every 30 frames."""
+ANYTHING_ELSE = Rule("anything else", lambda v: True, (STAY_LOW,) * (len(NEARER_THAN) + 1))
+"""It always has something to say."""
+PATIENT = (*(Rule(name, holds, choices.PATIENT[name]) for name, holds in CASES.items()), ANYTHING_ELSE)
+"""The first that has something to say is followed."""
 NEEDED = tuple(sorted({name for rule in PATIENT for choice in rule.choices for name in choice}))
 """Every action that a rule may name."""
 

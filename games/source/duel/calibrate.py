@@ -23,9 +23,10 @@ from typing import Any
 
 from games.source.duel import FOLDER, LEVELS
 from games.source.duel.counting import KINDS, SECONDS, Limit, Row, different, row_of, wilson
-from games.source.duel.matches import Setting, computers, goes_alike, mirrored, play_one, settings
-from games.source.duel.search.exploits import BUDGET, search_exploits
+from games.source.duel.matches import Result, Setting, computers, goes_alike, mirrored, play_one, player_named, settings
+from games.source.duel.search.exploits import BUDGET, LATENESS, search_exploits
 from games.source.duel.search.finals import ON_ROM, table_of_finals
+from games.source.duel.search.genomes import TURTLE
 from minibrains import GameError
 from nodes.fighting.fighters import LATE
 from nodes.fighting.strategist import PATIENT
@@ -49,15 +50,17 @@ SUBJECT = (
     NODES / "fighters.py",
     NODES / "styles.py",
     NODES / "strategist.py",
+    NODES / "choices.py",
     HERE / "calibrate.py",
     *sorted(HERE.glob("*.[ch]")),
+    *sorted(HERE.glob("native/*.[cph]*")),
 )
 """The files that decide how a match goes, and how it is counted."""
 
 # ---- limits ----
 
 
-BEGINNER = Limit(least=0.85)
+OF_THE_TEACHER = Limit(least=0.85)
 """What the scripted teacher has to win at TAUGHT_AT: then an agent can be judged there."""
 TAUGHT_AT = 4
 MOST_BY_ONE_MOVE = 0.4
@@ -65,6 +68,7 @@ MOST_BY_ONE_MOVE = 0.4
 BELOW_TEACHER = 0.15
 """By so much the best two thresholds or table stay below the teacher's lower bound at TAUGHT_AT."""
 MOST_DRAWN = 0.1
+"""The part of a row's matches that may be drawn, but for those of turtles."""
 TIME_OUTS = 0.1
 
 
@@ -149,8 +153,15 @@ class Run:
         done = list(self.map(play_one, first))
         while (missing := n - len(different(done))) and len(done) < 2 * n:
             done += self.map(play_one, itertools.islice(matches, missing))
-        alike = list(self.map(goes_alike, first[:ON_ROM]))
+        again = zip(first[:ON_ROM], done, strict=False)
+        alike = list(self.map(goes_alike_again, again))
         return self.keep(key, {**row_of(what, done, n), "on_rom": [sum(alike), len(alike)]})
+
+
+def goes_alike_again(played: tuple[Setting, Result]) -> bool:
+    """Play a match that was played here on the ROM; return whether it comes to the same."""
+    setting, here = played
+    return goes_alike(setting, player_named(setting.policy), here)
 
 
 # ---- suites ----
@@ -214,7 +225,7 @@ def teacher(run: Run, n: int) -> Iterator[Judged]:
     rows += itertools.product(without, ABLATED_AT)
     for policy, level in rows:
         what = f"{policy} at {level}"
-        yield run.tally(what, settings(policy, level), part(n, 300)), BEGINNER if what == FIRST else None
+        yield run.tally(what, settings(policy, level), part(n, 300)), OF_THE_TEACHER if what == FIRST else None
 
 
 def exploits(run: Run, n: int) -> Iterator[Judged]:
@@ -250,12 +261,15 @@ def verdicts(rows: list[Row]) -> dict[str, str]:
             result[suite] = met_or([row["what"] for row in limited if not row["met"]])
         if suite in PLAYED_AS_MEANT:
             result[f"{suite}, alive"] = met_or(lifeless(of_suite))
-        if suite != "exploits":
-            result[f"{suite}, alike on the ROM"] = met_or([row["what"] for row in of_suite if len(set(row["on_rom"])) > 1])
+        compared = [row for row in of_suite if "on_rom" in row]
+        result[f"{suite}, alike on the ROM"] = met_or([row["what"] for row in compared if len(set(row["on_rom"])) > 1])
+        result[f"{suite}, few draws"] = met_or([row["what"] for row in compared if is_drawn_too_often(row)])
     by_name = {row["what"]: row for row in rows}
     if FIRST in by_name:
         result["teacher, no move too much"] = met_or(moves_too_strong(by_name[FIRST]))
-        result["teacher, above simple players"] = met_or(too_near(by_name[FIRST], rows))
+    rivals = [row for row in rows if is_rival(row)]
+    if FIRST in by_name and rivals:
+        result["teacher, above simple players"] = met_or(too_near(by_name[FIRST], rivals))
     return result
 
 
@@ -270,15 +284,21 @@ def moves_too_strong(row: Row) -> list[str]:
     return [f"{move} ({dealt / total:.0%})" for move, dealt in row["damage"].items() if dealt > MOST_BY_ONE_MOVE * total]
 
 
-def too_near(taught: Row, rows: list[Row]) -> list[str]:
-    """The simple players, seeing late, that come too near to the teacher at its level."""
-    near = []
-    for row in rows:
-        name = row["what"]
-        is_rival = "all" in row and name.endswith(f" late, at {TAUGHT_AT}") and name.startswith(("two thresholds", "table"))
-        if is_rival and "0 late" not in name.split(", ") and row["high"] > taught["low"] - BELOW_TEACHER:
-            near.append(f"{name} ({row['high']:.1%})")
-    return near
+def is_drawn_too_often(row: Row) -> bool:
+    """Whether a row that is not a turtle's has too many draws."""
+    return TURTLE not in row["what"] and row["drawn"] > MOST_DRAWN * row["n"]
+
+
+def is_rival(row: Row) -> bool:
+    """Whether a row is of the best of the simple players that the teacher has to be far above."""
+    player_class, *rest = row["what"].split(", ")
+    return player_class in ("two thresholds", "table") and rest in ([f"{late} late", f"at {TAUGHT_AT}"] for late in LATENESS[1:])
+
+
+def too_near(taught: Row, rivals: Iterable[Row]) -> list[str]:
+    """The simple players that come too near to the teacher at its level."""
+    most = taught["low"] - BELOW_TEACHER
+    return [f"{row['what']} ({row['high']:.1%})" for row in rivals if row["high"] > most]
 
 
 # ---- the report ----

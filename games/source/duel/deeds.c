@@ -1,10 +1,8 @@
 #include "deeds.h"
 
-#define BLOCK_STOPS 4        /* frames for which a blocked blow stops both */
 #define BLOCK_PUSHES 9       /* pixels, about: how far a blocked heavy blow sends back */
 #define RISING_INPUT 4       /* frames from its first direction to its button */
-#define RISING_FLIES 32      /* frames */
-#define RISING_CARRIES 26    /* subpixels a frame that it goes forward in the air */
+#define RISING_FLIES (2 * RISING_SPEED_UP / GRAVITY) /* frames */
 #define ANY_STARTUP 99       /* more frames than any attack needs to begin */
 #define HELD_AHEAD 30        /* pixels before its owner at which a projectile begins */
 #define JUMP_BEFORE 26       /* frames before a projectile would be here, to leap over it and on */
@@ -96,13 +94,25 @@ static void strike_back(struct mind *mind, const struct view *view)
     punish(mind, view->me, gap, ANY_STARTUP);
 }
 
-static void leap(struct mind *mind, UNUSED const struct view *view)
+static void add_leap(struct mind *mind, u8 flies)
 {
     static const u16 attacks[] = {PAD_C, PAD_B, PAD_Z, PAD_C};
     add(mind, UP | FORWARD, 0, 5);
-    add(mind, 0, 0, (u8)(20 + below(mind, 6)));
+    add(mind, 0, 0, flies);
     press(mind, 0, attacks[below(mind, 4)]);
     add(mind, BACK | DOWN, 0, 6);
+}
+
+/* Strike in the middle of the flight: first, but the other is free again before it lands. */
+static void leap(struct mind *mind, UNUSED const struct view *view)
+{
+    add_leap(mind, (u8)(20 + below(mind, 6)));
+}
+
+/* Strike at the end of the flight: who is hit or guards is not free before it lands. */
+static void leap_late(struct mind *mind, UNUSED const struct view *view)
+{
+    add_leap(mind, (u8)(26 + below(mind, 6)));
 }
 
 /* Walk, at most so many frames, to where it can throw. From further away the same buttons are a blow. */
@@ -155,7 +165,7 @@ static void punish_rising(struct mind *mind, const struct view *view)
     const struct move *move = move_seen(view->it, MOVE_RISING);
     s16 in_the_air = (s16)(move->startup + RISING_FLIES - view->passed);
     s16 carried = (s16)(view->it->frame < move->startup ? RISING_FLIES : move->startup + RISING_FLIES - view->it->frame);
-    s16 gap = (s16)(view->gap - ((carried * RISING_CARRIES) >> 4)), walk = 0, wait;
+    s16 gap = (s16)(view->gap - ((carried * RISING_SPEED_FORWARD) >> 4)), walk = 0, wait;
     if (gap < BODY_WIDTH)
         gap = BODY_WIDTH;
     if (gap > 60)
@@ -178,7 +188,7 @@ static void guard_and_punish(struct mind *mind, const struct view *view)
         punish_rising(mind, view);
         return;
     }
-    s16 over = (s16)(view->can_hit + 3), free_again = (s16)(move->startup + BLOCK_STOPS + move->block_stun - 1 - view->passed);
+    s16 over = (s16)(view->can_hit + 3), free_again = (s16)(move->startup + STOPS_BLOCKED + move->block_stun - 1 - view->passed);
     s16 advantage = (s16)(move->active + move->recovery - move->block_stun);
     u8 answers = advantage > 6 && view->gap < 70;
     if (over < free_again && answers)
@@ -196,7 +206,7 @@ static void punish_now(struct mind *mind, const struct view *view)
     if (mind->blocked_ago <= ago + 2) {
         wait = view->stun;
         gap = (s16)(gap + BLOCK_PUSHES);
-        left = (s16)(left + BLOCK_STOPS - wait);
+        left = (s16)(left + STOPS_BLOCKED - wait);
     }
     hold(mind, BACK | DOWN, wait - 1);
     if (punish(mind, view->me, gap, left))
@@ -491,6 +501,7 @@ static doer *const doers[DEEDS] = {
     [HOP_OUT] = hop_out,
     [HOP_UP] = hop_up,
     [LEAP] = leap,
+    [LEAP_LATE] = leap_late,
     [POKE] = poke,
     [LIGHT] = light,
     [SWEEP] = sweep,

@@ -1,14 +1,10 @@
 #include "fighter.h"
 #include "published.h"
 
-#define GRAVITY 6
 #define BEFORE_JUMP 3      /* frames on the ground before a jump */
 #define FALL_UP 84         /* how fast a knocked-down fighter goes up at first */
 #define FRICTION 4
 #define RISING_SAFE 5
-#define LANDS_FOR 7         /* frames after a jump with an attack in which its owner takes no orders */
-#define RISING_SPEED_UP 96
-#define RISING_SPEED_FORWARD 26
 #define PROJECTILE_HEIGHT PIXELS(46)
 #define PROJECTILE_START PIXELS(30)
 

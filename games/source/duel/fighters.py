@@ -6,6 +6,8 @@ A player is asked once a frame and answers with the names of the held buttons.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import random
 from collections import deque
@@ -175,22 +177,30 @@ class Restricted:
         return self.held
 
     def decide(self, view: View) -> str:
-        """The best action of the first rule that has something to say, or the next best if it was made twice running."""
+        """Return the best action of the first rule that has something to say, or the next best if it was made twice running."""
         choice = next(choice for rule in self.rules if (choice := rule(view)))
-        names = [in_table(action, view) for action in choice]
-        return next(name for name in names if self.latest.count(name) < 2)
+        chosen = next(action for action in choice if self.latest.count(action) < 2)
+        self.latest.append(chosen)
+        return in_table(chosen, view.ahead.lower(), view.back.lower())
 
     def begin(self, name: str) -> None:
-        self.latest.append(name)
         self.rows, self.at = self.table[name], 0
-        pressed = {button for row in self.rows for button in row}
-        kind = "jump" if "UP" in pressed else "punch" if pressed & set("XYZ") else "kick" if pressed & set("ABC") else ""
-        self.cooldown = COOLDOWN.get(kind, 0)
+        self.cooldown = cooldown_of(name)
 
 
-def in_table(action: str, view: View) -> str:
-    """The name in the table, which tells left from right, of an action that is told by facing."""
-    ahead, back = view.ahead.lower(), view.back.lower()
+@functools.cache
+def cooldown_of(action: str) -> int:
+    """Return the frames after an action of the table before the next one."""
+    pressed = set(itertools.chain.from_iterable(actions()[action_names().index(action)]))
+    if "UP" in pressed:
+        return COOLDOWN["jump"]
+    if pressed & set("XYZ"):
+        return COOLDOWN["punch"]
+    return COOLDOWN["kick"] if pressed & set("ABC") else 0
+
+
+def in_table(action: str, ahead: str, back: str) -> str:
+    """Return the name in the table, which tells left from right, of an action that is told by facing."""
     if action in ("projectile", "rising"):
         return f"{action} {ahead}"
     return action.replace("forward", ahead).replace("back", back)

@@ -9,7 +9,7 @@
 
 #define MOST_MOVEMENT 60 /* pixels by which a gap is expected to change within the reaction time */
 
-/* Chances are out of 256. Levels are ordered by who wins, not by each of these numbers. */
+/* Chances are out of 256. */
 struct skill {
     u8 reaction;  /* frames between what happens and what the pad can make of it */
     u8 hesitates; /* does nothing for a while instead of choosing */
@@ -141,8 +141,6 @@ void opponent_end_round(u8 side, u8 level)
 
 /* ---- deciding ---- */
 
-static u8 is_down(u8 state) { return state == FALLING || state == LYING || state == STANDING_UP || state == HELD; }
-
 /* What it has begun has to end before it can do anything else. */
 static u8 is_busy(u8 state) { return state == ATTACK || state == AIR || state == RISING_UP || state == LANDING || state == HELD; }
 
@@ -167,7 +165,7 @@ static OUT_OF_LINE void decide(struct mind *mind, const struct skill *skill, str
     }
     if (has_plan(mind))
         return;
-    if (is_busy(view->me->state)) {
+    if (is_busy(view->me->state) && !lands_near(view)) {
         hold(mind, BACK | DOWN, 1);
         return;
     }

@@ -1,9 +1,8 @@
 /* The computer opponent, for either side or both.
 
-   It has what a player has: it sees the game late, and it has a pad. Every frame an observation goes into
-   a ring; an opponent of a level looks only at the one that lies its level's reaction time back. What
-   it wants leaves as held buttons, into the same parser as everybody's. It knows the moves' tables, as
-   a practised player does, and remembers what it pressed itself. */
+   It has what a player has: a pad, and eyes that see the other late. Every frame an observation goes into a ring; of itself
+   it knows the newest, of the other the one that lies its level's reaction time back. What it wants leaves as held buttons,
+   into the same parser as everybody's. It knows the moves' tables, as a practised player does. */
 #ifndef OPPONENT_H
 #define OPPONENT_H
 

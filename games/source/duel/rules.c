@@ -6,7 +6,6 @@
 
 #define STOP_LIGHT 5          /* frames both stand still after a hit */
 #define STOP_HEAVY 9
-#define STOP_BLOCK 4
 #define COUNTER_HIT(damage) ((damage) + ((damage) >> 1)) /* to who is hit while attacking */
 #define HEAVY_FROM 15         /* damage from which a hit looks and feels heavy */
 #define FALL_SPEED 32
@@ -244,7 +243,7 @@ static void strike(u8 side, const struct blow *blow)
         f->state = BLOCK;
         f->stun = move->block_stun;
         push /= 2;
-        stop_for(STOP_BLOCK);
+        stop_for(STOPS_BLOCKED);
         put_spark(side, SPARK_BLOCK, blow->x, blow->y);
     } else {
         s16 damage = damage_to(f, move);

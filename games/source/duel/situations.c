@@ -10,8 +10,6 @@
 #define LANDS_BEHIND 30   /* pixels past me */
 #define ABOUT_TO_FALL 10  /* frames of a fall, about, before its end */
 
-static u8 is_down(u8 state) { return state == FALLING || state == LYING || state == STANDING_UP || state == HELD; }
-
 /* Frames until who is down stands, if this was seen so many frames ago. */
 static s16 up_in(const struct seen_fighter *f, s16 ago)
 {
@@ -62,7 +60,7 @@ static u8 situation_of_jump(struct view *view, u8 seen_for)
 {
     const struct seen_fighter *me = view->me, *it = view->it;
     u16 up = character_seen(it)->jump_up;
-    s16 flight = (s16)(u16)(up / 3u); /* up and down again, slowed by GRAVITY a frame */
+    s16 flight = (s16)(u16)(2 * up / (u16)GRAVITY);
     s16 speed = it->faces_right ? it->vx : (s16)-it->vx;
     s16 past = (s16)(it->faces_right ? it->x - me->x : me->x - it->x);
     /* how far past me it lands, counted in its direction */
@@ -82,9 +80,15 @@ u8 situation_of(const struct mind *mind, struct view *view, u8 begun)
     return is_attacking ? situation_of_attack(view) : SHOT_FROM_AFAR;
 }
 
+u8 lands_near(const struct view *view) { return view->me->state == LANDING && view->gap < NEAR_AFTER_BLOCK; }
+
 u8 situation_at_rest(struct view *view)
 {
     const struct seen_fighter *me = view->me, *it = view->it;
+    if (lands_near(view)) {
+        view->stun = (s16)(LANDS_FOR - me->frame);
+        return LANDS_NEAR;
+    }
     if (me->state == FALLING || me->state == LYING || me->state == STANDING_UP) {
         view->free_in = up_in(me, 0);
         return GETTING_UP;

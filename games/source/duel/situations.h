@@ -28,6 +28,11 @@ struct view {
 u8 situation_of(const struct mind *mind, struct view *view, u8 begun);
 /* The situation if it has begun nothing. */
 u8 situation_at_rest(struct view *view);
+/* Does it land, after a jump with a blow, where the other can reach it? Then it decides before it can move again. */
+u8 lands_near(const struct view *view);
+
+/* Is a fighter in this state off its feet? */
+static inline u8 is_down(u8 state) { return state == FALLING || state == LYING || state == STANDING_UP || state == HELD; }
 
 /* ---- what the tables of moves say ---- */
 

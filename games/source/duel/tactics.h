@@ -8,7 +8,7 @@ enum situation {
     /* nothing has begun: by distance */
     AFAR, BETWEEN, TWO_STEPS_OFF, A_STEP_OFF, AT_REACH, CLOSE,
     /* it cannot move itself */
-    UNDER_FIRE, BLOCKS_NEAR, BLOCKS_AFAR,
+    UNDER_FIRE, BLOCKS_NEAR, BLOCKS_AFAR, LANDS_NEAR,
     /* somebody is off the ground or on it */
     IN_THE_AIR, GETTING_UP, LIES_AFAR, LIES_NEAR,
     /* the other has begun something */
@@ -17,7 +17,7 @@ enum situation {
 };
 
 enum deed {
-    STAY_LOW, STAY_HIGH, WALK_IN, CREEP_IN, WALK_OUT, BAIT, HOVER, HOP_OUT, HOP_UP, LEAP,
+    STAY_LOW, STAY_HIGH, WALK_IN, CREEP_IN, WALK_OUT, BAIT, HOVER, HOP_OUT, HOP_UP, LEAP, LEAP_LATE,
     POKE, LIGHT, SWEEP, KICK_HIGH, UPPERCUT, MEET, GRAB, WALK_AND_GRAB, STRING, RISE, SHOOT,
     /* against a jump */
     UPPERCUT_LANDING, SWEEP_LANDING, RISE_AT_LANDING, WALK_UNDER,
@@ -49,8 +49,8 @@ enum circumstance {
 struct options {
     u8 count;
     u8 deeds[MOST_OPTIONS];
-    /* The logarithm of each one's weight, in sixteenths of a doubling: what stands under ALWAYS, from 0 to 127, and what
-       each circumstance that is the case adds. */
+    /* The logarithm of each one's weight, in sixteenths of a doubling: what stands under ALWAYS, and what each circumstance
+       that is the case adds. */
     s8 logarithms[CIRCUMSTANCES][MOST_OPTIONS];
 };
 

@@ -73,6 +73,7 @@ struct action {
     u8 mirrored;
     u16 held[MOST_ACTION_FRAMES]; /* the last of them is held on */
 };
+extern struct action actions[ACTIONS];
 PUBLIC void duel_set_actions(const struct action actions[ACTIONS]);
 
 /* Let every player play all these matches, as pad 1; write its results one after the other, player by player. */
@@ -82,6 +83,12 @@ PUBLIC u32 duel_record(const struct player *player, const struct setting *settin
 
 /* Who looks on at a match; called after each frame, with the player's pad. */
 typedef void watcher(u16 pad);
-void play_match(const struct player *player, const struct setting *setting, watcher *watch, struct result *result);
+/* A watcher that keeps the pads of a match, as far as there is room. */
+void record_into(u16 *pads, u32 room);
+void note_pad(u16 pad);
+/* Who holds pad 1; called before each frame. */
+typedef u16 holder(void *who);
+void play_match(holder *holds, void *who, const struct setting *setting, watcher *watch, struct result *result);
+void play_simple(const struct player *player, const struct setting *setting, watcher *watch, struct result *result);
 
 #endif

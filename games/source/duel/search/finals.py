@@ -12,7 +12,7 @@ import numpy as np
 
 from games.source.duel import fighters
 from games.source.duel.counting import Limit, Row, row_of
-from games.source.duel.matches import BITS, Result, Setting, ending, rom, settings
+from games.source.duel.matches import BITS, Result, Setting, goes_alike, settings
 from games.source.duel.native.players import Player, Results, play, record, won
 from games.source.duel.search.evolution import TURTLE_DEALS, Candidate, dealt_a_round
 from games.source.duel.search.genomes import TURTLE
@@ -136,12 +136,11 @@ class Recorded:
         return tuple(name for name, bit in BITS.items() if bit & held)
 
 
-def goes_alike(player: Player, match: Setting) -> bool:
-    """Play a match here, and on the ROM with the same pads; return whether both end alike."""
+def plays_alike(player: Player, match: Setting) -> bool:
+    """Let a player play a match here, and hold the same on the ROM; return whether both come to the same."""
     pads, result = record(player, match)
-    here = counted(np.array([result]))[0]
-    there = rom().play(match, Recorded(pads))
-    return ending(here) == ending(there)
+    (here,) = counted(np.array([result]))
+    return goes_alike(match, Recorded(pads), here)
 
 
 def play_final(final: Final) -> Row:
@@ -155,7 +154,7 @@ def play_final(final: Final) -> Row:
     every = play(final.players, fresh)
     rows = [row_of_player(final.what, *pair, final.matches) for pair in zip(final.players, every, strict=True)]
     best = max(rows, key=upper_bound)
-    compared = [goes_alike(Player.from_json(best["player"]), match) for match in fresh[:ON_ROM]]
+    compared = [plays_alike(Player.from_json(best["player"]), match) for match in fresh[:ON_ROM]]
     seconds = round(time.process_time() - begin, 2)
     return {**best, "all": rows, "on_rom": [sum(compared), len(compared)], "processor_s": seconds}
 
