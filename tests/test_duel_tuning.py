@@ -6,13 +6,24 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from games.source.duel.matches import settings
 from games.source.duel.native.players import Player, Step, play
-from games.source.duel.native.tactics import DEEDS, SITUATIONS, TABLE, Table, as_source, read_tactics, sample, write_tactics
+from games.source.duel.native.tactics import (
+    CIRCUMSTANCES,
+    DEEDS,
+    SITUATIONS,
+    TABLE,
+    Table,
+    as_source,
+    read_tactics,
+    sample,
+    write_tactics,
+)
 from games.source.duel.search import tuning
 from games.source.duel.search.tuning import Exploiter, Tuner, read_pool, source_of, weights
 
@@ -99,3 +110,71 @@ def test_the_pool_can_be_read_and_played() -> None:
 
 def test_the_source_says_how_it_was_made(table: Table) -> None:
     assert as_source(table, "By hand.").startswith("/* By hand. */\n")
+
+
+# ---- what the opponent goes by ----
+
+
+def circumstances_of(player: Player, level: int, matches: int = 8) -> list[np.ndarray[Any, np.dtype[np.uint16]]]:
+    """For each match, the circumstances in which the opponent chose, one after the other."""
+    every = islice(settings("circumstances", level), matches)
+    return [sample(player, [match], weights())[0]["circumstances"] for match in every]
+
+
+def bit(circumstance: str) -> int:
+    return 1 << CIRCUMSTANCES.index(circumstance)
+
+
+@pytest.mark.parametrize(("level", "quick", "instant"), [(4, False, False), (5, True, False), (8, True, False), (9, True, True)])
+def test_how_soon_a_level_reacts_is_a_circumstance(level: int, quick: bool, instant: bool) -> None:
+    for chosen in circumstances_of(KICKS, level):
+        assert ((chosen & bit("QUICK") > 0) == quick).all()
+        assert ((chosen & bit("INSTANT") > 0) == instant).all()
+
+
+def test_which_fighter_it_is_is_a_circumstance() -> None:
+    fighters = [bit(f"AS_{name}") for name in ("KAZE", "BRON", "MIRA", "TARN")]
+    for match, chosen in zip(settings("circumstances", 6), circumstances_of(KICKS, 6, 16), strict=False):
+        assert (chosen & sum(fighters) == fighters[match.enemy]).all()
+
+
+def test_who_has_lost_a_round_knows_it_until_the_end_of_the_match() -> None:
+    beaten = 0
+    for match, chosen in zip(settings("circumstances", 2), circumstances_of(KICKS, 2, 32), strict=False):
+        result = play([KICKS], [match])[0, 0]
+        knows = (chosen & bit("BEATEN") > 0).astype(int)
+        assert (np.diff(knows) >= 0).all()
+        has_to_know = result["victories"][0] == 1 or result["rounds"] == 3
+        assert bool(knows.any()) == bool(has_to_know or result["victories"][0] == 2)
+        beaten += int(knows.any())
+    assert 0 < beaten < 32
+
+
+@pytest.mark.parametrize(
+    ("player", "habit"),
+    [
+        (Player("loop", ((Step("DOWN", 2), Step("DOWN+F", 2), Step("F+Y", 3), Step("", 50)),)), "SHOOTS"),
+        (Player("loop", ((Step("UP", 4), Step("", 50)),)), "JUMPS"),
+        (Player("loop", ((Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3), Step("", 50)),)), "RISES"),
+        (Player("loop", ((Step("G", 60),),)), "GUARDS"),
+        (Player("loop", ((Step("F", 40), Step("F+Z", 3)),)), "GRABS"),
+    ],
+    ids=["shoots", "jumps", "rises", "guards", "grabs"],
+)
+def test_what_the_other_does_all_the_time_is_noticed(player: Player, habit: str) -> None:
+    late = np.concatenate([chosen[len(chosen) // 2 :] for chosen in circumstances_of(player, 8)])
+    others = np.concatenate([chosen[len(chosen) // 2 :] for chosen in circumstances_of(Player("loop", ((Step("", 60),),)), 8)])
+    assert (late & bit(habit) > 0).mean() > 0.3
+    assert (others & bit(habit) > 0).mean() == 0
+
+
+def test_what_a_match_teaches_makes_the_rest_of_it_better(table: Table) -> None:
+    """Against one that repeats itself: without anything that it knows beforehand, the opponent gains more and more."""
+    table["logarithms"] = 0
+    write_tactics(table)
+    halves = np.zeros(2)
+    for match in islice(settings("learning", 8), 64):
+        gained = sample(KICKS, [match], weights())[0]["gained"]
+        middle = len(gained) // 2
+        halves += gained[:middle].mean(), gained[middle:].mean()
+    assert halves[1] > halves[0]

@@ -149,7 +149,9 @@ static void meet(struct mind *mind, const struct view *view)
 {
     for (u8 i = 0; view->closing > 0 && i < POKES; i++) {
         const struct option *o = &pokes[i];
-        s16 then = (s16)(view->gap - view->closing * (move_seen(view->me, o->move)->startup + 2)), reach = reach_of(view->me, o->move);
+        s16 begins_in = (s16)(move_seen(view->me, o->move)->startup + 2);
+        s16 then = (s16)(view->gap - view->closing * begins_in);
+        s16 reach = reach_of(view->me, o->move);
         if (then <= reach - 2 && then > reach - 12) {
             press(mind, o->way, o->button);
             return;
@@ -165,14 +167,17 @@ static void punish_rising(struct mind *mind, const struct view *view)
     const struct move *move = move_seen(view->it, MOVE_RISING);
     s16 in_the_air = (s16)(move->startup + RISING_FLIES - view->passed);
     s16 carried = (s16)(view->it->frame < move->startup ? RISING_FLIES : move->startup + RISING_FLIES - view->it->frame);
-    s16 gap = (s16)(view->gap - ((carried * RISING_SPEED_FORWARD) >> 4)), walk = 0, wait;
+    s16 gap = (s16)(view->gap - ((carried * RISING_SPEED_FORWARD) >> 4));
     if (gap < BODY_WIDTH)
         gap = BODY_WIDTH;
+
+    s16 walk = 0;
     if (gap > 60)
         walk = frames_for((s16)(gap - 60), c->walk_forward);
     if (walk > 14)
         walk = 14;
-    wait = (s16)(in_the_air - move_seen(view->me, MOVE_STANDING + HEAVY_KICK)->startup - walk + 2);
+
+    s16 wait = (s16)(in_the_air - move_seen(view->me, MOVE_STANDING + HEAVY_KICK)->startup - walk + 2);
     if (wait < view->stun)
         wait = view->stun;
     hold(mind, BACK | DOWN, wait);
@@ -188,7 +193,8 @@ static void guard_and_punish(struct mind *mind, const struct view *view)
         punish_rising(mind, view);
         return;
     }
-    s16 over = (s16)(view->can_hit + 3), free_again = (s16)(move->startup + STOPS_BLOCKED + move->block_stun - 1 - view->passed);
+    s16 over = (s16)(view->can_hit + 3);
+    s16 free_again = (s16)(move->startup + STOPS_BLOCKED + move->block_stun - 1 - view->passed);
     s16 advantage = (s16)(move->active + move->recovery - move->block_stun);
     u8 answers = advantage > 6 && view->gap < 70;
     if (over < free_again && answers)
@@ -202,7 +208,10 @@ static void guard_and_punish(struct mind *mind, const struct view *view)
 static void punish_now(struct mind *mind, const struct view *view)
 {
     const struct move *move = move_seen(view->it, view->it->move);
-    s16 ago = (s16)(view->passed - move->startup), gap = view->gap, left = view->left, wait = 0;
+    s16 ago = (s16)(view->passed - move->startup);
+    s16 gap = view->gap;
+    s16 left = view->left;
+    s16 wait = 0;
     if (mind->blocked_ago <= ago + 2) {
         wait = view->stun;
         gap = (s16)(gap + BLOCK_PUSHES);
@@ -267,7 +276,8 @@ static void sweep_again(struct mind *mind, const struct view *view)
 {
     const struct character *c = character_seen(view->me);
     s16 begin_in = (s16)(view->free_in - move_seen(view->me, MOVE_CROUCHING + HEAVY_KICK)->startup);
-    s16 off = (s16)(view->gap - reach_of(view->me, MOVE_CROUCHING + HEAVY_KICK) + 12), walk = 0;
+    s16 off = (s16)(view->gap - reach_of(view->me, MOVE_CROUCHING + HEAVY_KICK) + 12);
+    s16 walk = 0;
     if (off > 3)
         walk = frames_for(off, c->walk_forward);
     else if (off < -6)
@@ -285,7 +295,8 @@ static void sweep_again(struct mind *mind, const struct view *view)
 static void hover(struct mind *mind, const struct view *view)
 {
     const struct character *c = character_seen(view->me);
-    s16 off = (s16)(view->gap - reach_of(view->it, MOVE_STANDING + HEAVY_KICK) - 5), walk = 0;
+    s16 off = (s16)(view->gap - reach_of(view->it, MOVE_STANDING + HEAVY_KICK) - 5);
+    s16 walk = 0;
     if (off > 2)
         walk = frames_for(off, c->walk_forward);
     else if (off < -2)

@@ -37,9 +37,10 @@ static void notice_attack(struct habits *habits, const struct sight *sight)
         count_in(&habits->grabbing, 0, 6);
 }
 
+/* By a blow: guarding is no help against a throw. */
 static u8 was_hit(const struct seen_fighter *now, const struct seen_fighter *before)
 {
-    if (now->state != HIT && now->state != FALLING)
+    if (before->state == HELD || (now->state != HIT && now->state != FALLING))
         return 0;
     return now->state != before->state;
 }

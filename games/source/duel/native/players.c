@@ -204,7 +204,8 @@ void play_match(holder *holds, void *who, const struct setting *setting, watcher
     memset(result, 0, sizeof *result);
     game_begin(setting);
     while (result->frames < MOST_FRAMES && !game_is_decided()) {
-        u16 phase = game.phase, pad = holds(who);
+        u16 phase = game.phase;
+        u16 pad = holds(who);
         game_frame(pad, 0);
         watch(pad);
         result->frames++;

@@ -140,13 +140,14 @@ static u8 best_action(const float worth[ACTIONS])
 
 static u8 drawn_action(const float worth[ACTIONS])
 {
-    u8 best = best_action(worth), action = 0;
+    u8 best = best_action(worth);
     float sums[ACTIONS], sum = 0;
     for (u8 i = 0; i < ACTIONS; i++) {
         sum += is_out(i) ? 0 : expf(worth[i] - worth[best]);
         sums[i] = sum;
     }
     float drawn = (float)(draw() >> 8) / (1 << 24) * sum;
+    u8 action = 0;
     while (action < ACTIONS - 1 && sums[action] <= drawn)
         action++;
     return action;
@@ -155,7 +156,8 @@ static u8 drawn_action(const float worth[ACTIONS])
 static void decide(const struct glance *now)
 {
     const struct teacher *teacher = at_work.teacher;
-    u8 mirrored = now->its_x < now->my_x, cell = cell_of(now);
+    u8 mirrored = now->its_x < now->my_x;
+    u8 cell = cell_of(now);
     u8 chosen = (teacher->explores ? drawn_action : best_action)(teacher->worth[cell]);
     u8 made = mirrored ? actions[chosen].mirrored : chosen;
     if (at_work.decisions < MOST_DECISIONS)
@@ -202,7 +204,8 @@ static void watch_blows(u16 pad)
 
 static u32 write_lessons(const float *weights, u32 frames, struct lesson *lessons, u32 room)
 {
-    u32 count = at_work.decisions < room ? at_work.decisions : room, first = 0;
+    u32 count = at_work.decisions < room ? at_work.decisions : room;
+    u32 first = 0;
     for (u32 i = 0; i < count; i++) {
         const struct decision *decision = &at_work.decided[i];
         float gained = blows_gained(0, decision->frame, &first, weights, frames);

@@ -40,7 +40,8 @@ static void watch_opponent(u16 pad)
 
 static u32 write_samples(const float *weights, u32 frames, struct sample *samples, u32 room)
 {
-    u32 count = match.choices < room ? match.choices : room, first = 0;
+    u32 count = match.choices < room ? match.choices : room;
+    u32 first = 0;
     for (u32 i = 0; i < count; i++) {
         samples[i] = match.chosen[i];
         samples[i].gained = blows_gained(1, match.chosen_on[i], &first, weights, frames);
