@@ -22,7 +22,7 @@ from nodes.fighting.fighters import Scripted
 from nodes.fighting.styles import STYLES
 
 ROOT = Path(__file__).resolve().parent.parent
-REACTIONS = {1: 30, 2: 27, 3: 23, 4: 17, 5: 14, 6: 12, 7: 9, 8: 7, 9: 5, 10: 3}
+REACTIONS = {1: 30, 2: 27, 3: 23, 4: 17, 5: 15, 6: 12, 7: 9, 8: 7, 9: 5, 10: 3}
 MOST_PACE, QUEUED = 12, 0xFF9046
 KNOWN_AT_ONCE = ("x", "y", "hp", "status", "stun", "move")
 """What an opponent knows of its own fighter, and without delay."""
@@ -386,7 +386,7 @@ def before_a_block(game: Game) -> list[tuple[Pad, Pad]]:
 
 
 def before_a_knock_out(game: Game) -> list[tuple[Pad, Pad]]:
-    while game.now()["enemy_hp"] > 19:
+    while game.now()["enemy_hp"] > 18:
         game.approach(50)
         game.step(("C",))
         game.step(frames=LONGEST_SOUND)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from itertools import islice
 from random import Random
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from games.source.duel.matches import settings
-from games.source.duel.native.players import Player, Step, play
+from games.source.duel.native.players import NOBODY, Condition, Player, Step, play
 from games.source.duel.native.tactics import (
     CIRCUMSTANCES,
     DEEDS,
@@ -178,3 +179,49 @@ def test_what_a_match_teaches_makes_the_rest_of_it_better(table: Table) -> None:
         middle = len(gained) // 2
         halves += gained[:middle].mean(), gained[middle:].mean()
     assert halves[1] > halves[0]
+
+
+def test_options_are_drawn_by_their_weights(table: Table) -> None:
+    """The first choice of many matches: nothing was learned yet."""
+    first = sample(NOBODY, list(islice(settings("weights", 8), 1)), weights())[0]["situation"][0]
+    options = table[first]
+    count = int(options["count"])
+    options["logarithms"] = 0
+    options["logarithms"][0, :count] = np.arange(count) * 4
+    expected = np.exp2(np.arange(count) * 4 / 16)
+    expected /= expected.sum()
+    write_tactics(table)
+    matches = list(islice(settings("weights", 8), 2000))
+    chosen = [sample(NOBODY, [match], weights())[0][0] for match in matches]
+    options_chosen = [choice["option"] for choice in chosen if choice["situation"] == first]
+    assert len(options_chosen) > 500
+    shares = np.bincount(options_chosen, minlength=count) / len(options_chosen)
+    deviation = np.sqrt(expected * (1 - expected) / len(options_chosen))
+    assert (abs(shares - expected) < 4 * deviation).all()
+
+
+# ---- the pool ----
+
+
+def test_a_player_of_the_pool_may_win_a_part_of_its_limit() -> None:
+    near = Condition("distance", 60)
+    early = Player("rule", ((Step("", 1),), (Step("A", 3),)), conditions=(near,))
+    late = replace(early, late=12)
+    assert Exploiter(4, late).limit == pytest.approx(0.6 * 0.35)
+    assert Exploiter(5, late).limit == Exploiter(4, late).limit, "a level without a limit has that of the one below"
+    assert Exploiter(8, late).limit == pytest.approx(0.6 * 0.15)
+    assert Exploiter(2, late).limit == pytest.approx(0.6 * tuning.UNLIMITED)
+    assert Exploiter(4, early).limit == pytest.approx(0.6 * (0.35 + tuning.UNLIMITED) / 2)
+    assert Exploiter(4, late, is_turtle=True).limit == pytest.approx(0.6 * 0.1)
+    assert Exploiter(4, late, rival=3).limit == tuning.RIVALS_LIMIT
+
+
+def test_a_full_pool_gives_up_who_wins_least_for_its_limit_and_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "MOST_IN_POOL", len(tuning.RIVALS) + 2)
+    weak, strong, new = (Exploiter(level, KICKS) for level in (4, 6, 8))
+    with ProcessPoolExecutor(1) as processes:
+        tuner = Tuner([weak, strong], Random(1), processes, 1)
+    tuner.shares[-2:] = (0.01, 0.3)
+    tuner.extend([new])
+    assert tuner.pool == [*tuning.RIVALS, strong, new]
+    assert tuner.shares[-2:].tolist() == [0.3, 0.0]

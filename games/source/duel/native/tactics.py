@@ -26,8 +26,15 @@ def names_of(enumeration: str) -> list[str]:
     return [name for name in names if name][:-1]
 
 
+def constant(name: str) -> int:
+    """Return a number that tactics.h defines."""
+    found = re.search(rf"#define {name} (\d+)", HEADER.read_text())
+    assert found is not None
+    return int(found[1])
+
+
 SITUATIONS, DEEDS, CIRCUMSTANCES = names_of("situation"), names_of("deed"), names_of("circumstance")
-MOST_OPTIONS = 24
+MOST_OPTIONS = constant("MOST_OPTIONS")
 
 OPTIONS = np.dtype(
     [
