@@ -171,12 +171,12 @@ Judged = tuple[Row, Limit | None]
 
 def noop(run: Run, n: int) -> Iterator[Judged]:
     for level in (1, 4, 8):
-        yield run.tally(f"noop at {level}", settings("noop", level), part(n, 300 if level == 1 else 60)), Limit(most=0)
+        yield run.tally(f"noop at {level}", settings("noop", level), scaled(n, 300 if level == 1 else 60)), Limit(most=0)
 
 
 def random44(run: Run, n: int) -> Iterator[Judged]:
     for level, most in ((1, 0.35), (4, 0.05), (8, 0.01)):
-        yield run.tally(f"random44 at {level}", settings("random44", level), part(n, 1000)), Limit(most=most)
+        yield run.tally(f"random44 at {level}", settings("random44", level), scaled(n, 1000)), Limit(most=most)
 
 
 MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
@@ -184,7 +184,7 @@ MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
 
 def rusher(run: Run, n: int) -> Iterator[Judged]:
     for policy, (level, most) in itertools.product(("rusher", "heavy_rusher"), MOST_OF_A_RUSHER):
-        yield run.tally(f"{policy} at {level}", settings(policy, level), part(n, 300)), Limit(most=most)
+        yield run.tally(f"{policy} at {level}", settings(policy, level), scaled(n, 300)), Limit(most=most)
 
 
 LADDER = {1: (0.55, 1000), 2: (0.6, 300)}
@@ -196,17 +196,17 @@ def ladder(run: Run, n: int) -> Iterator[Judged]:
         for level in range(1, LEVELS + 1 - step):
             higher = level + step
             coming = computers(higher, level)
-            yield run.tally(f"level {higher} against level {level}", coming, part(n, matches)), Limit(least=least)
+            yield run.tally(f"level {higher} against level {level}", coming, scaled(n, matches)), Limit(least=least)
 
 
 def mirror(run: Run, n: int) -> Iterator[Judged]:
     # of 1200 matches two equal sides miss the limit by chance one time in seven, of so many one in three hundred
-    yield run.tally("left side, equal levels and fighters", mirrored(), part(n, 2400)), Limit(0.45, 0.55)
+    yield run.tally("left side, equal levels and fighters", mirrored(), scaled(n, 2400)), Limit(0.45, 0.55)
 
 
 def styles(run: Run, n: int) -> Iterator[Judged]:
     for name in STRONG:
-        yield run.tally(f"{name} at 6", settings(name, 6), part(n, 300)), None
+        yield run.tally(f"{name} at 6", settings(name, 6), scaled(n, 300)), None
 
 
 INTERVALS = (30, 12, 6)
@@ -225,12 +225,12 @@ def teacher(run: Run, n: int) -> Iterator[Judged]:
     rows += itertools.product(without, ABLATED_AT)
     for policy, level in rows:
         what = f"{policy} at {level}"
-        yield run.tally(what, settings(policy, level), part(n, 300)), OF_THE_TEACHER if what == FIRST else None
+        yield run.tally(what, settings(policy, level), scaled(n, 300)), OF_THE_TEACHER if what == FIRST else None
 
 
 def exploits(run: Run, n: int) -> Iterator[Judged]:
     """The best simple players that a search finds, natively, at every level."""
-    yield from search_exploits(run, run.levels, part(n, BUDGET), part(n, FULL))
+    yield from search_exploits(run, run.levels, scaled(n, BUDGET), scaled(n, FULL))
 
 
 EVERY = (noop, random44, rusher, ladder, mirror, styles, teacher, exploits)
@@ -240,7 +240,8 @@ PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
 """Suites whose matches, taken together, have to be alive as well: both sides play."""
 
 
-def part(n: int, of: int) -> int:
+def scaled(n: int, of: int) -> int:
+    """Return so many matches, or fewer in proportion if the longest measurement has only n."""
     return max(LEAST, of * n // FULL)
 
 

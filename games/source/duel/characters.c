@@ -38,8 +38,8 @@
     {startup, active, recovery, damage, reach, 10, 84, 24, 18, 60, HIT_KNOCKS_DOWN | HIT_CHIPS, POSE_CROUCH, POSE_RISE}
 
 const struct character characters[CHARACTERS] = {
-    [KAZE] = {"KAZE", 34, 27, 46, 118, 56, 44, 64, {NORMALS(0, 0, 1), THROW(18), PROJECTILE(13, 34, 12), RISING(3, 12, 38, 15, 34)}},
-    [BRON] = {"BRON", 28, 22, 40, 114, 48, 50, 66, {NORMALS(1, 1, 2), THROW(21), PROJECTILE(16, 36, 12), RISING(4, 10, 40, 16, 38)}},
+    [KAZE] = {"KAZE", 34, 27, 46, 118, 56, 44, 64, {NORMALS(0, 0, 1), THROW(18), PROJECTILE(13, 34, 12), RISING(3, 12, 38, 12, 34)}},
+    [BRON] = {"BRON", 28, 22, 40, 114, 48, 50, 66, {NORMALS(1, 1, 2), THROW(21), PROJECTILE(16, 36, 12), RISING(4, 10, 40, 13, 38)}},
     [MIRA] = {"MIRA", 42, 34, 54, 122, 60, 42, 69, {NORMALS(0, 1, 0), THROW(18), PROJECTILE(12, 34, 11), RISING(3, 12, 36, 15, 34)}},
-    [TARN] = {"TARN", 31, 26, 44, 116, 68, 44, 72, {NORMALS(1, 0, 5), THROW(17), PROJECTILE(14, 32, 12), RISING(4, 12, 40, 15, 38)}},
+    [TARN] = {"TARN", 31, 26, 44, 116, 68, 44, 72, {NORMALS(1, 0, 5), THROW(17), PROJECTILE(14, 32, 12), RISING(4, 12, 40, 12, 38)}},
 };

@@ -13,13 +13,15 @@ void habits_forget(struct habits *habits)
     *habits = (struct habits){UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
 }
 
-/* Move a habit towards 255 if it was seen, towards 0 if something else was, by one part of so many. */
-static OUT_OF_LINE void count_in(u8 *habit, u8 is_seen, u8 parts)
+/* One part of so many, out of 65536: the console multiplies words itself, and divides by calling. */
+#define ONE_OF(parts) (u16)((65536 + (parts) - 1) / (parts))
+
+/* Move a habit towards 255 if it was seen, towards 0 if something else was, by a part of the way. */
+static OUT_OF_LINE void count_in(u8 *habit, u8 is_seen, u16 part)
 {
-    /* unsigned: the console divides such words itself, signed ones by calling */
-    u16 away = is_seen ? 255u - *habit : *habit;
-    u16 part = (u16)(away / (u16)parts);
-    *habit = (u8)(is_seen ? *habit + part : *habit - part);
+    u16 way = is_seen ? (u16)(255 - *habit) : *habit;
+    u8 step = (u8)((u32)way * part >> 16);
+    *habit = (u8)(is_seen ? *habit + step : *habit - step);
 }
 
 /* An attack has begun. */
@@ -27,14 +29,14 @@ static void notice_attack(struct habits *habits, const struct sight *sight)
 {
     const struct seen_fighter *it = sight->it;
     const struct move *move = &characters[it->character].moves[it->move];
-    count_in(&habits->attacking, 1, 4);
-    count_in(&habits->rising, it->move == MOVE_RISING, 4);
+    count_in(&habits->attacking, 1, ONE_OF(4));
+    count_in(&habits->rising, it->move == MOVE_RISING, ONE_OF(4));
     if (it->move < MOVE_JUMPING)
-        count_in(&habits->swinging, move_frames(move) >= LONG_MOVE, 4);
+        count_in(&habits->swinging, move_frames(move) >= LONG_MOVE, ONE_OF(4));
     if (it->move == MOVE_THROW)
-        count_in(&habits->grabbing, 1, 3);
+        count_in(&habits->grabbing, 1, ONE_OF(3));
     else if (distance(it->x, sight->me->x) < GRABBED_WITHIN)
-        count_in(&habits->grabbing, 0, 6);
+        count_in(&habits->grabbing, 0, ONE_OF(6));
 }
 
 /* By a blow: guarding is no help against a throw. */
@@ -59,19 +61,19 @@ void habits_notice(struct mind *mind, const struct sight *sight, u8 begun)
         begun &= (u8)~BLOW;
 
     if (begun & SHOT)
-        count_in(&habits->shooting, 1, 4);
+        count_in(&habits->shooting, 1, ONE_OF(4));
     else if (begun)
-        count_in(&habits->shooting, 0, 8);
+        count_in(&habits->shooting, 0, ONE_OF(8));
 
     if (begun & JUMP)
-        count_in(&habits->jumping, 1, 4);
+        count_in(&habits->jumping, 1, ONE_OF(4));
     else if (begun)
-        count_in(&habits->jumping, 0, 10);
+        count_in(&habits->jumping, 0, ONE_OF(10));
 
     if (it->state == BLOCK && before->state != BLOCK)
-        count_in(&habits->guarding, 1, 5);
+        count_in(&habits->guarding, 1, ONE_OF(5));
     else if (was_hit(it, before))
-        count_in(&habits->guarding, 0, 5);
+        count_in(&habits->guarding, 0, ONE_OF(5));
 }
 
 static u16 bit_if(u8 is_so, u8 circumstance) { return is_so ? (u16)(1 << circumstance) : 0; }

@@ -5,7 +5,10 @@
 #include "video.h"
 
 #define VIEW_HEIGHT 224
-#define LATEST_LINE 90         /* a frame played along with another begins before it: the longest, in which both opponents choose, takes 120 lines, publishing 7 */
+/* A frame played along with another begins before this line. The longest takes 143 lines if both opponents choose, 70 if only one
+   is there, and publishing takes 7. */
+#define LATEST_LINE_OF_ONE 140
+#define LATEST_LINE_OF_TWO 70
 
 static u16 before_pad;         /* frame.h's; said here as well, since variables lie in work RAM in the order of their names' first use */
 static u8 shown_stage, shown_character[SIDES], shown_screen;
@@ -83,7 +86,9 @@ static u8 time_left(u8 *in_view)
     if (line >= VIEW_HEIGHT)
         return !*in_view;
     *in_view = 1;
-    return line < LATEST_LINE;
+    u8 levels[SIDES];
+    who_plays(levels);
+    return line < (levels[0] && levels[1] ? LATEST_LINE_OF_TWO : LATEST_LINE_OF_ONE);
 }
 
 int main(void)

@@ -130,13 +130,16 @@ void opponent_end_round(u8 side, u8 level)
 {
     const struct skill *skill = &skills[level];
     struct mind *mind = &minds[side];
+    u8 other = (u8)(1 - side);
     mind->frame++;
+    s16 before = hp_seen(other, skill->reaction);
     for (u8 ago = skill->reaction; ago > 0; ago--) {
-        struct sight then = sight_of(side, ago);
-        learn(mind, (s16)(then.it_before->hp - then.it->hp), (u16)(mind->frame - ago), skill->learns);
+        s16 now = hp_seen(other, (u8)(ago - 1));
+        if (now != before)
+            learn(mind, (s16)(before - now), (u16)(mind->frame - ago), skill->learns);
+        before = now;
     }
-    struct sight now = sight_of(side, 1);
-    learn(mind, (s16)(now.me->hp - now.me_before->hp), mind->frame, skill->learns);
+    learn(mind, (s16)(hp_seen(side, 0) - hp_seen(side, 1)), mind->frame, skill->learns);
 }
 
 /* ---- deciding ---- */

@@ -44,6 +44,8 @@ void sight_observe(void)
 
 static const struct observation *so_long_ago(u8 frames) { return &ring[(newest - frames) & (RING - 1)]; }
 
+s16 hp_seen(u8 side, u8 ago) { return so_long_ago(ago)->fighters[side].hp; }
+
 struct sight sight_of(u8 side, u8 reaction)
 {
     u8 other = (u8)(1 - side);

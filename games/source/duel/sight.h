@@ -22,5 +22,7 @@ struct sight {
 void sight_observe(void);
 /* What this side knows: of the other only what lies so many frames back. */
 struct sight sight_of(u8 side, u8 reaction);
+/* The health that a side had so many frames ago. */
+s16 hp_seen(u8 side, u8 ago);
 
 #endif

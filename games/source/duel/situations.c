@@ -60,7 +60,7 @@ static u8 situation_of_jump(struct view *view, u8 seen_for)
 {
     const struct seen_fighter *me = view->me, *it = view->it;
     u16 up = character_seen(it)->jump_up;
-    s16 flight = (s16)(u16)(2 * up / (u16)GRAVITY);
+    s16 flight = (s16)(u16)((u16)(2 * up) / (u16)GRAVITY);
     s16 speed = it->faces_right ? it->vx : (s16)-it->vx;
     s16 past = (s16)(it->faces_right ? it->x - me->x : me->x - it->x);
     /* how far past me it lands, counted in its direction */

@@ -33,7 +33,7 @@ from games.source.duel.search.finals import LIMITED_FROM, MOST
 from games.source.duel.search.genomes import TURTLE, kind_of
 
 POOL = Path(__file__).resolve().parent / "pool.jsonl"
-LEVELS_IN_TURN = (4, 8, 6, 10, 5, 8, 4, 10, 7, 9, 2)
+LEVELS_IN_TURN = (6, 8, 10, 4, 8, 6, 10, 5, 8, 4, 6, 9, 10, 7, 2)
 BUDGET = 5000
 """Matches of each search for a new player, as exploits.py counts them."""
 
@@ -139,35 +139,35 @@ class Bout:
 
 
 @dataclass(frozen=True)
-class Work:
+class Batch:
     """What a process plays, and the table that the opponent plays by."""
 
     table: Table
     bouts: Sequence[Bout]
 
 
-def shares_of(work: Work) -> list[float]:
+def shares_of(batch: Batch) -> list[float]:
     """Return the share of its matches that each player wins."""
-    write_tactics(work.table)
+    write_tactics(batch.table)
     shares = []
-    for bout in work.bouts:
+    for bout in batch.bouts:
         results = play([bout.exploiter.player], bout.exploiter.matches(bout.name, bout.count))
         shares.append(float(won(results).mean()))
     return shares
 
 
-def advantages_of(work: Work) -> tuple[Logarithms, Logarithms, list[float]]:
+def advantages_of(batch: Batch) -> tuple[Logarithms, Logarithms, list[float]]:
     """Play, and see what each choice of the opponent came to.
 
     Returns:
         For each situation, circumstance and option, by how much health it was better than the average choice there, summed, and
         how often it was chosen; and the share of its matches that each player wins.
     """
-    write_tactics(work.table)
-    shape = work.table["logarithms"].shape
+    write_tactics(batch.table)
+    shape = batch.table["logarithms"].shape
     sums, counts = np.zeros(shape), np.zeros(shape)
     shares = []
-    for bout in work.bouts:
+    for bout in batch.bouts:
         matches = bout.exploiter.matches(bout.name, bout.count)
         samples, results = sample(bout.exploiter.player, matches, weights())
         shares.append(float(won(results).mean()))
@@ -227,18 +227,18 @@ class Tuner:
         self.shares = np.zeros(len(self.pool))
         """The part of its matches that each player of the pool has won lately."""
 
-    def work(self, bouts: Sequence[Bout]) -> list[Work]:
-        """Return the work of all processes: each has every so manyeth of the bouts."""
-        return [Work(self.table, bouts[first :: self.workers]) for first in range(self.workers)]
+    def batches(self, bouts: Sequence[Bout]) -> list[Batch]:
+        """Divide the bouts among the processes."""
+        return [Batch(self.table, bouts[first :: self.workers]) for first in range(self.workers)]
 
     # ---- how good it is ----
 
     def check(self) -> float:
         """Let the whole pool play; return what is to be made small: by how much the players are above their limits."""
         bouts = [Bout(place, player, f"check {place}", CHECKED_MATCHES) for place, player in enumerate(self.pool)]
-        every = self.work(bouts)
-        for work, shares in zip(every, self.processes.map(shares_of, every), strict=True):
-            self.shares[[bout.place for bout in work.bouts]] = shares
+        batches = self.batches(bouts)
+        for batch, shares in zip(batches, self.processes.map(shares_of, batches), strict=True):
+            self.shares[[bout.place for bout in batch.bouts]] = shares
         over = np.maximum(0.0, self.shares - self.limits())
         return float((over + 2 * over**2 + 0.1 * self.shares).sum())
 
@@ -259,11 +259,11 @@ class Tuner:
         sums = np.zeros(self.exact.shape)
         counts = np.zeros(self.exact.shape)
         places = self.drawn_players()
-        every = self.work([Bout(place, self.pool[place], f"{self.rng.random()}", MATCHES_A_STEP) for place in places])
-        for work, (summed, counted, shares) in zip(every, self.processes.map(advantages_of, every), strict=True):
+        batches = self.batches([Bout(place, self.pool[place], f"{self.rng.random()}", MATCHES_A_STEP) for place in places])
+        for batch, (summed, counted, shares) in zip(batches, self.processes.map(advantages_of, batches), strict=True):
             sums += summed
             counts += counted
-            for bout, share in zip(work.bouts, shares, strict=True):
+            for bout, share in zip(batch.bouts, shares, strict=True):
                 self.shares[bout.place] += 0.25 * (share - self.shares[bout.place])
         self.change(RATE * sums / (counts + DOUBT))
 
