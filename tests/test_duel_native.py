@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.source.duel import FOLDER, fighters
-from games.source.duel.matches import BITS, CHARACTERS, LEVELS, STAGES, Bench, Setting, settings
+from games.source.duel import FOLDER, LEVELS, fighters
+from games.source.duel.matches import BITS, CHARACTERS, STAGES, RomBench, Setting, settings
 from games.source.duel.native import Game
 from games.source.duel.native.compiled import build
 from games.source.duel.native.players import CELLS, NOBODY, STATUSES, Condition, Player, Step, mirrored, play, record, won
@@ -26,9 +26,9 @@ CONSOLES_OWN = ("blank", "pace")
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
+def bench() -> Iterator[RomBench]:
     """The ROM, with all of its variables."""
-    bench = Bench()
+    bench = RomBench()
     bench.data.load(str(FOLDER / "data.json"), str(FOLDER / "scenario.json"))
     yield bench
     del bench.emulator, bench.data
@@ -44,7 +44,7 @@ def random_pad(rng: np.random.Generator) -> int:
     return sum(bit for bit, is_held in zip(BITS.values(), held, strict=True) if is_held)
 
 
-def shown_by_rom(bench: Bench) -> dict[str, int]:
+def shown_by_rom(bench: RomBench) -> dict[str, int]:
     variables = dict(bench.data.lookup_all())
     return {name: value for name, value in variables.items() if name not in CONSOLES_OWN}
 
@@ -53,7 +53,7 @@ def shown_by(game: Game) -> dict[str, int]:
     return {name: value for name, value in game.variables().items() if name not in CONSOLES_OWN}
 
 
-def compare_match(bench: Bench, number: int) -> int:
+def compare_match(bench: RomBench, number: int) -> int:
     """Play one match on both until it is decided, and compare all variables on each frame.
 
     Returns:
@@ -88,7 +88,7 @@ def compare_match(bench: Bench, number: int) -> int:
 
 
 @pytest.mark.parametrize("number", range(20))
-def test_a_match_is_the_rom_s_frame_by_frame(bench: Bench, number: int) -> None:
+def test_a_match_is_the_rom_s_frame_by_frame(bench: RomBench, number: int) -> None:
     assert compare_match(bench, number) > 500
 
 
@@ -132,7 +132,7 @@ PLAYERS = {
 
 
 @pytest.mark.parametrize("name", PLAYERS)
-def test_a_match_of_a_player_ends_on_the_rom_as_here(bench: Bench, name: str) -> None:
+def test_a_match_of_a_player_ends_on_the_rom_as_here(bench: RomBench, name: str) -> None:
     for level, setting in enumerate(islice(settings("test", 0), 3), 2):
         match = replace(setting, level=level)
         pads, result = record(PLAYERS[name], match)
@@ -222,6 +222,6 @@ def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.soak
-def test_a_thousand_matches_are_the_rom_s_frame_by_frame(bench: Bench) -> None:
+def test_a_thousand_matches_are_the_rom_s_frame_by_frame(bench: RomBench) -> None:
     for number in range(20, 1020):
         compare_match(bench, number)

@@ -162,7 +162,13 @@ def test_the_states_of_one_level_have_simple_players() -> None:
     rules = read_rules(shipped("games") / "Duel-Genesis/evaluation.json")
     assert rules.level_of(["Level4.KazeVsBron", "Random01.Level4.KazeVsBron"]) == "*Level4.*"
     assert rules.level_of(["Level4.KazeVsBron", "Level5.KazeVsBron"]) is None
-    assert set(rules.simple_players("*Level4.*")) == {"simple: blind loop", "simple: loop", "simple: rule"}
+    assert set(rules.simple_players("*Level4.*")) == {
+        "simple: blind loop",
+        "simple: one threshold",
+        "simple: side loop",
+        "simple: table",
+        "simple: two thresholds",
+    }
     assert rules.simple_players(None) == {}
 
 
@@ -210,7 +216,8 @@ def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[
     folder, result, _ = four
     protocol = result["protocol"]
     splits = json.loads((shipped("games") / "Duel-Genesis/splits.json").read_text())
-    assert protocol["states"] == {name: splits["validation"][name] for name in ("Level4.KazeVsTarn", "Level4.MiraVsBron")}
+    states = [f"Level4.{match_up}" for match_up in splits["validation_match_ups"]]
+    assert protocol["states"] == {name: splits["validation"][name] for name in states}
     assert (protocol["split"], protocol["rom_sha1"]) == ("validation", splits["rom_sha1"])
     assert (protocol["seed"], protocol["noops"], protocol["ticks"], protocol["clock"]) == (0, 30, 120, "fast")
     assert [(player["name"], player["roles"]) for player in result["players"]] == [
@@ -220,8 +227,10 @@ def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[
         ("duel_random", ["random"]),
         ("sf2_scripted", ["ceiling"]),
         ("duel_simple", ["simple: blind loop"]),
-        ("duel_simple", ["simple: loop"]),
-        ("duel_simple", ["simple: rule"]),
+        ("duel_simple", ["simple: one threshold"]),
+        ("duel_simple", ["simple: side loop"]),
+        ("duel_simple", ["simple: table"]),
+        ("duel_simple", ["simple: two thresholds"]),
     ]
     for player in result["players"]:
         assert (player["n"], player["distinct"], player["timed_out"]) == (4, 4, 4)
@@ -449,9 +458,9 @@ def test_a_state_that_was_changed_is_refused(
     games = shutil.copytree(shipped("games") / "Duel-Genesis", tmp_path / "games/Duel-Genesis").parent
     monkeypatch.setattr("minibrains.games.catalog.shipped", lambda folder: games if folder == "games" else shipped(folder))
     monkeypatch.chdir(tmp_path)
-    (games / "Duel-Genesis/Level4.KazeVsTarn.state").write_bytes(b"another")
+    (games / "Duel-Genesis/Level4.KazeVsMira.state").write_bytes(b"another")
     assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2
-    assert "Level4.KazeVsTarn.state is not the state that" in capsys.readouterr().err
+    assert "Level4.KazeVsMira.state is not the state that" in capsys.readouterr().err
     (games / "Duel-Genesis/rom.md").write_bytes(b"another")
     assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2
     assert "splits.json is for the ROM" in capsys.readouterr().err

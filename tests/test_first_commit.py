@@ -18,6 +18,8 @@ DATA = ROOT / "tests" / "data"
 FIRST: dict[str, Any] = json.loads((DATA / "first_commit.json").read_text())
 CHANGED: dict[str, Any] = json.loads((DATA / "changed_since.json").read_text())
 """Workflows and brains that come to something else since then, and why."""
+DECIDE_OTHERWISE = {name for name, entry in CHANGED.items() if entry.get("decides_otherwise")}
+"""Workflows that decide otherwise about the same, so their tapes cannot be played again."""
 MADE_IN = Path("/nowhere/minibrains")
 """Where the tapes were made."""
 
@@ -30,11 +32,11 @@ def test_a_workflow_plays_as_in_the_first_commit(workflow: str, summary: Callabl
     for episode, before in zip(found["episodes"], expected["episodes"], strict=True):
         assert _same_part(episode, before) == before
     logs = {name: _sha256(Path(found["run_dir"]) / name) for name in expected["logs"]}
-    kept = {name: expected[name] for name in ("episodes", "because") if name in expected}
+    kept = {name: expected[name] for name in ("episodes", "because", "decides_otherwise") if name in expected}
     assert {**_same_part(found, expected), **kept, "logs": logs} == expected
 
 
-@pytest.mark.parametrize("workflow", FIRST["workflows"])
+@pytest.mark.parametrize("workflow", sorted(set(FIRST["workflows"]) - DECIDE_OTHERWISE))
 def test_a_tape_of_the_first_commit_replays(workflow: str, minibrains: Callable[..., Any]) -> None:
     expected = FIRST["workflows"][workflow]
     tape = DATA / "tapes" / f"{workflow}.tape"
@@ -48,6 +50,15 @@ def test_a_tape_of_the_first_commit_replays(workflow: str, minibrains: Callable[
     assert found["episodes"] == len(expected["episodes"])
     assert found["checks"] >= found["episodes"]
     assert "the ROM is another one" not in done.stderr
+
+
+@pytest.mark.parametrize("workflow", sorted(DECIDE_OTHERWISE))
+def test_a_tape_of_who_decided_otherwise_is_told_to_differ(workflow: str, minibrains: Callable[..., Any]) -> None:
+    done = minibrains("replay", DATA / "tapes" / f"{workflow}.tape", "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["equal"] is False
+    assert found["difference"]["from"] == 0, "at the first decision"
 
 
 def test_every_workflow_of_the_first_commit_has_its_tape() -> None:

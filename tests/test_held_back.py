@@ -37,7 +37,7 @@ def _collect(state: str, write: Mapping[str, Any] | None = None) -> None:
     console.check_collectors(["writer"])
 
 
-@pytest.mark.parametrize("state", ["Level4.KazeVsMira", "Level2.KazeVsBron.Observatory"])
+@pytest.mark.parametrize("state", ["Level4.KazeVsTarn", "Level2.MiraVsBron"])
 def test_a_held_back_state_is_refused_to_who_collects(state: str) -> None:
     with pytest.raises(GameError, match=rf"writer collects or trains, and the state '{state}' is held back by .*splits\.json"):
         _collect(state)
@@ -56,7 +56,7 @@ def test_nor_is_one_made_by_writing_into_another(variable: str) -> None:
 def test_another_name_does_not_hide_a_held_back_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(shipped("games") / "Duel-Genesis", tmp_path / "games/Duel-Genesis")
     duel = tmp_path / "games/Duel-Genesis"
-    shutil.copyfile(duel / "Level4.KazeVsMira.state", duel / "Mine.state")
+    shutil.copyfile(duel / "Level4.KazeVsTarn.state", duel / "Mine.state")
     monkeypatch.setattr(games, "folders", lambda: [tmp_path / "games"])
     with pytest.raises(GameError, match="the state 'Mine' is held back"):
         _collect("Mine")
@@ -64,14 +64,14 @@ def test_another_name_does_not_hide_a_held_back_state(tmp_path: Path, monkeypatc
 
 def test_a_workflow_that_collects_on_held_back_states_is_refused(tmp_path: Path) -> None:
     workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
-    workflow["nodes"]["console"]["set"]["states"] = ["Level4.TarnVsBron"]
+    workflow["nodes"]["console"]["set"]["states"] = ["Level4.TarnVsKaze"]
     workflow["nodes"]["writer"] = {"type": "pack.Collector@1", "in": {"variables": "console.variables"}}
     (tmp_path / "collect.json").write_text(json.dumps(workflow))
     (tmp_path / "pack.py").write_text(PACK)
     command = [sys.executable, "-m", "server", "run", "collect.json", "--pack", "pack.py", "--ticks", "60"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "writer collects or trains, and the state 'Level4.TarnVsBron' is held back" in done.stderr
+    assert "writer collects or trains, and the state 'Level4.TarnVsKaze' is held back" in done.stderr
 
 
 def test_a_workflow_that_collects_from_a_held_back_style_is_refused(minibrains: Command, tmp_path: Path) -> None:
@@ -86,11 +86,11 @@ def test_a_workflow_that_collects_from_a_held_back_style_is_refused(minibrains: 
 
 
 def test_the_log_of_decisions_collects(minibrains: Command) -> None:
-    changes = ["--set", 'console.states=["Level4.TarnVsBron"]']
+    changes = ["--set", 'console.states=["Level4.TarnVsKaze"]']
     for command in ("check", "run"):
         refused = minibrains(command, "sf2", *changes)
         assert refused.returncode == 2
-        assert "decisions collects or trains, and the state 'Level4.TarnVsBron' is held back" in refused.stderr
+        assert "decisions collects or trains, and the state 'Level4.TarnVsKaze' is held back" in refused.stderr
         assert "Or mute what collects: --mute decisions" in refused.stderr
     assert minibrains("run", "sf2", *changes, "--ticks", "40", "--mute", "decisions").returncode == 0
 
@@ -112,9 +112,9 @@ class Adds(Hook):
 
 def test_nothing_that_collects_is_added_to_a_game_that_began_in_such_a_state() -> None:
     adds = Adds()
-    widgets = {"console.states": ["Level4.TarnVsBron"]}
+    widgets = {"console.states": ["Level4.TarnVsKaze"]}
     with Run(RunSpec("duel_expert", episodes=1, ticks=40, widgets=widgets), [adds]) as run:
         (episode,) = run
     assert episode.ticks == 40
-    assert "log collects or trains, and the state 'Level4.TarnVsBron' is held back" in adds.refusal
+    assert "log collects or trains, and the state 'Level4.TarnVsKaze' is held back" in adds.refusal
     assert "--mute log" in adds.refusal

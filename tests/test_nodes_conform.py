@@ -146,7 +146,9 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
     "SimpleFighter": (
-        lambda: simple.SimpleFighter(brain=_brain(simple.SimplePlayers, "simple_players/duel.safetensors"), player="rule"),
+        lambda: simple.SimpleFighter(
+            brain=_brain(simple.SimplePlayers, "simple_players/duel.safetensors"), player="level 4, two thresholds"
+        ),
         _ticks(variables=[{**moment, "agent_hp": 176, "enemy_hp": 90} for moment in FIGHT]),
     ),
     "Switch": (flow.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),

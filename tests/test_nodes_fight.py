@@ -284,7 +284,7 @@ def test_the_strategist_plays_as_the_restricted_player_of_the_calibration(side: 
 
 
 def test_rules_need_their_actions_in_the_table() -> None:
-    with pytest.raises(MinibrainsError, match="the action table has no 'rising'"):
+    with pytest.raises(MinibrainsError, match="the action table has no 'back'"):
         _outputs(ScriptedStrategist(brain=ActionTable.load(MODELS / "action_table/duel.safetensors")))
 
 

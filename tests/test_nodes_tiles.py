@@ -152,8 +152,8 @@ def test_labels_of_another_picture_are_refused() -> None:
 
 
 def test_duels_codebook_knows_what_stands_still_and_little_of_what_moves() -> None:
-    """On a match-up that was not learned from; `make-brains tile_codebook/duel.safetensors` measures it over all of them."""
-    console = RetroEmulator(game="Duel-Genesis", states=("Level3.KazeVsTarn",))
+    """On a stage that it was learned from; `make-brains tile_codebook/duel.safetensors` measures it over all of them."""
+    console = RetroEmulator(game="Duel-Genesis", states=("Level3.KazeVsBron",))
     tokenizer = TileTokenizer(brain=TileCodebook.load(shipped("models") / "tile_codebook/duel.safetensors"))
     unknown = []
     with opened(console), opened(tokenizer):

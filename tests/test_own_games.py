@@ -78,7 +78,7 @@ def test_a_map_of_one_s_own_does_not_lift_what_is_held_back(games: Path) -> None
     own.mkdir()
     for name in ("data.json", "scenario.json", "metadata.json"):
         shutil.copyfile(original.data / name, own / name)
-    console = RetroEmulator(game="Duel-Genesis", states=("Level4.KazeVsMira",))
+    console = RetroEmulator(game="Duel-Genesis", states=("Level4.KazeVsTarn",))
     with pytest.raises(GameError, match="held back by"):
         console.check_collectors(["writer"])
 

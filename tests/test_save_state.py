@@ -20,7 +20,7 @@ from nodes.consoles.retro import RetroEmulator
 PACK = Path(__file__).parent / "data" / "console_pack.py"
 PAD = "Pad-Genesis"
 DUEL = "Duel-Genesis"
-HELD_BACK = "Level4.KazeVsMira"
+HELD_BACK = "Level4.KazeVsTarn"
 FORWARD = [{"pad1": ("RIGHT",)}] * 40
 
 Summary = Callable[..., dict[str, Any]]

@@ -6,78 +6,66 @@ and then, they answer with the best action and the second best.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
 from minibrains import ABSENT, Absent, Episode, Flag, Host, MinibrainsError, Node, On, Pad, Variables, widget
 from nodes.actions.sink import ActionTable, TableAction
+from nodes.fighting import choices
+from nodes.fighting.choices import Choice
 from nodes.fighting.fighters import Scripted, noticed
-from nodes.fighting.styles import ATTACK, HIT, IDLE, JUMP, SPECIAL, View
+from nodes.fighting.styles import ATTACK, BLOCK, CROUCH, HIT, JUMP, SPECIAL, STAND, View
 
-Choice = tuple[str, str]
-"""Names of actions of the table: the best, and the second best."""
-Rule = Callable[[View], "Choice | None"]
-
-
-def in_flight(v: View) -> Choice | None:
-    """Kick on the way down."""
-    return ("A", "B") if v.mine == JUMP else None
+NEARER_THAN = (44, 62, 90, 130, 190)
+"""Pixels between the two: the bands of distance by which a rule chooses, and what lies beyond."""
 
 
-def meet_jump(v: View) -> Choice | None:
-    """Nothing hits the first frames of the rising attack: it beats whoever comes through the air."""
-    return ("rising", "down+Z") if v.height > 8 and v.theirs != HIT and v.gap < 130 else None
+class Rule(NamedTuple):
+    """What to do in one case, by distance."""
+
+    name: str
+    holds: Callable[[View], bool]
+    choices: tuple[Choice, ...]
+    """For each band of distance, the nearest first."""
+
+    def __call__(self, view: View) -> Choice | None:
+        """Return the choice, or None if this is not the case."""
+        if not self.holds(view):
+            return None
+        return self.choices[bisect_right(NEARER_THAN, view.gap)]
 
 
-def meet_projectile(v: View) -> Choice | None:
-    """Guard what will be here before the next decision."""
-    return ("down+back", "back") if (v.theirs == SPECIAL and v.gap < 56) or -10 < v.shot_in < 34 else None
+STAY_LOW: Choice = ("down+back", "back")
+"""Guard: crouching, and every third time standing."""
 
+CASES: dict[str, Callable[[View], bool]] = {
+    "in flight": lambda v: v.mine == JUMP,
+    "a projectile comes": lambda v: -10 < v.shot_in < 34,
+    "blocking": lambda v: v.mine == BLOCK,
+    "hit": lambda v: v.mine == HIT,
+    "stand": lambda v: v.theirs == STAND,
+    "crouch": lambda v: v.theirs == CROUCH,
+    "block": lambda v: v.theirs == BLOCK,
+    "jump begins": lambda v: v.theirs == JUMP and not v.falls,
+    "comes down from high": lambda v: v.theirs == JUMP and v.height > 40,
+    "comes down": lambda v: v.theirs == JUMP,
+    "blow begins": lambda v: v.theirs == ATTACK and v.since < 8,
+    "blow": lambda v: v.theirs == ATTACK and v.since < 18,
+    "blow is past": lambda v: v.theirs == ATTACK,
+    "special begins": lambda v: v.theirs == SPECIAL and v.since < 14,
+    "special": lambda v: v.theirs == SPECIAL and v.since < 36,
+    "special is past": lambda v: v.theirs == SPECIAL,
+    "was just hit": lambda v: v.theirs == HIT and v.since < 12,
+    "was hit": lambda v: v.theirs == HIT,
+}
+"""In which of these cases it is, the first that holds; and what it does then stands in choices.py."""
 
-def answer_blow(v: View) -> Choice | None:
-    """Strike through a blow that has just begun, guard one that comes, hit into one that is past or fell short."""
-    if v.theirs != ATTACK:
-        return None
-    if v.gap < 62 and v.since < 4:
-        return ("rising", "down+back")
-    if v.gap < 66:
-        return ("down+back", "back") if v.since < 8 else ("down+back+C", "C")
-    return ("projectile", "down+back+C") if v.gap < 130 else None
-
-
-def throw(v: View) -> Choice | None:
-    """Who stands close and does nothing."""
-    return ("forward+Z", "forward+C") if v.gap < 44 and v.theirs in IDLE else None
-
-
-def strike(v: View) -> Choice | None:
-    """From as far as it reaches, and the stick is held back afterwards: it ends in a guard."""
-    return ("back+C", "down+back+C") if v.gap < 66 and v.theirs in IDLE else None
-
-
-def shoot(v: View) -> Choice | None:
-    """From the middle distance a projectile is there before it can be answered."""
-    return ("projectile", "down+back+A") if v.gap < 180 and v.theirs in IDLE else None
-
-
-def approach(v: View) -> Choice | None:
-    """Who lies on the ground, or is too far away for everything above."""
-    return ("forward", "down+back") if v.gap > 190 or (v.theirs == HIT and v.gap > 90) else None
-
-
-def stay_low(v: View) -> Choice:
-    """Guard: crouching, and every third time standing."""
-    return ("down+back", "back")
-
-
-PATIENT: tuple[Rule, ...] = (
-    in_flight, meet_jump, meet_projectile, answer_blow, throw, strike, shoot, approach, stay_low,
-)  # fmt: skip
-"""The first that has something to say is followed; the last always has."""
-NEEDED = (
-    "A", "B", "C", "rising", "projectile", "forward", "back", "down+back", "down+Z", "forward+Z", "forward+C", "back+C",
-    "down+back+A", "down+back+C",
-)  # fmt: skip
+ANYTHING_ELSE = Rule("anything else", lambda v: True, (STAY_LOW,) * (len(NEARER_THAN) + 1))
+"""It always has something to say."""
+PATIENT = (*(Rule(name, holds, choices.PATIENT[name]) for name, holds in CASES.items()), ANYTHING_ELSE)
+"""The first that has something to say is followed."""
+NEEDED = tuple(sorted({name for rule in PATIENT for choice in rule.choices for name in choice}))
 """Every action that a rule may name."""
 
 

@@ -4,9 +4,13 @@ Play in a checkout of that commit. Tapes hold its absolute paths, so check it ou
 
     git worktree add --detach /nowhere/minibrains dd576e2
     cd /nowhere/minibrains
+    rm -r games/Duel-Genesis
+    cp -r PATH/TO/games/Duel-Genesis games/
+    cp PATH/TO/models/tile_codebook/duel.safetensors models/tile_codebook/
     python PATH/TO/tests/data/make_first_commit.py
 
-Only that commit's own code plays and records. It keeps no snapshots, which hold most of a tape and name Python modules.
+Only that commit's own code plays and records. Duel and its codebook are those of today, because its ROM has changed since. A tape
+keeps no snapshots here, which are most of it and name Python modules.
 """
 
 from __future__ import annotations
@@ -27,6 +31,9 @@ ARGUMENTS = ["--episodes", "2", "--ticks", "3000", "--seed", "7", "--clock", "fa
 MADE_BY = [
     f"git worktree add --detach /nowhere/minibrains {COMMIT}",
     "cd /nowhere/minibrains",
+    "rm -r games/Duel-Genesis",
+    "cp -r PATH/TO/games/Duel-Genesis games/",
+    "cp PATH/TO/models/tile_codebook/duel.safetensors models/tile_codebook/",
     "python PATH/TO/tests/data/make_first_commit.py",
 ]
 RECORD = """import math, sys

@@ -2,7 +2,8 @@
 
     python -m games.source.duel.calibrate --workers 2 --rows rows.jsonl --json calibration.json
 
-A limit holds if the Wilson 95 % interval lies within it. Only matches that differ count. With --rows every row is kept as it
+A limit holds if the Wilson 95 % interval lies within it. Only matches that differ count. They are played by the game compiled
+for this computer, and the first of each row on the ROM as well. With --rows every row is kept as it
 comes, and a run that was cut off goes on from there, as long as the ROM and the players are the same.
 """
 
@@ -17,32 +18,24 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from games.source.duel import FOLDER, fighters
+from games.source.duel import FOLDER, LEVELS
 from games.source.duel.counting import KINDS, SECONDS, Limit, Row, different, row_of, wilson
-from games.source.duel.matches import LEVELS, Result, Setting, computers, mirrored, play_one, settings
-from games.source.duel.search.exploits import BUDGET, search_exploits
-from games.source.duel.search.finals import table_of_finals
+from games.source.duel.matches import Result, Setting, computers, goes_alike, mirrored, play_one, player_named, settings
+from games.source.duel.search.exploits import BUDGET, LATENESS, search_exploits
+from games.source.duel.search.finals import ON_ROM, table_of_finals
+from games.source.duel.search.genomes import TURTLE
 from minibrains import GameError
 from nodes.fighting.fighters import LATE
 from nodes.fighting.strategist import PATIENT
-from nodes.fighting.styles import STRONG, STYLES
+from nodes.fighting.styles import STRONG
 
 FULL = 1000
-"""--n of the whole calibration; a smaller one makes all but the screenings smaller in proportion."""
+"""--n of the whole calibration; a smaller one makes everything smaller in proportion."""
 LEAST = 12
 """Matches in a row of the quickest run."""
-SCREENED, SCREENED_ON = 20, 300
-"""Matches with every macro, and with one whose upper bound stays over one half."""
-LEVEL_OF_MACROS = 4
-BEST_MACROS = 12
-"""So many of the best macros are played at the higher levels too."""
-PLAYED_AGAIN = 3
-"""So many of them in SCREENED_ON other matches at the lowest level: a screening that ended when it looked well flatters."""
-STYLES_NEEDED = 3
 HERE = Path(__file__).resolve().parent
 NODES = HERE.parents[2] / "nodes" / "fighting"
 SUBJECT = (
@@ -57,16 +50,25 @@ SUBJECT = (
     NODES / "fighters.py",
     NODES / "styles.py",
     NODES / "strategist.py",
+    NODES / "choices.py",
     HERE / "calibrate.py",
+    *sorted(HERE.glob("*.[ch]")),
+    *sorted(HERE.glob("native/*.[cph]*")),
 )
 """The files that decide how a match goes, and how it is counted."""
 
 # ---- limits ----
 
 
-NEVER_HALF = Limit(most=0.5)
-JUDGED_FROM = Limit(least=0.85)
-"""Where the ceiling is so high, a learning agent can be judged."""
+OF_THE_TEACHER = Limit(least=0.85)
+"""What the scripted teacher has to win at TAUGHT_AT: then an agent can be judged there."""
+TAUGHT_AT = 4
+MOST_BY_ONE_MOVE = 0.4
+"""The part of the teacher's damage that one move may deal."""
+BELOW_TEACHER = 0.15
+"""By so much the best two thresholds or table stay below the teacher's lower bound at TAUGHT_AT."""
+MOST_DRAWN = 0.1
+"""The part of a row's matches that may be drawn, but for those of turtles."""
 TIME_OUTS = 0.1
 
 
@@ -90,19 +92,6 @@ landed so many kinds of move."""
 
 
 # ---- rows ----
-
-
-def screen(policy: str, level: int) -> Row:
-    """SCREENED matches, and on to SCREENED_ON only while the upper bound is over one half.
-    The first are broken off when those that are missing cannot change that."""
-    done: list[Result] = []
-    for setting in itertools.islice(settings(policy, level), SCREENED_ON):
-        counted = different(done)
-        missing = max(0, SCREENED - len(counted))
-        if wilson(sum(result.won for result in counted) + missing, len(counted) + missing)[1] <= NEVER_HALF.most:
-            break
-        done.append(play_one(setting))
-    return row_of(f"{policy} at {level}", done)
 
 
 def subject() -> str:
@@ -160,19 +149,19 @@ class Run:
         key = f"{what}, {n}"
         if key in self.rows:
             return self.rows[key]
-        done = list(self.map(play_one, itertools.islice(matches, n)))
+        first = list(itertools.islice(matches, n))
+        done = list(self.map(play_one, first))
         while (missing := n - len(different(done))) and len(done) < 2 * n:
             done += self.map(play_one, itertools.islice(matches, missing))
-        return self.keep(key, row_of(what, done, n))
+        again = zip(first[:ON_ROM], done, strict=False)
+        alike = list(self.map(goes_alike_again, again))
+        return self.keep(key, {**row_of(what, done, n), "on_rom": [sum(alike), len(alike)]})
 
-    def screen(self, policies: Iterable[str], level: int) -> list[Row]:
-        """Every one of these policies is a piece of work of its own."""
-        wanted = list(policies)
-        keys = {policy: f"{policy} at {level}, screened" for policy in wanted}
-        missing = [policy for policy in wanted if keys[policy] not in self.rows]
-        for policy, row in zip(missing, self.map(partial(screen, level=level), missing), strict=True):
-            self.keep(keys[policy], row)
-        return [self.rows[key] for key in keys.values()]
+
+def goes_alike_again(played: tuple[Setting, Result]) -> bool:
+    """Play a match that was played here on the ROM; return whether it comes to the same."""
+    setting, here = played
+    return goes_alike(setting, player_named(setting.policy), here)
 
 
 # ---- suites ----
@@ -182,121 +171,77 @@ Judged = tuple[Row, Limit | None]
 
 def noop(run: Run, n: int) -> Iterator[Judged]:
     for level in (1, 4, 8):
-        yield run.tally(f"noop at {level}", settings("noop", level), part(n, 300 if level == 1 else 60)), Limit(most=0)
+        yield run.tally(f"noop at {level}", settings("noop", level), scaled(n, 300 if level == 1 else 60)), Limit(most=0)
 
 
 def random44(run: Run, n: int) -> Iterator[Judged]:
     for level, most in ((1, 0.35), (4, 0.05), (8, 0.01)):
-        yield run.tally(f"random44 at {level}", settings("random44", level), part(n, 1000)), Limit(most=most)
+        yield run.tally(f"random44 at {level}", settings("random44", level), scaled(n, 1000)), Limit(most=most)
 
 
 MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
 
 
-JUDGED_RUSHERS = ("rusher", "rusher:heavy_forward")
-"""The plain one, and of the others the one that won most against the ROM before this one."""
-
-
 def rusher(run: Run, n: int) -> Iterator[Judged]:
-    for policy, (level, most) in itertools.product(JUDGED_RUSHERS, MOST_OF_A_RUSHER):
-        yield run.tally(f"{policy} at {level}", settings(policy, level), part(n, 300)), Limit(most=most)
+    for policy, (level, most) in itertools.product(("rusher", "heavy_rusher"), MOST_OF_A_RUSHER):
+        yield run.tally(f"{policy} at {level}", settings(policy, level), scaled(n, 300)), Limit(most=most)
 
 
-def rushers(run: Run, n: int) -> Iterator[Judged]:
-    """Of other kinds; to look at, and played only when asked for."""
-    for kind in fighters.RUSHERS:
-        for level, _ in MOST_OF_A_RUSHER:
-            yield run.tally(f"rusher:{kind} at {level}", settings(f"rusher:{kind}", level), part(n, 12)), None
+LADDER = {1: (0.55, 1000), 2: (0.6, 300)}
+"""For each step, how often the higher level has to win at least, and of how many matches."""
 
 
 def ladder(run: Run, n: int) -> Iterator[Judged]:
-    for level in range(1, LEVELS - 1):
-        matches = computers(level + 2, level)
-        yield run.tally(f"level {level + 2} against level {level}", matches, part(n, 300)), Limit(least=0.6)
+    for step, (least, matches) in LADDER.items():
+        for level in range(1, LEVELS + 1 - step):
+            higher = level + step
+            coming = computers(higher, level)
+            yield run.tally(f"level {higher} against level {level}", coming, scaled(n, matches)), Limit(least=least)
 
 
 def mirror(run: Run, n: int) -> Iterator[Judged]:
     # of 1200 matches two equal sides miss the limit by chance one time in seven, of so many one in three hundred
-    yield run.tally("left side, equal levels and fighters", mirrored(), part(n, 2400)), Limit(0.45, 0.55)
+    yield run.tally("left side, equal levels and fighters", mirrored(), scaled(n, 2400)), Limit(0.45, 0.55)
 
 
 def styles(run: Run, n: int) -> Iterator[Judged]:
     for name in STRONG:
-        yield run.tally(f"{name} at 6", settings(name, 6), part(n, 200)), Limit(least=0.7)
-
-
-def rules(run: Run, n: int) -> Iterator[Judged]:
-    first = {rule.__name__: f"{name}/{rule.__name__}" for name in STRONG for rule in STYLES[name]}
-    for row in run.screen(first.values(), 6):
-        yield row, NEVER_HALF
+        yield run.tally(f"{name} at 6", settings(name, 6), scaled(n, 300)), None
 
 
 INTERVALS = (30, 12, 6)
 """Frames from one decision to the next."""
-
-
-def ceiling(run: Run, n: int) -> Iterator[Judged]:
-    """How much can be won through the action table, with a decision every so many frames."""
-    for interval, level in itertools.product(INTERVALS, range(1, LEVELS + 1)):
-        policy = f"patient@{interval}"
-        matches = part(n, 300 if (interval, level) == (30, 4) else 40)
-        yield run.tally(f"{policy} at {level}", settings(policy, level), matches), JUDGED_FROM
-
-
-TEACHER_LEVELS = (2, 4, 6, 8)
+FIRST = f"patient@{INTERVALS[0]}:0 at {TAUGHT_AT}"
+"""The row that has a limit."""
+ABLATED_AT = (4, 8)
 
 
 def teacher(run: Run, n: int) -> Iterator[Judged]:
-    """What the scripted teacher lives off: how often it decides, how late it sees, and each of its rules left out.
-
-    The last of its rules always has something to say, so it stays.
-    """
+    """What can be won through the action table with so many decisions: by how late it sees, and by its rules."""
     policies = [f"patient@{interval}:{late}" for interval in INTERVALS for late in (0, LATE)]
-    policies += [f"patient-{rule.__name__}@{INTERVALS[0]}" for rule in PATIENT[:-1]]
-    for policy, level in itertools.product(policies, TEACHER_LEVELS):
-        yield run.tally(f"{policy} at {level}", settings(policy, level), part(n, 300)), None
-
-
-def share(row: Row) -> float:
-    """What the screened are ranked by. Not the bound: a screening that goes on ends as soon as that is below one half."""
-    return float(row["share"])
-
-
-def macros(run: Run, n: int) -> Iterator[Judged]:
-    """Two actions in turn, or one: at the lowest level that they must not beat, and the best of them at every higher one.
-    Which of two comes first makes no difference to what is repeated for ever."""
-    pairs = itertools.combinations_with_replacement(range(len(fighters.actions())), 2)
-    policies = [f"macro:{a}" if a == b else f"macro:{a},{b}" for a, b in pairs]
-    rows = run.screen(policies, LEVEL_OF_MACROS)
-    ranked = sorted(zip(rows, policies, strict=True), key=lambda pair: share(pair[0]), reverse=True)
-    best = [policy for _, policy in ranked[:BEST_MACROS]]
-    higher = (run.screen(best, level) for level in range(LEVEL_OF_MACROS + 1, LEVELS + 1))
-    again = (
-        run.tally(
-            f"{policy} at {LEVEL_OF_MACROS} again",
-            itertools.islice(settings(policy, LEVEL_OF_MACROS), SCREENED_ON, None),
-            part(n, SCREENED_ON),
-        )
-        for policy in best[:PLAYED_AGAIN]
-    )
-    for row in itertools.chain(rows, *higher, again):
-        yield row, NEVER_HALF
+    rows = list(itertools.product(policies, range(1, LEVELS + 1)))
+    # the last of its rules always has something to say, so it stays
+    without = [f"patient-{rule.name}@{INTERVALS[0]}" for rule in PATIENT[:-1]]
+    rows += itertools.product(without, ABLATED_AT)
+    for policy, level in rows:
+        what = f"{policy} at {level}"
+        yield run.tally(what, settings(policy, level), scaled(n, 300)), OF_THE_TEACHER if what == FIRST else None
 
 
 def exploits(run: Run, n: int) -> Iterator[Judged]:
     """The best simple players that a search finds, natively, at every level."""
-    yield from search_exploits(run, run.levels, part(n, BUDGET), part(n, FULL))
+    yield from search_exploits(run, run.levels, scaled(n, BUDGET), scaled(n, FULL))
 
 
-EVERY = (noop, random44, rusher, rushers, ladder, mirror, styles, rules, ceiling, teacher, macros, exploits)
+EVERY = (noop, random44, rusher, ladder, mirror, styles, teacher, exploits)
 SUITES = {suite.__name__: suite for suite in EVERY}
-ONLY_WHEN_NAMED = ("rushers", "teacher", "exploits")
-THE_TABLE = [name for name in SUITES if name not in ONLY_WHEN_NAMED]
+THE_TABLE = [name for name in SUITES if name != "exploits"]
 PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
 """Suites whose matches, taken together, have to be alive as well: both sides play."""
 
 
-def part(n: int, of: int) -> int:
+def scaled(n: int, of: int) -> int:
+    """Return so many matches, or fewer in proportion if the longest measurement has only n."""
     return max(LEAST, of * n // FULL)
 
 
@@ -313,20 +258,48 @@ def verdicts(rows: list[Row]) -> dict[str, str]:
     for suite, group in itertools.groupby(rows, key=lambda row: row["suite"]):
         of_suite = list(group)
         limited = [row for row in of_suite if row["limit"]]
-        missed = [row["what"] for row in limited if not row["met"]]
-        if suite == "ceiling":
-            result[suite] = "; ".join(can_be_won(of_suite, interval) for interval in INTERVALS)
-        elif limited:
-            met = len(limited) - len(missed) >= STYLES_NEEDED if suite == "styles" else not missed
-            result[suite] = "met" if met else f"not met by {', '.join(missed)}"
+        if limited:
+            result[suite] = met_or([row["what"] for row in limited if not row["met"]])
         if suite in PLAYED_AS_MEANT:
-            result[f"{suite}, alive"] = ", ".join(lifeless(of_suite)) or "met"
+            result[f"{suite}, alive"] = met_or(lifeless(of_suite))
+        compared = [row for row in of_suite if "on_rom" in row]
+        result[f"{suite}, alike on the ROM"] = met_or([row["what"] for row in compared if len(set(row["on_rom"])) > 1])
+        result[f"{suite}, few draws"] = met_or([row["what"] for row in compared if is_drawn_too_often(row)])
+    by_name = {row["what"]: row for row in rows}
+    if FIRST in by_name:
+        result["teacher, no move too much"] = met_or(moves_too_strong(by_name[FIRST]))
+    rivals = [row for row in rows if is_rival(row)]
+    if FIRST in by_name and rivals:
+        result["teacher, above simple players"] = met_or(too_near(by_name[FIRST], rivals))
     return result
 
 
-def can_be_won(rows: list[Row], interval: int) -> str:
-    levels = [row["what"].split()[-1] for row in rows if row["met"] and row["what"].startswith(f"patient@{interval} ")]
-    return f"{JUDGED_FROM} with a decision every {interval} frames at level {', '.join(levels) or 'none'}"
+def met_or(missed: Sequence[str]) -> str:
+    """Return "met", or what is not."""
+    return f"not met by {', '.join(missed)}" if missed else "met"
+
+
+def moves_too_strong(row: Row) -> list[str]:
+    """The moves that deal too much of the damage."""
+    total = sum(row["damage"].values())
+    return [f"{move} ({dealt / total:.0%})" for move, dealt in row["damage"].items() if dealt > MOST_BY_ONE_MOVE * total]
+
+
+def is_drawn_too_often(row: Row) -> bool:
+    """Whether a row that is not a turtle's has too many draws."""
+    return TURTLE not in row["what"] and row["drawn"] > MOST_DRAWN * row["n"]
+
+
+def is_rival(row: Row) -> bool:
+    """Whether a row is of the best of the simple players that the teacher has to be far above."""
+    player_class, *rest = row["what"].split(", ")
+    return player_class in ("two thresholds", "table") and rest in ([f"{late} late", f"at {TAUGHT_AT}"] for late in LATENESS[1:])
+
+
+def too_near(taught: Row, rivals: Iterable[Row]) -> list[str]:
+    """The simple players that come too near to the teacher at its level."""
+    most = taught["low"] - BELOW_TEACHER
+    return [f"{row['what']} ({row['high']:.1%})" for row in rivals if row["high"] > most]
 
 
 # ---- the report ----
@@ -335,29 +308,21 @@ def can_be_won(rows: list[Row], interval: int) -> str:
 def cells(row: Row) -> str:
     verdict = {True: "yes", False: "**no**", None: ""}[row["met"]]
     mine, theirs = row["kinds"]
+    same, compared = row["on_rom"]
     return (
         f"| {row['what']} | {row['n']} | {row['won']} | {row['share']:.3f} | {row['low']:.3f}–{row['high']:.3f} | {row['limit']} "
         f"| {verdict} | {row['drawn']} | {row['median_s']} | {row['timed_out'] / row['n']:.1%} "
-        f"| {row['rounds_timed_out'] / row['rounds']:.1%} | {mine:g} / {theirs:g} |"
+        f"| {row['rounds_timed_out'] / row['rounds']:.1%} | {mine:g} / {theirs:g} | {same} of {compared} alike |"
     )
 
 
 def table(rows: list[Row]) -> list[str]:
-    """The lines of the table. Of what was screened, the best at each level; the rest is counted."""
+    """The lines of the table."""
     lines = [
-        "| matches | n | won | share | 95 % | limit | met | drawn | median s | timed out | rounds | kinds landed |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| matches | n | won | share | 95 % | limit | met | drawn | median s | timed out | rounds | kinds landed | on the ROM |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for suite, group in itertools.groupby(rows, key=lambda row: row["suite"]):
-        shown = list(group)
-        if suite == "macros":
-            again = [row for row in shown if row["what"].endswith("again")]
-            screened = sorted((row for row in shown if row not in again), key=share, reverse=True)
-            over = [row for row in screened if not row["met"]]
-            lines.append(f"| macros: {len(screened)} screened, {len(over)} not below one half; the best: " + "| " * 11 + "|")
-            shown = screened[: max(len(over), BEST_MACROS)] + again
-        lines += [cells(row) for row in shown]
-    return lines
+    return lines + [cells(row) for row in rows]
 
 
 def markdown(rows: list[Row]) -> str:

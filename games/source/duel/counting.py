@@ -56,16 +56,17 @@ def different(results: Iterable[Result]) -> list[Result]:
 
 
 def row_of(what: str, results: Iterable[Result], wanted: int = 0) -> Row:
-    """A row of the table."""
+    """A row of the table: of the matches that differ the first that were wanted, or all."""
     every = list(results)
-    counted = different(every)
+    distinct = different(every)
+    counted = distinct[: wanted or None]
     played, won = len(counted), sum(result.won for result in counted)
     low, high = wilson(won, played)
     seconds = [result.frames / FRAMES_A_SECOND for result in counted]
     return {
         "what": what, "n": played, "wanted": wanted, "won": won, "by_clock": sum(result.won_by_clock for result in counted),
         "share": won / played, "low": low, "high": high,
-        "drawn": sum(result.drawn for result in counted), "repeated": len(every) - played,
+        "drawn": sum(result.drawn for result in counted), "repeated": len(every) - len(distinct),
         "median_s": round(median(seconds), 1),
         "long_enough": sum(s >= SECONDS[0] for s in seconds), "short_enough": sum(s <= SECONDS[1] for s in seconds),
         "timed_out": sum(result.time_outs > 0 for result in counted),

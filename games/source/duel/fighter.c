@@ -1,13 +1,10 @@
 #include "fighter.h"
 #include "published.h"
 
-#define GRAVITY 6
 #define BEFORE_JUMP 3      /* frames on the ground before a jump */
 #define FALL_UP 84         /* how fast a knocked-down fighter goes up at first */
 #define FRICTION 4
-#define RISING_SAFE 9
-#define RISING_SPEED_UP 96
-#define RISING_SPEED_FORWARD 26
+#define RISING_SAFE 5
 #define PROJECTILE_HEIGHT PIXELS(46)
 #define PROJECTILE_START PIXELS(30)
 
@@ -133,8 +130,10 @@ static void step_air(struct fighter *f)
         f->frame++;
     else if (button < BUTTONS)
         begin_move(f, (u8)(MOVE_JUMPING + button));
-    if (fly(f))
-        enter(f, FREE);
+    if (fly(f)) {
+        u8 attacked = f->move != MOVE_NONE;
+        enter(f, attacked ? LANDING : FREE);
+    }
 }
 
 static void release_projectile(struct fighter *f)
@@ -203,6 +202,10 @@ void fighter_step(struct fighter *f, struct target other)
     case AIR:
         step_air(f);
         break;
+    case LANDING:
+        if (++f->frame >= LANDS_FOR)
+            enter(f, FREE);
+        break;
     case ATTACK:
         step_attack(f);
         break;
@@ -249,7 +252,7 @@ void fighter_step(struct fighter *f, struct target other)
 
 u8 fighter_grabbable(const struct fighter *f)
 {
-    return f->y == GROUND && !f->safe && !fighter_untouchable(f) && (f->state == FREE || f->state == ATTACK || f->state == RISING_UP);
+    return f->y == GROUND && !f->safe && !fighter_untouchable(f) && (f->state == FREE || f->state == ATTACK || f->state == RISING_UP || f->state == LANDING);
 }
 
 u8 fighter_untouchable(const struct fighter *f)
@@ -275,6 +278,7 @@ u16 fighter_status(const struct fighter *f)
     case WON:
         return f->crouches ? STATUS_CROUCH : STATUS_STAND;
     case RISING_UP:
+    case LANDING:
         return STATUS_JUMP;
     case AIR:
         return f->move ? STATUS_ATTACK : STATUS_JUMP;

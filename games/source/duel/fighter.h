@@ -20,12 +20,18 @@
 #define SIDES 2
 #define LIES_FOR 26          /* frames on the ground after a fall */
 #define STANDS_UP_FOR 12
+#define GRAVITY 6            /* subpixels a frame, of each frame of a flight */
+#define RISING_SPEED_UP 96   /* subpixels a frame, of the rising attack */
+#define RISING_SPEED_FORWARD 26
+#define STOPS_BLOCKED 4      /* frames both stand still after a blow that was blocked */
+#define LANDS_FOR 7          /* frames after a jump with an attack in which its owner takes no orders */
 #define SAFE_AFTER 6         /* frames after standing up in which nothing hits */
 
 enum fighter_state {
     FREE,      /* on the ground, takes orders */
     RISING_UP, /* the few frames before a jump leaves the ground */
     AIR,
+    LANDING,   /* the few frames after a jump with an attack */
     ATTACK,    /* on the ground; also the throw, the projectile and the rising attack */
     HIT,
     BLOCK,

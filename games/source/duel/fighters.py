@@ -1,4 +1,4 @@
-"""Players for Duel that are no learners: scripted styles, a rusher, random actions, macros.
+"""Players for Duel that are no learners: scripted styles, rushers, random actions, the scripted teacher.
 
 Each reads only variables of the shared Street Fighter II map, and the styles see them LATE frames late.
 A player is asked once a frame and answers with the names of the held buttons.
@@ -6,6 +6,8 @@ A player is asked once a frame and answers with the names of the held buttons.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import random
 from collections import deque
@@ -67,11 +69,6 @@ def random44(interval: int = 8) -> TablePlayer:
     return TablePlayer(lambda rng, _: rng.randrange(44), interval)
 
 
-def macro(sequence: Sequence[int], interval: int = 8) -> TablePlayer:
-    """The same actions in turn for ever."""
-    return TablePlayer(lambda _, turn: sequence[turn % len(sequence)], interval)
-
-
 class Nothing:
     sees = False
 
@@ -81,34 +78,9 @@ class Nothing:
         return ()
 
 
-class Rusher:
-    """Walks up and presses attack after attack, without looking at what the other does."""
-
-    def reset(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.held: Pad = ()
-        self.left = 0
-
-    def pad(self, variables: Variables) -> Pad:
-        if self.left == 0:
-            ahead = "RIGHT" if variables["agent_x"] < variables["enemy_x"] else "LEFT"
-            if abs(variables["agent_x"] - variables["enemy_x"]) > 62:
-                self.plan = [((ahead,), 4)] if self.random.random() < 0.93 else [((ahead, "UP"), 4), ((), 18), (("C",), 3)]
-            else:
-                button = self.random.choice("XYZABC")
-                way = self.random.choice([(), (ahead,), ("DOWN",)])
-                self.plan = [((*way, button), 3), ((), 5)]
-            self.held, self.left = self.plan.pop(0)
-        held = self.held
-        self.left -= 1
-        if self.left == 0 and self.plan:
-            self.held, self.left = self.plan.pop(0)
-        return held
-
-
 @dataclass
-class Rush:
-    """A rusher as a policy: walks up until `near`, or jumps in on some of the steps, and presses attack after attack.
+class Rusher:
+    """Walks up until `near`, or jumps in on some of the steps, and presses attack after attack.
     It never guards, and looks only at where the two stand."""
 
     near: int = 62
@@ -122,8 +94,6 @@ class Rush:
     pause: tuple[int, int] = (5, 5)
     between: str = ""
     """What is held in the pause."""
-    steps: int = 0
-    """Frames of walking forward after each pause."""
     plan: list[tuple[str, int]] = field(default_factory=list)
 
     def reset(self, seed: int) -> None:
@@ -153,31 +123,13 @@ class Rush:
         if gap > self.near:
             return [("F+UP", 4), ("", 18), ("C", 3)] if rng.random() < self.jumps else [("F", 4)]
         held = f"{rng.choice(self.ways)}+{rng.choice(self.buttons)}"
-        return [(held, rng.randint(*self.press)), (self.between, rng.randint(*self.pause)), ("F", self.steps)]
+        return [(held, rng.randint(*self.press)), (self.between, rng.randint(*self.pause))]
 
 
-SOME, ANY = (2, 6), (0, 10)
 RUSHERS = {
-    "light": Rush(56, buttons="XA", ways=("", "F"), press=(2, 4), pause=(2, 6)),
-    "medium": Rush(64, 0.02, buttons="YB", pause=(2, 8)),
-    "heavy": Rush(66, 0.03, buttons="ZC"),
-    "heavy_uneven": Rush(66, buttons="ZC", ways=("", "DOWN"), press=SOME, pause=ANY),
-    "heavy_forward": Rush(70, buttons="ZC", ways=("F",), press=SOME, pause=ANY, between="F"),
-    "mash": Rush(press=SOME, pause=ANY),
-    "mash_forward": Rush(64, ways=("F",), press=SOME, pause=ANY, between="F"),
-    "mash_fast": Rush(62, 0.07, press=(2, 2), pause=(0, 2)),
-    "mash_slow": Rush(62, 0.02, press=(6, 6), pause=(10, 10)),
-    "mash_far": Rush(80, 0.07),
-    "mash_near": Rush(48, 0.03),
-    "mash_and_walk": Rush(62, 0.02, steps=12),
-    "jump_in": Rush(70, 0.3),
-    "jump_kick": Rush(0, 1.0, buttons="C", ways=("",)),
-    "sweep": Rush(66, buttons="C", ways=("DOWN",), between="DOWN"),
-    "low": Rush(60, buttons="ABC", ways=("DOWN",), press=SOME, pause=ANY, between="DOWN"),
-    "throw": Rush(44, 0.05, buttons="ZC", ways=("", "F")),
-    "throw_forward": Rush(50, buttons="ZC", ways=("F",), pause=ANY, between="F"),
+    "rusher": Rusher(jumps=0.07),
+    "heavy_rusher": Rusher(70, buttons="ZC", ways=("F",), press=(2, 6), pause=(0, 10), between="F"),
 }
-"""Rushers of many kinds: what holds against one of them should hold against them all."""
 
 
 def style(name: str, late: int = LATE) -> Scripted:
@@ -199,8 +151,13 @@ class Restricted:
     without: str = ""
     """The name of a rule that is left out, to see what it is worth."""
 
+    def __post_init__(self) -> None:
+        names = [rule.name for rule in PATIENT]
+        if self.without and self.without not in names:
+            raise ValueError(f"the teacher has no rule {self.without!r}; expected one of {', '.join(names)}")
+
     def reset(self, seed: int) -> None:
-        self.rules = [rule for rule in PATIENT if rule.__name__ != self.without]
+        self.rules = [rule for rule in PATIENT if rule.name != self.without]
         self.eyes = Eyes((), self.late)
         self.eyes.reset(seed)
         self.table = dict(zip(action_names(), actions(), strict=True))
@@ -220,22 +177,30 @@ class Restricted:
         return self.held
 
     def decide(self, view: View) -> str:
-        """The best action of the first rule that has something to say, or the next best if it was made twice running."""
+        """Return the best action of the first rule that has something to say, or the next best if it was made twice running."""
         choice = next(choice for rule in self.rules if (choice := rule(view)))
-        names = [in_table(action, view) for action in choice]
-        return next(name for name in names if self.latest.count(name) < 2)
+        chosen = next(action for action in choice if self.latest.count(action) < 2)
+        self.latest.append(chosen)
+        return in_table(chosen, view.ahead.lower(), view.back.lower())
 
     def begin(self, name: str) -> None:
-        self.latest.append(name)
         self.rows, self.at = self.table[name], 0
-        pressed = {button for row in self.rows for button in row}
-        kind = "jump" if "UP" in pressed else "punch" if pressed & set("XYZ") else "kick" if pressed & set("ABC") else ""
-        self.cooldown = COOLDOWN.get(kind, 0)
+        self.cooldown = cooldown_of(name)
 
 
-def in_table(action: str, view: View) -> str:
-    """The name in the table, which tells left from right, of an action that is told by facing."""
-    ahead, back = view.ahead.lower(), view.back.lower()
+@functools.cache
+def cooldown_of(action: str) -> int:
+    """Return the frames after an action of the table before the next one."""
+    pressed = set(itertools.chain.from_iterable(actions()[action_names().index(action)]))
+    if "UP" in pressed:
+        return COOLDOWN["jump"]
+    if pressed & set("XYZ"):
+        return COOLDOWN["punch"]
+    return COOLDOWN["kick"] if pressed & set("ABC") else 0
+
+
+def in_table(action: str, ahead: str, back: str) -> str:
+    """Return the name in the table, which tells left from right, of an action that is told by facing."""
     if action in ("projectile", "rising"):
         return f"{action} {ahead}"
     return action.replace("forward", ahead).replace("back", back)

@@ -122,19 +122,31 @@ static void step_select(u16 fresh)
 
 /* ---- a frame ---- */
 
+/* Of each side, the level of its opponent; 0 if somebody holds its pad. */
+static void who_plays(u8 levels[SIDES])
+{
+    u16 mode = DEMO ? MODE_CPU_CPU : MODE;
+    levels[0] = mode == MODE_CPU_CPU ? (u8)AGENT_LEVEL : 0;
+    levels[1] = mode == MODE_PAD_PAD ? 0 : (u8)ENEMY_LEVEL;
+    if (DEMO)
+        levels[0] = levels[1] = DEMO_LEVEL;
+}
+
 static void play(u16 pad1, u16 pad2)
 {
-    u16 pads[SIDES] = {0, 0};
-    u16 mode = DEMO ? MODE_CPU_CPU : MODE;
-    u16 round = game.round;
-    if (game.phase == PHASE_FIGHT) {
-        pads[0] = mode == MODE_CPU_CPU ? opponent_pad(0, DEMO ? DEMO_LEVEL : (u8)AGENT_LEVEL) : pad1;
-        pads[1] = mode == MODE_PAD_PAD ? pad2 : opponent_pad(1, DEMO ? DEMO_LEVEL : (u8)ENEMY_LEVEL);
-    }
+    u16 held[SIDES] = {pad1, pad2}, pads[SIDES] = {0, 0};
+    u16 round = game.round, phase = game.phase;
+    u8 levels[SIDES];
+    who_plays(levels);
+    for (u8 side = 0; side < SIDES && phase == PHASE_FIGHT; side++)
+        pads[side] = levels[side] ? opponent_pad(side, levels[side]) : held[side];
     AGENT_PAD = pads[0];
     ENEMY_PAD = pads[1];
     rules_step(pads);
     opponent_observe();
+    for (u8 side = 0; side < SIDES && phase == PHASE_FIGHT && game.phase != PHASE_FIGHT; side++)
+        if (levels[side])
+            opponent_end_round(side, levels[side]);
     if (game.round != round)
         opponent_new_round();
 }

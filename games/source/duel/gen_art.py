@@ -389,31 +389,36 @@ def _row(code: str) -> int:
     return int({"J": "H"}.get(code, code), 32)
 
 
+OUTLINE_OF_LETTERS = 2
+"""Pixels: with one, a letter's corners would stay open."""
+
+
 def font_tiles() -> bytes:
+    """Letters, each with a dark outline, so that they can be read before anything light."""
     out = []
     for rows in FONT.values():
-        tile = np.zeros((8, 8), np.uint8)
+        letter = Canvas(8, 8)
         for y, code in enumerate(rows):
             for x in range(5):
                 if _row(code) >> (4 - x) & 1:
-                    tile[y, x + 1] = INK_WHITE
-        shadow = np.zeros_like(tile)
-        shadow[1:, 1:] = tile[:-1, :-1]
-        tile[(tile == 0) & (shadow > 0)] = INK_DARK
-        out.append(tile_words(tile))
+                    letter.image[y, x + 1] = INK_WHITE
+        for _ in range(OUTLINE_OF_LETTERS):
+            letter.outline(INK_DARK)
+        out.append(tile_words(letter.image))
     return b"".join(out)
 
 
 def bar_tiles() -> bytes:
-    """Nine tiles of a health bar: 0 to 8 of their columns full."""
+    """Nine tiles of a health bar: 0 to 8 of their columns full. Dark above and below, so that no letters touch it."""
     out = []
     for full in range(9):
-        tile = np.full((8, 8), INK_WHITE, np.uint8)
-        tile[1:7] = INK_RED
-        tile[1:7, :full] = INK_YELLOW
+        tile = np.full((8, 8), INK_DARK, np.uint8)
+        tile[1:7] = INK_WHITE
+        tile[2:6] = INK_RED
         if full:
-            tile[1:2, :full] = 6
-            tile[5:7, :full] = INK_ORANGE
+            tile[2, :full] = 6
+            tile[3:5, :full] = INK_YELLOW
+            tile[5, :full] = INK_ORANGE
         out.append(tile_words(tile))
     return b"".join(out)
 
@@ -622,6 +627,10 @@ def forest() -> tuple[Image, list[tuple[int, int, int]]]:
     ]
 
 
+PIPE = 44
+"""Foundry's pipes run, and hang, below the clock and the names."""
+
+
 def foundry() -> tuple[Image, list[tuple[int, int, int]]]:
     s = Stage()
     s.where(s.y < HORIZON, 2)
@@ -635,11 +644,11 @@ def foundry() -> tuple[Image, list[tuple[int, int, int]]]:
         s.where((np.abs(s.x - at - 56) < 22) & (s.y < 150) & (s.y > fire + 10), 7)
         s.where((np.abs(s.x - at - 56) < 18) & (s.y < 150) & (s.y > fire + 22), 8)
         s.where((np.abs(s.x - at - 56) < 26) & (s.y > 84) & (s.y < 150) & (s.x % 12 < 2), 9)
-        s.box(at + 104, 0, at + 116, HORIZON, 9)
-        s.box(at + 104, 0, at + 108, HORIZON, 10)
+        s.box(at + 104, PIPE, at + 116, HORIZON, 9)
+        s.box(at + 104, PIPE, at + 108, HORIZON, 10)
         s.box(at + 100, 60, at + 120, 68, 9)
-    s.box(0, 20, 512, 30, 9)
-    s.box(0, 20, 512, 23, 10)
+    s.box(0, PIPE, 512, PIPE + 10, 9)
+    s.box(0, PIPE, 512, PIPE + 3, 10)
     s.tiled_floor((11, 12, 13), 64)
     s.where((s.y > HORIZON + 34) & (s.y < HORIZON + 42) & ((s.x + s.y) % 32 < 16), 14)
     return s.image, [
@@ -661,15 +670,23 @@ def foundry() -> tuple[Image, list[tuple[int, int, int]]]:
     ]
 
 
+MOON = (84, 70)
+"""Its middle: below the names, and left of what is announced."""
+COLUMN_TOP = 106
+"""Below what is announced."""
+
+
 def observatory() -> tuple[Image, list[tuple[int, int, int]]]:
     s = Stage()
     s.bands([0, 56, 108, HORIZON], [1, 2, 3])
-    s.where((s.y < 120) & (_noise(s.x % 128, s.y, 7) < 1), 15)
-    s.where((s.y < 120) & (_noise(s.x % 128, s.y, 9) < 1), 12)
-    moon = (s.x - 120) ** 2 + (s.y - 52) ** 2
-    s.where(moon < 26 * 26, 5)
-    s.where((moon < 26 * 26) & ((s.x - 130) ** 2 + (s.y - 46) ** 2 > 26 * 26), 4)
-    s.where((s.x - 112) ** 2 + (s.y - 58) ** 2 < 20, 4)
+    star_sky = (s.y > 44) & (s.y < 120)  # above it are letters, and a star beside one is a full stop
+    s.where(star_sky & (_noise(s.x % 128, s.y, 7) < 1), 15)
+    s.where(star_sky & (_noise(s.x % 128, s.y, 9) < 1), 12)
+    x, y = s.x - MOON[0], s.y - MOON[1]
+    moon = x**2 + y**2 < 26 * 26
+    s.where(moon, 5)
+    s.where(moon & ((x - 10) ** 2 + (y + 6) ** 2 > 26 * 26), 4)
+    s.where((x + 8) ** 2 + (y - 6) ** 2 < 20, 4)
     s.where(s.y > 128 + 26 * np.abs((s.x % 256) / 128 - 1) - 10 * np.abs((s.x % 64) / 32 - 1), 6)
     dome = (s.x - 360) ** 2 + (s.y - 130) ** 2
     s.where((dome < 48 * 48) & (s.y < 130), 8)
@@ -679,10 +696,10 @@ def observatory() -> tuple[Image, list[tuple[int, int, int]]]:
     s.box(312, 130, 408, 134, 10)
     for column in range(16, 512, 64):
         if not 290 < column < 420:
-            s.box(column, 84, column + 14, HORIZON, 7)
-            s.box(column, 84, column + 5, HORIZON, 8)
-            s.box(column + 11, 84, column + 14, HORIZON, 9)
-            s.box(column - 4, 78, column + 18, 86, 8)
+            s.box(column, COLUMN_TOP, column + 14, HORIZON, 7)
+            s.box(column, COLUMN_TOP, column + 5, HORIZON, 8)
+            s.box(column + 11, COLUMN_TOP, column + 14, HORIZON, 9)
+            s.box(column - 4, COLUMN_TOP, column + 18, COLUMN_TOP + 8, 8)
     s.tiled_floor((10, 11, 13), 32)
     s.where((s.y > HORIZON + 20) & (s.y < HORIZON + 34) & (s.x % 64 < 32) & (s.image == 11), 14)
     return s.image, [

@@ -7,8 +7,11 @@
 #define BAR_ROW 2
 #define LEFT_BAR 1
 #define RIGHT_BAR 22
+#define RIGHT_NAME (RIGHT_BAR + 4) /* right of the marks of rounds won */
+#define WHO_AFTER 5                /* columns from the beginning of a name */
+#define LEVEL_AFTER 8
 #define CLOCK_COLUMN 19
-#define NAME_ROW 3
+#define NAME_ROW 4
 #define SCORE_ROW 1
 #define MESSAGE_ROW 10
 #define BLINK 32 /* frames */
@@ -46,6 +49,16 @@ static void number(char *to, u8 value)
     to[2] = 0;
 }
 
+/* Two letters for any level, a blank after a single digit. */
+static void level_number(char *to, u8 level)
+{
+    number(to, level);
+    if (level < 10) {
+        to[0] = to[1];
+        to[1] = ' ';
+    }
+}
+
 static void draw_score(void)
 {
     char text[9];
@@ -58,18 +71,15 @@ static void draw_score(void)
 static void draw_names(void)
 {
     static const char *const who[] = {"PAD", "CPU"};
-    static char level[] = " LV0";
-    video_text(LEFT_BAR, NAME_ROW, "              ");
-    video_text(RIGHT_BAR, NAME_ROW, "                 ");
+    static char level[] = " LV00";
     for (u8 side = 0; side < SIDES; side++) {
         const char *name = characters[game.fighters[side].character].name;
         u8 cpu = DEMO || MODE == MODE_CPU_CPU || (side && MODE == MODE_PAD_CPU);
-        u8 column = side ? RIGHT_BAR + 4 : LEFT_BAR;
+        u8 column = side ? RIGHT_NAME : LEFT_BAR;
         video_text(column, NAME_ROW, name);
-        video_text((u8)(column + 5), NAME_ROW, who[cpu]);
-        level[3] = (char)('0' + (side ? ENEMY_LEVEL : AGENT_LEVEL));
-        if (cpu)
-            video_text((u8)(column + 8), NAME_ROW, level);
+        video_text((u8)(column + WHO_AFTER), NAME_ROW, who[cpu]);
+        level_number(level + 3, (u8)(side ? ENEMY_LEVEL : AGENT_LEVEL));
+        video_text((u8)(column + LEVEL_AFTER), NAME_ROW, cpu ? level : "     ");
     }
 }
 
@@ -154,19 +164,19 @@ static void draw_title(u8 blinks)
 
 static void draw_selection(u8 blinks)
 {
-    static char text[] = "LEVEL 0";
+    static char text[] = "LEVEL 00";
     if (!shown.valid || shown.blinks != blinks || shown.character[0] != game.fighters[0].character || shown.character[1] != game.fighters[1].character
         || shown.level[1] != ENEMY_LEVEL || shown.stage != STAGE) {
         video_text_centred(4, "CHOOSE YOUR FIGHTER");
         video_text(6, 9, "<      >");
         video_text(8, 9, characters[game.fighters[0].character].name);
         video_text(28, 9, characters[game.fighters[1].character].name);
-        text[6] = (char)('0' + ENEMY_LEVEL);
+        level_number(text + 6, (u8)ENEMY_LEVEL);
         video_text(27, 11, text);
         video_text_centred(6, "              ");
         video_text_centred(6, stage_art[STAGE].name);
         video_text_centred(25, "A LEVEL  B RIVAL  C STAGE");
-        video_text_centred(26, blinks ? "START FIGHT" : "           ");
+        video_text_centred(13, blinks ? "START FIGHT" : "           ");
     }
 }
 

@@ -1,13 +1,14 @@
-/* The frame loop: clamp what the host wrote, draw, take it, read the pads, let opponents press theirs, play a frame, publish. */
+/* The frame loop: clamp what the host wrote, draw, sound, take it, read the pads, let opponents press theirs, play a frame, publish. */
 #include "hud.h"
 #include "opponent.h"
+#include "sound.h"
 #include "video.h"
 
-#define PSG BYTE_AT(0xC00011)
-#define FM_ADDRESS BYTE_AT(0xA04000)
-#define FM_VALUE BYTE_AT(0xA04001)
 #define VIEW_HEIGHT 224
-#define LATEST_LINE 140        /* a frame played along with another begins before it: the longest takes 65 lines, publishing 7 */
+/* A frame played along with another begins before this line, and all is over before the picture ends at VIEW_HEIGHT. The longest
+   takes 154 lines if both opponents choose, 107 if only one is there, and publishing takes 7. */
+#define LATEST_LINE_OF_ONE 95
+#define LATEST_LINE_OF_TWO 55
 
 static u16 before_pad;         /* frame.h's; said here as well, since variables lie in work RAM in the order of their names' first use */
 static u8 shown_stage, shown_character[SIDES], shown_screen;
@@ -85,20 +86,9 @@ static u8 time_left(u8 *in_view)
     if (line >= VIEW_HEIGHT)
         return !*in_view;
     *in_view = 1;
-    return line < LATEST_LINE;
-}
-
-/* The silent voices of the sound chips as slow as they go, and the sixth of the FM chip given a sample instead of computed:
-   an emulator that counts their every turn has less to do. */
-static void slow_down_voices(void)
-{
-    FM_ADDRESS = 0x2B;
-    FM_VALUE = 0x80;
-    for (u8 voice = 0; voice < 3; voice++) {
-        PSG = (u8)(0x8F | voice << 5);
-        PSG = 0x3F;
-    }
-    PSG = 0xE3; /* the noise turns with the third */
+    u8 levels[SIDES];
+    who_plays(levels);
+    return line < (levels[0] && levels[1] ? LATEST_LINE_OF_TWO : LATEST_LINE_OF_ONE);
 }
 
 int main(void)
@@ -106,13 +96,14 @@ int main(void)
     write_first_settings();
     shown_stage = 0xFF;
     place_first_fighters();
-    slow_down_voices();
+    sound_init();
     video_init();
     to_title();
     for (;;) {
         vsync();
         clamp_settings();
         draw();
+        sound_step(!BLANK && PACE == 1);
         u16 pad1 = read_pad(PAD_PORT_1), pad2 = read_pad(PAD_PORT_2);
         u16 played = 0;
         u8 in_view = 0;

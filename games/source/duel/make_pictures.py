@@ -6,19 +6,19 @@ import numpy as np
 from PIL import Image
 
 from games.source.duel import FOLDER
-from games.source.duel.matches import CPU_CPU, Bench
+from games.source.duel.matches import CPU_CPU, RomBench
 
 HIT_STOP_SHOWN = 5
 
 
-def title(bench: Bench) -> np.ndarray:
+def title(bench: RomBench) -> np.ndarray:
     bench.emulator.set_state(bench.title)
     for _ in range(40):
         bench.emulator.step()
     return np.array(bench.emulator.get_screen())
 
 
-def blow(bench: Bench, stage: int, agent: int, enemy: int, seed: int) -> np.ndarray:
+def blow(bench: RomBench, stage: int, agent: int, enemy: int, seed: int) -> np.ndarray:
     """A heavy blow in a match of two opponents on this stage."""
     bench.begin(
         mode=CPU_CPU, agent_level=7, enemy_level=7, agent_character=agent, enemy_character=enemy, stage=stage, seed=seed, blank=0
@@ -35,7 +35,7 @@ def blow(bench: Bench, stage: int, agent: int, enemy: int, seed: int) -> np.ndar
 
 
 def main() -> None:
-    bench = Bench()
+    bench = RomBench()
     shots = [title(bench)]
     shots += [blow(bench, stage, stage, (stage + 1 + stage % 2) % 4, 40 + stage) for stage in range(4)]
     shots.append(blow(bench, 1, 3, 2, 77))

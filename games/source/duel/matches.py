@@ -1,4 +1,4 @@
-"""Matches of Duel without pictures: its ROM on stable-retro's emulator, a seed of its own for each match."""
+"""Matches of Duel without pictures, on its ROM or compiled for this computer; a seed of its own for each match."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import itertools
 import json
 import struct
 import time
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from games.source.duel import FOLDER, fighters
+from games.source.duel import FOLDER, LEVELS, fighters
+from games.source.duel.native.game import Game
 from nodes.fighting.fighters import Scripted
 from nodes.fighting.styles import STYLES
 
@@ -31,7 +33,6 @@ BITS = {"UP": 1, "DOWN": 2, "LEFT": 4, "RIGHT": 8, "B": 16, "C": 32, "A": 64, "S
 TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
 CHARACTERS = STAGES = 4
-LEVELS = 8
 KNOCKED_OUT = -1
 """The health of who is."""
 MOVES = (
@@ -115,93 +116,51 @@ def bits(pad: fighters.Pad) -> int:
     return sum(BITS[button] for button in pad)
 
 
-class Bench:
-    """The game in this process; a process can have one emulator."""
+class Bench(ABC):
+    """Where one match after another is played."""
 
-    def __init__(self) -> None:
-        import stable_retro
-
-        self.data = stable_retro.data.GameData()
-        self.emulator = stable_retro.RetroEmulator(str(FOLDER / "rom.md"))
-        self.emulator.configure_data(self.data)
-        self.emulator.step()
-        # the players see only these variables; fewer of them are also quicker to read
-        self.data.load(str(FOLDER / "data_sf2.json"), str(FOLDER / "scenario.json"))
-        self.overlay = json.loads((FOLDER / "data.json").read_text())["info"]
-        buttons = stable_retro.get_system_info("Genesis")["buttons"]
-        self.places = {name: place for place, name in enumerate(buttons)}
-        self.masks: dict[tuple[str, ...], np.ndarray] = {}
-        for _ in range(30):
-            self.emulator.step()
-        self.title = self.emulator.get_state()
-
-    def get(self, name: str) -> int:
-        where = self.overlay[name]
-        return int(self.data.memory.extract(where["address"], where["type"]))
-
-    def set(self, name: str, value: int) -> None:
-        where = self.overlay[name]
-        self.data.memory.assign(where["address"], where["type"], value)
-
-    def press(self, pad: tuple[str, ...], player: int = 0) -> None:
-        mask = self.masks.get(pad)
-        if mask is None:
-            mask = np.zeros(len(self.places), np.uint8)
-            mask[[self.places[name] for name in pad]] = 1
-            self.masks[pad] = mask
-        self.emulator.set_button_mask(mask, player)
-
+    @abstractmethod
     def begin(self, **settings: int) -> None:
-        """A new match, drawn or not, with these settings."""
-        self.press((), 0)
-        self.press((), 1)
-        self.emulator.set_state(self.title)
-        self.emulator.step()
-        for name, value in settings.items():
-            self.set(name, value)
-        self.set("start", 1)
-        self.emulator.step()
+        """Begin a match, drawn or not, with these settings."""
 
-    def play_queued(self, pads: Iterable[int]) -> int:
-        """One frame of the console with pads for MOST_PACE frames of the game; how many of them it has played."""
-        before = self.get("frame")
-        for place, four in enumerate(struct.unpack(">3Q", struct.pack(">12H", *pads))):
-            self.data.memory.assign(QUEUE + 8 * place, ">u8", four)
-        self.emulator.step()
-        return self.get("frame") - before
+    @abstractmethod
+    def step(self, pad: fighters.Pad) -> None:
+        """Play a frame with these buttons of pad 1."""
+
+    @abstractmethod
+    def variables(self) -> Mapping[str, int]:
+        """Return what players see."""
+
+    @abstractmethod
+    def get(self, name: str) -> int:
+        """Return any variable of data.json."""
+
+    def advance(self, player: fighters.Player, account: Account, variables: Mapping[str, int]) -> int:
+        """Play some frames from where the variables are these; return how many."""
+        sees = sees_what_it_does(player)
+        for _ in range(CHECKED_EVERY):
+            self.step(player.pad(variables))
+            if sees:
+                variables = self.variables()
+                account.count_damage(variables)
+        return CHECKED_EVERY
 
     def play(self, setting: Setting, player: fighters.Player) -> Result:
+        """Play a match."""
         begin = time.process_time()
         self.begin(
             blank=1, mode=CPU_CPU if setting.agent_level else PAD_CPU,
             enemy_level=setting.level, agent_level=setting.agent_level or 1,
             seed=setting.seed, agent_character=setting.agent, enemy_character=setting.enemy, stage=setting.stage,
         )  # fmt: skip
-        sees = getattr(player, "sees", True)
-        if not sees:
-            self.set("pace", MOST_PACE)
-            self.data.memory.assign(QUEUED, ">u2", 1)
         player.reset(setting.seed)
         trace = hashlib.sha256()
         frames = 0
-        variables = self.data.lookup_all()
+        variables = self.variables()
         account = Account(self, setting.side)
-        coming: deque[int] = deque()
         while frames < MOST_FRAMES:
-            if sees:
-                for _ in range(CHECKED_EVERY):
-                    self.press(player.pad(variables))
-                    self.emulator.step()
-                    variables = self.data.lookup_all()
-                    account.count_damage(variables)
-                frames += CHECKED_EVERY
-            else:
-                while len(coming) < MOST_PACE:
-                    coming.append(bits(player.pad(variables)))
-                for _ in range(self.play_queued(coming)):
-                    coming.popleft()
-                    frames += 1
-                variables = self.data.lookup_all()
+            frames += self.advance(player, account, variables)
+            variables = self.variables()
             trace.update(bytes(variables[name] & 255 for name in TRACED))
             account.count_round(variables)
             if VICTORIES in (variables["agent_victories"], variables["enemy_victories"]) or variables["reset_countdown"]:
@@ -224,28 +183,124 @@ class Bench:
         )
 
 
+def sees_what_it_does(player: fighters.Player) -> bool:
+    """Whether a player looks at the variables; one that does not can be played more quickly."""
+    return getattr(player, "sees", True)
+
+
+class NativeBench(Bench):
+    """The game compiled for this computer."""
+
+    def __init__(self) -> None:
+        self.game = Game()
+        self.seen = list(json.loads((FOLDER / "data_sf2.json").read_text())["info"])
+
+    def begin(self, **settings: int) -> None:
+        self.game.begin(**settings)
+
+    def step(self, pad: fighters.Pad) -> None:
+        self.game.step(bits(pad))
+
+    def variables(self) -> Mapping[str, int]:
+        return {name: self.game.get(name) for name in self.seen}
+
+    def get(self, name: str) -> int:
+        return self.game.get(name)
+
+
+class RomBench(Bench):
+    """The ROM on the emulator; a process can have one."""
+
+    def __init__(self) -> None:
+        import stable_retro
+
+        self.data = stable_retro.data.GameData()
+        self.emulator = stable_retro.RetroEmulator(str(FOLDER / "rom.md"))
+        self.emulator.configure_data(self.data)
+        self.emulator.step()
+        # the players see only these variables; fewer of them are also quicker to read
+        self.data.load(str(FOLDER / "data_sf2.json"), str(FOLDER / "scenario.json"))
+        self.overlay = json.loads((FOLDER / "data.json").read_text())["info"]
+        buttons = stable_retro.get_system_info("Genesis")["buttons"]
+        self.places = {name: place for place, name in enumerate(buttons)}
+        self.masks: dict[tuple[str, ...], np.ndarray] = {}
+        self.coming: deque[int] = deque()
+        for _ in range(30):
+            self.emulator.step()
+        self.title = self.emulator.get_state()
+
+    def get(self, name: str) -> int:
+        where = self.overlay[name]
+        return int(self.data.memory.extract(where["address"], where["type"]))
+
+    def set(self, name: str, value: int) -> None:
+        where = self.overlay[name]
+        self.data.memory.assign(where["address"], where["type"], value)
+
+    def variables(self) -> Mapping[str, int]:
+        variables: Mapping[str, int] = self.data.lookup_all()
+        return variables
+
+    def press(self, pad: tuple[str, ...], player: int = 0) -> None:
+        mask = self.masks.get(pad)
+        if mask is None:
+            mask = np.zeros(len(self.places), np.uint8)
+            mask[[self.places[name] for name in pad]] = 1
+            self.masks[pad] = mask
+        self.emulator.set_button_mask(mask, player)
+
+    def step(self, pad: fighters.Pad) -> None:
+        self.press(pad)
+        self.emulator.step()
+
+    def begin(self, **settings: int) -> None:
+        self.press((), 0)
+        self.press((), 1)
+        self.emulator.set_state(self.title)
+        self.emulator.step()
+        for name, value in settings.items():
+            self.set(name, value)
+        self.set("start", 1)
+        self.emulator.step()
+        self.coming.clear()
+
+    def play_queued(self, pads: Iterable[int]) -> int:
+        """One frame of the console with pads for MOST_PACE frames of the game; how many of them it has played."""
+        before = self.get("frame")
+        for place, four in enumerate(struct.unpack(">3Q", struct.pack(">12H", *pads))):
+            self.data.memory.assign(QUEUE + 8 * place, ">u8", four)
+        self.emulator.step()
+        return self.get("frame") - before
+
+    def advance(self, player: fighters.Player, account: Account, variables: Mapping[str, int]) -> int:
+        """As on any bench, but without looking as many frames as the console plays in one of its own."""
+        if sees_what_it_does(player):
+            return super().advance(player, account, variables)
+        self.set("pace", MOST_PACE)
+        self.data.memory.assign(QUEUED, ">u2", 1)
+        while len(self.coming) < MOST_PACE:
+            self.coming.append(bits(player.pad(variables)))
+        played = self.play_queued(self.coming)
+        for _ in range(played):
+            self.coming.popleft()
+        return played
+
+
 def player_named(policy: str) -> fighters.Player:
-    """cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher, rusher:KIND, macro:I[,J], a style,
-    style/rule (that rule of it alone), or patient[-RULE]@N[:LATE] (through the action table, a decision every N frames, seeing
-    late, without one of its rules)."""
+    """cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher, heavy_rusher, a style, or
+    patient[-RULE]@N[:LATE] (through the action table, a decision every N frames, seeing late, without one of its rules)."""
     if policy in ("noop", "cpu"):
         return fighters.Nothing()
     if policy == "random44":
         return fighters.random44()
-    if policy == "rusher":
-        return fighters.Rusher()
-    if policy.startswith("rusher:"):
-        return fighters.RUSHERS[policy.removeprefix("rusher:")]
-    if policy.startswith("macro:"):
-        return fighters.macro([int(number) for number in policy[6:].split(",")])
+    if policy in fighters.RUSHERS:
+        return fighters.RUSHERS[policy]
     if "@" in policy:
         name, _, timing = policy.partition("@")
         interval, _, late = timing.partition(":")
         without = name.removeprefix("patient").removeprefix("-")
         return fighters.Restricted(int(interval), int(late or 0), without)
-    name, _, rule = policy.partition("/")
-    rules = STYLES[name]
-    return Scripted([r for r in rules if r.__name__ == rule] if rule else rules)
+    return Scripted(STYLES[policy])
 
 
 def settings(policy: str, level: int) -> Iterator[Setting]:
@@ -274,10 +329,32 @@ def _seed(text: str) -> int:
 
 
 @functools.cache
-def bench() -> Bench:
-    """Return the game of this process."""
-    return Bench()
+def native() -> NativeBench:
+    """Return the compiled game of this process."""
+    return NativeBench()
+
+
+@functools.cache
+def rom() -> RomBench:
+    """Return the ROM of this process."""
+    return RomBench()
 
 
 def play_one(setting: Setting) -> Result:
-    return bench().play(setting, player_named(setting.policy))
+    """Play a match, on the compiled game."""
+    return native().play(setting, player_named(setting.policy))
+
+
+def goes_alike(setting: Setting, player: fighters.Player, here: Result) -> bool:
+    """Play a match on the ROM.
+
+    Args:
+        setting: The match.
+        player: Who plays as pad 1.
+        here: What came of it on the compiled game.
+
+    Returns:
+        Whether it comes to the same, apart from what depends on how often it was looked at.
+    """
+    there = rom().play(setting, player)
+    return replace(there, trajectory="", seconds=0, frames=0) == replace(here, trajectory="", seconds=0, frames=0)

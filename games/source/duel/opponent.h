@@ -1,9 +1,8 @@
 /* The computer opponent, for either side or both.
 
-   It has what a player has: it sees the game late, and it has a pad. Every frame an observation goes into
-   a ring; an opponent of a level looks only at the one that lies its level's reaction time back. What
-   it wants leaves as held buttons, into the same parser as everybody's. It knows the moves' tables, as
-   a practised player does, and remembers what it pressed itself. */
+   It has what a player has: a pad, and eyes that see the other late. Every frame an observation goes into a ring; of itself
+   it knows the newest, of the other the one that lies its level's reaction time back. What it wants leaves as held buttons,
+   into the same parser as everybody's. It knows the moves' tables, as a practised player does. */
 #ifndef OPPONENT_H
 #define OPPONENT_H
 
@@ -12,6 +11,8 @@
 
 /* Begin again from this seed; each side gets a stream of its own. */
 void opponent_seed(u32 seed);
+/* A round is over: learn from its last blows, which nobody sees any more once the next one begins. */
+void opponent_end_round(u8 side, u8 level);
 /* A new round: what was planned is forgotten, what was seen leaves with the intro. Habits of the other player are remembered. */
 void opponent_new_round(void);
 void opponent_new_match(void);

@@ -6,7 +6,6 @@
 
 #define STOP_LIGHT 5          /* frames both stand still after a hit */
 #define STOP_HEAVY 9
-#define STOP_BLOCK 4
 #define COUNTER_HIT(damage) ((damage) + ((damage) >> 1)) /* to who is hit while attacking */
 #define HEAVY_FROM 15         /* damage from which a hit looks and feels heavy */
 #define FALL_SPEED 32
@@ -15,6 +14,7 @@
 #define THROW_HOLDS_AT PIXELS(26)
 #define PROJECTILE_HALF 8     /* pixels */
 #define LEAST_HEIGHT_IN_AIR 52
+#define CLOCK_WINS_FROM (FULL_HP / 4) /* damage: who dealt less has not won a round by waiting for its end */
 #define SCORE_A_DAMAGE 10
 #define SCORE_A_ROUND 1000
 
@@ -88,7 +88,9 @@ static void judge_round(void)
         return;
     if (agent != KNOCKED_OUT && enemy != KNOCKED_OUT)
         game.time_outs++;
-    if (agent == enemy)
+    s16 least = agent < enemy ? agent : enemy;
+    u8 knocked_out = agent == KNOCKED_OUT || enemy == KNOCKED_OUT;
+    if (agent == enemy || (!knocked_out && least > FULL_HP - CLOCK_WINS_FROM))
         game.outcome = DRAWN;
     else
         win_round(agent < enemy);
@@ -162,6 +164,13 @@ static u8 meets_body(const struct fighter *f, s16 bottom, s16 top)
     return top >= feet && bottom <= head;
 }
 
+/* Only what comes down has to be blocked standing: on the way up a kick would be there before anybody can see the jump. */
+static u8 flags_of(const struct fighter *f, const struct move *move)
+{
+    u8 goes_up = f->state == AIR && f->vy < 0;
+    return goes_up ? (u8)(move->flags & ~HIT_HIGH) : move->flags;
+}
+
 static void find_blow(const struct fighter *f, const struct fighter *other, u8 by_projectile, u8 move, struct blow *blow)
 {
     blow->lands = 1;
@@ -170,7 +179,7 @@ static void find_blow(const struct fighter *f, const struct fighter *other, u8 b
     blow->away = f->x < other->x || (f->x == other->x && f->faces_right) ? 1 : -1;
     blow->move = &character_of(f)->moves[move];
     blow->move_number = move;
-    blow->blocked = fighter_guards(other, f, blow->move->flags);
+    blow->blocked = fighter_guards(other, f, flags_of(f, blow->move));
 }
 
 static void look_for_blow(const struct fighter *f, const struct fighter *other, struct blow *blow)
@@ -234,7 +243,7 @@ static void strike(u8 side, const struct blow *blow)
         f->state = BLOCK;
         f->stun = move->block_stun;
         push /= 2;
-        stop_for(STOP_BLOCK);
+        stop_for(STOPS_BLOCKED);
         put_spark(side, SPARK_BLOCK, blow->x, blow->y);
     } else {
         s16 damage = damage_to(f, move);

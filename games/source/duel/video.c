@@ -73,11 +73,12 @@ static void load_colours(u8 line, const u16 *colours)
         VDP_DATA = colours[i];
 }
 
-static void fill(u32 to, u16 value, u16 words)
+/* An even number of words, two at a time: a frame in which both opponents choose a deed has no time for more. */
+static void clear(u32 to, u16 words)
 {
     vdp_to_video_ram(to);
-    while (words--)
-        VDP_DATA = value;
+    for (u16 pairs = words / 2; pairs > 0; pairs--)
+        VDP_DATA_LONG = 0;
 }
 
 /* ---- text ---- */
@@ -118,10 +119,10 @@ void video_load_logo(u8 wanted)
     if (wanted)
         load_tiles(TILE_LOGO, logo_tiles_at, LOGO_TILES);
     else
-        fill((u32)TILE_LOGO * 32, 0, LOGO_TILES * 16);
+        clear((u32)TILE_LOGO * 32, LOGO_TILES * 16);
 }
 
-void video_clear_text(void) { fill(PLANE_A, 0, PLANE_COLUMNS * VIEW_ROWS); }
+void video_clear_text(void) { clear(PLANE_A, PLANE_COLUMNS * VIEW_ROWS); }
 
 void video_logo(u8 column, u8 row)
 {
@@ -146,7 +147,7 @@ void video_init(void)
     };
     for (u8 i = 0; i < sizeof registers; i++)
         vdp_register(i, registers[i]);
-    fill(0, 0, 0x8000);
+    clear(0, 0x8000);
     vdp_to_scroll(0);
     VDP_DATA_LONG = 0;
     load_tiles(TILE_UI, ui_tiles_at, UI_TILES);
@@ -167,8 +168,10 @@ void video_load_half_a_map(u8 stage, u8 lower)
 {
     u16 first = lower ? HALF_A_MAP : 0;
     vdp_to_video_ram(PLANE_B + (u32)first * 2);
-    for (u16 i = first; i < first + HALF_A_MAP; i++)
-        VDP_DATA = (u16)(PALETTE(PALETTE_STAGE) + TILE_STAGE + stage_art[stage].plane[i]);
+    /* by a pointer: a frame in which both opponents choose a deed has no time to look the stage up for each cell */
+    const u16 *cell = stage_art[stage].plane + first;
+    for (u16 left = HALF_A_MAP; left > 0; left--)
+        VDP_DATA = (u16)(PALETTE(PALETTE_STAGE) + TILE_STAGE + *cell++);
 }
 
 void video_load_colours(u8 side, u8 character, u8 alike)
@@ -233,6 +236,7 @@ static u8 pose_of(const struct fighter *f)
             return walks[(f->walks >> 2) & 3];
         return stands[(FRAME >> 3) & 3];
     case RISING_UP:
+    case LANDING:
         return POSE_CROUCH;
     case AIR:
         if (f->move)

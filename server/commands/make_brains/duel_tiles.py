@@ -47,7 +47,7 @@ HORIZON = 21
 """The row of tiles at which the floor begins."""
 BARS = 2
 """The row of tiles that the bars of health fill."""
-NAMES = 4
+NAMES = 5
 """The row of tiles above which names and score stand."""
 WORDS = 13
 """The row of tiles above which words may stand."""
@@ -90,7 +90,8 @@ def duel() -> MadeBrain:
     training = tuple(splits.parts["training"])
     validation = tuple(splits.parts["validation"])
     refuse_held_back(game, training, (), ["make-brains"])
-    stages = empty_stages(training, seed=0)
+    # what is learned is of the training stages alone; the others say what is right where it is measured
+    stages = empty_stages((*training, *validation), seed=0)
     codebook = learn(stages, training, seed=0)
     metrics = {
         "training": measure(codebook, stages, training, seed=1),
@@ -99,7 +100,7 @@ def duel() -> MadeBrain:
     return MadeBrain(
         codebook,
         "Duel: stage, floor, bars, and some of the fighters",
-        "python models/duel_tiles.py",
+        "python -m server make-brains tile_codebook/duel.safetensors",
         {"metrics": metrics},
     )
 

@@ -32,4 +32,7 @@ extern u8 work_ram[RAM_BYTES];
 #define WORD_AT(address) (((struct big_word *)&BYTE_AT(address))->value)
 #define LONG_AT(address) (((struct big_long *)&BYTE_AT(address))->value)
 
+/* The opponent's tables can be written, and are no part of a game's state. */
+#define TACTICS __attribute__((section("outside_game_state")))
+
 #endif

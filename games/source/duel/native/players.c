@@ -24,7 +24,7 @@ struct playing {
     u8 action_frame;
 };
 
-static struct action actions[ACTIONS];
+struct action actions[ACTIONS];
 
 void duel_set_actions(const struct action table[ACTIONS]) { memcpy(actions, table, sizeof actions); }
 
@@ -144,12 +144,6 @@ static u16 pad_of_step(struct playing *playing)
     return pad;
 }
 
-static void player_begin(struct playing *playing, const struct player *player)
-{
-    memset(playing, 0, sizeof *playing);
-    playing->player = player;
-}
-
 /* Look at what is published now. */
 static void look(struct playing *playing)
 {
@@ -167,8 +161,9 @@ static void look(struct playing *playing)
 }
 
 /* The buttons that the player holds on the next frame. */
-static u16 player_pad(struct playing *playing)
+static u16 player_pad(void *who)
 {
+    struct playing *playing = who;
     look(playing);
     u16 pad = playing->player->interval ? pad_of_action(playing) : pad_of_step(playing);
     playing->frame++;
@@ -202,18 +197,17 @@ static void count_round(struct result *result)
     result->time_outs = (u8)game.time_outs;
 }
 
-/* Play a match; note the pads of each frame if there is room for them. */
-static void play_match(const struct player *player, const struct setting *setting, u16 *pads, u32 room, struct result *result)
+static void watch_nothing(u16 pad) { (void)pad; }
+
+void play_match(holder *holds, void *who, const struct setting *setting, watcher *watch, struct result *result)
 {
-    struct playing playing;
     memset(result, 0, sizeof *result);
     game_begin(setting);
-    player_begin(&playing, player);
     while (result->frames < MOST_FRAMES && !game_is_decided()) {
-        u16 phase = game.phase, pad = player_pad(&playing);
-        if (result->frames < room)
-            pads[result->frames] = pad;
+        u16 phase = game.phase;
+        u16 pad = holds(who);
         game_frame(pad, 0);
+        watch(pad);
         result->frames++;
         result->trace = traced(result->trace);
         if (phase == PHASE_FIGHT && game.phase == PHASE_ROUND_OVER)
@@ -225,15 +219,41 @@ static void play_match(const struct player *player, const struct setting *settin
     }
 }
 
+void play_simple(const struct player *player, const struct setting *setting, watcher *watch, struct result *result)
+{
+    struct playing playing = {.player = player};
+    play_match(player_pad, &playing, setting, watch, result);
+}
+
 void duel_play(const struct player *players, u32 count, const struct setting *settings, u32 matches, struct result *results)
 {
     for (u32 i = 0; i < count; i++)
         for (u32 n = 0; n < matches; n++)
-            play_match(&players[i], &settings[n], NULL, 0, results++);
+            play_simple(&players[i], &settings[n], watch_nothing, results++);
+}
+
+static struct {
+    u16 *pads;
+    u32 frames, room;
+} recording;
+
+void record_into(u16 *pads, u32 room)
+{
+    recording.pads = pads;
+    recording.room = room;
+    recording.frames = 0;
+}
+
+void note_pad(u16 pad)
+{
+    if (recording.frames < recording.room)
+        recording.pads[recording.frames] = pad;
+    recording.frames++;
 }
 
 u32 duel_record(const struct player *player, const struct setting *setting, u16 *pads, u32 most_frames, struct result *result)
 {
-    play_match(player, setting, pads, most_frames, result);
+    record_into(pads, most_frames);
+    play_simple(player, setting, note_pad, result);
     return result->frames;
 }

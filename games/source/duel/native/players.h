@@ -73,11 +73,22 @@ struct action {
     u8 mirrored;
     u16 held[MOST_ACTION_FRAMES]; /* the last of them is held on */
 };
+extern struct action actions[ACTIONS];
 PUBLIC void duel_set_actions(const struct action actions[ACTIONS]);
 
 /* Let every player play all these matches, as pad 1; write its results one after the other, player by player. */
 PUBLIC void duel_play(const struct player *players, u32 count, const struct setting *settings, u32 matches, struct result *results);
 /* Let a player play one match and write its pads of each frame; return the number of frames. */
 PUBLIC u32 duel_record(const struct player *player, const struct setting *setting, u16 *pads, u32 most_frames, struct result *result);
+
+/* Who looks on at a match; called after each frame, with the player's pad. */
+typedef void watcher(u16 pad);
+/* A watcher that keeps the pads of a match, as far as there is room. */
+void record_into(u16 *pads, u32 room);
+void note_pad(u16 pad);
+/* Who holds pad 1; called before each frame. */
+typedef u16 holder(void *who);
+void play_match(holder *holds, void *who, const struct setting *setting, watcher *watch, struct result *result);
+void play_simple(const struct player *player, const struct setting *setting, watcher *watch, struct result *result);
 
 #endif

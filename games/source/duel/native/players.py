@@ -209,36 +209,37 @@ def mirrored(action: str) -> str:
 
 
 @functools.cache
-def _c() -> ctypes.PyDLL:
-    """The library, once it knows the actions."""
-    loaded = library()
+def loaded() -> ctypes.PyDLL:
+    """Return the library, once it knows the actions."""
+    native = library()
     table = (_Action * len(action_numbers()))()
     for entry, name, frames in zip(table, action_numbers(), fighters.actions(), strict=True):
         entry.frames = len(frames)
         entry.mirrored = action_numbers()[mirrored(name)]
         for place, pad in enumerate(frames):
             entry.held[place] = _held_bits("+".join(pad))
-    loaded.duel_set_actions.argtypes = (ctypes.POINTER(_Action),)
-    loaded.duel_play.argtypes = (
+    native.duel_set_actions.argtypes = (ctypes.POINTER(_Action),)
+    native.duel_play.argtypes = (
         ctypes.POINTER(_Player),
         ctypes.c_uint32,
         ctypes.POINTER(_Setting),
         ctypes.c_uint32,
         ctypes.c_void_p,
     )
-    loaded.duel_record.argtypes = (
+    native.duel_record.argtypes = (
         ctypes.POINTER(_Player),
         ctypes.POINTER(_Setting),
         ctypes.POINTER(ctypes.c_uint16),
         ctypes.c_uint32,
         ctypes.c_void_p,
     )
-    loaded.duel_set_actions(table)
-    return loaded
+    native.duel_set_actions(table)
+    return native
 
 
-def _compiled(player: Player) -> _Player:
-    compiled = _Player(
+def compiled(player: Player) -> _Player:
+    """Return a player as C knows it."""
+    in_c = _Player(
         kind=KINDS.index(player.kind),
         late=player.late,
         interval=player.interval,
@@ -249,19 +250,24 @@ def _compiled(player: Player) -> _Player:
         status_group=player.status_groups,
     )
     for place, condition in enumerate(player.conditions):
-        compiled.condition[place] = _Condition(FEATURES.index(condition.feature), condition.below)
-    for entry, answer in zip(compiled.answer, player.answers, strict=False):
+        in_c.condition[place] = _Condition(FEATURES.index(condition.feature), condition.below)
+    for entry, answer in zip(in_c.answer, player.answers, strict=False):
         entry.steps = len(answer)
         for place, step in enumerate(answer):
             held = action_numbers()[step.held] if player.interval else _held_bits(step.held)
             entry.step[place] = _Step(held, step.frames)
-    return compiled
+    return in_c
 
 
 def _native(setting: Setting) -> _Setting:
     mode = CPU_CPU if setting.agent_level else PAD_CPU
     level = setting.agent_level or 1
     return _Setting(setting.seed, mode, level, setting.level, setting.agent, setting.enemy, setting.stage)
+
+
+def compiled_settings(matches: Sequence[Setting]) -> ctypes.Array[_Setting]:
+    """Return settings as C knows them."""
+    return (_Setting * len(matches))(*map(_native, matches))
 
 
 # ---- matches ----
@@ -277,10 +283,9 @@ def play(players: Sequence[Player], matches: Sequence[Setting]) -> Results:
     Returns:
         A row for each player and a column for each match, of dtype RESULT.
     """
-    compiled = (_Player * len(players))(*map(_compiled, players))
-    native = (_Setting * len(matches))(*map(_native, matches))
+    in_c = (_Player * len(players))(*map(compiled, players))
     results = np.zeros((len(players), len(matches)), RESULT)
-    _c().duel_play(compiled, len(players), native, len(matches), results.ctypes.data)
+    loaded().duel_play(in_c, len(players), compiled_settings(matches), len(matches), results.ctypes.data)
     return results
 
 
@@ -292,7 +297,7 @@ def record(player: Player, match: Setting) -> tuple[list[int], Results]:
     """
     pads = (ctypes.c_uint16 * MOST_FRAMES)()
     result = np.zeros(1, RESULT)
-    frames = _c().duel_record(_compiled(player), _native(match), pads, MOST_FRAMES, result.ctypes.data)
+    frames = loaded().duel_record(compiled(player), _native(match), pads, MOST_FRAMES, result.ctypes.data)
     return list(pads[:frames]), result[0]
 
 

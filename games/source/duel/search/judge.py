@@ -19,9 +19,9 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from games.source.duel import FOLDER
+from games.source.duel import FOLDER, LEVELS
 from games.source.duel.counting import Row
-from games.source.duel.matches import LEVELS, Setting
+from games.source.duel.matches import Setting
 from games.source.duel.native.compiled import library
 from games.source.duel.native.players import play
 from games.source.duel.search.cards import Card, player_of, sizes
@@ -85,10 +85,12 @@ def anneal(task: Task) -> list[Finalist]:
     rng = Random(f"{name} at {task.level}")
     matches = shuffled_settings(name, task.level)
     score = score_of(task.space)
+
     held_out: dict[Card, int] = {}
     for _ in range(RESTARTS):
         for card, outlasted in annealing(task, rng, matches, score):
             held_out[card] = max(outlasted, held_out.get(card, 0))
+
     longest = sorted(held_out, key=lambda card: held_out[card], reverse=True)[:FINALISTS]
     players = [player_of(task.space, card) for card in longest]
     results = play(players, list(islice(matches, SELECTION)))
@@ -100,13 +102,17 @@ def annealing(task: Task, rng: Random, matches: Iterator[Setting], score: Score)
     """Yield every card that was held, with the number of matches in which it has outlasted changes."""
     space, limits = task.space, sizes(task.space)
     card = tuple(rng.randrange(size) for size in limits)
-    budget, played, outlasted = task.budget // RESTARTS, 0, 0
+    budget = task.budget // RESTARTS
+    played = outlasted = 0
+
     while played < budget:
         temperature = HOTTEST * (COLDEST / HOTTEST) ** (played / budget)
         count = round(FEWEST * (MOST_MATCHES / FEWEST) ** (played / budget))
+
         other = changed(rng, card, limits)
         now, then = play([player_of(space, card), player_of(space, other)], list(islice(matches, count)))
         played += now.size + then.size
+
         gain = score(then) - score(now)
         if gain >= 0 or rng.random() < math.exp(gain / temperature):
             yield card, outlasted
@@ -138,6 +144,7 @@ def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
     for task, found in zip(tasks, pool.map(anneal, tasks), strict=True):
         groups.setdefault((task.level, task.space.late, task.space.player_class), []).extend(found)
         print(f"{task.space} at {task.level}: {found[0].score:.2f}", file=sys.stderr, flush=True)
+
     every = list(finals(groups, MATCHES, f"judge {draw.number} fresh"))
     for final, row in zip(every, pool.map(play_final, every), strict=True):
         limit = limit_of(final.player_class, final.late, final.level)
@@ -167,14 +174,17 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
+
     try:
         library()  # once, before there are processes that need it
     except GameError as error:
         parser.exit(2, f"{error}\n")
+
     about = {"draw": options.draw, "rom_sha1": (FOLDER / "rom.sha").read_text().strip()}
     write_log({**about, "begins": True})
     with ProcessPoolExecutor(options.workers) as pool:
         rows = list(verdict(Draw(options.draw), pool))
+
     met = all(row["met"] is not False for row in rows)
     write_log({**about, "met": met, "rows": [entry_of(row) for row in rows]})
     print("\n".join(table_of_finals(rows)))

@@ -1,0 +1,91 @@
+#include "habits.h"
+
+#define UNKNOWN 64
+#define OFTEN 100        /* a habit above this is counted on */
+#define MOSTLY 150       /* most of what the other does is such */
+#define CALM_AGAIN 20    /* how often somebody attacks who has not for long */
+#define FORGETS 16       /* of 256 frames, so many take a little from the habit of attacking */
+#define LONG_MOVE 35     /* frames: it is over so late that it can be answered after being blocked */
+#define GRABBED_WITHIN 46 /* pixels */
+
+void habits_forget(struct habits *habits)
+{
+    *habits = (struct habits){UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
+}
+
+/* One part of so many, out of 65536: the console multiplies words itself, and divides by calling. */
+#define ONE_OF(parts) (u16)((65536 + (parts) - 1) / (parts))
+
+/* Move a habit towards 255 if it was seen, towards 0 if something else was, by a part of the way. */
+static OUT_OF_LINE void count_in(u8 *habit, u8 is_seen, u16 part)
+{
+    u16 way = is_seen ? (u16)(255 - *habit) : *habit;
+    u8 step = (u8)((u32)way * part >> 16);
+    *habit = (u8)(is_seen ? *habit + step : *habit - step);
+}
+
+/* An attack has begun. */
+static void notice_attack(struct habits *habits, const struct sight *sight)
+{
+    const struct seen_fighter *it = sight->it;
+    const struct move *move = &characters[it->character].moves[it->move];
+    count_in(&habits->attacking, 1, ONE_OF(4));
+    count_in(&habits->rising, it->move == MOVE_RISING, ONE_OF(4));
+    if (it->move < MOVE_JUMPING)
+        count_in(&habits->swinging, move_frames(move) >= LONG_MOVE, ONE_OF(4));
+    if (it->move == MOVE_THROW)
+        count_in(&habits->grabbing, 1, ONE_OF(3));
+    else if (distance(it->x, sight->me->x) < GRABBED_WITHIN)
+        count_in(&habits->grabbing, 0, ONE_OF(6));
+}
+
+/* By a blow: guarding is no help against a throw. */
+static u8 was_hit(const struct seen_fighter *now, const struct seen_fighter *before)
+{
+    if (before->state == HELD || (now->state != HIT && now->state != FALLING))
+        return 0;
+    return now->state != before->state;
+}
+
+void habits_notice(struct mind *mind, const struct sight *sight, u8 begun)
+{
+    struct habits *habits = &mind->habits;
+    const struct seen_fighter *it = sight->it, *before = sight->it_before;
+    if (begun & BLOW)
+        notice_attack(habits, sight);
+    else if (habits->attacking > CALM_AGAIN && happens(mind, FORGETS))
+        habits->attacking--;
+
+    /* a shot counts once it flies, not as the blow that it begins as */
+    if ((begun & BLOW) && it->move == MOVE_PROJECTILE)
+        begun &= (u8)~BLOW;
+
+    if (begun & SHOT)
+        count_in(&habits->shooting, 1, ONE_OF(4));
+    else if (begun)
+        count_in(&habits->shooting, 0, ONE_OF(8));
+
+    if (begun & JUMP)
+        count_in(&habits->jumping, 1, ONE_OF(4));
+    else if (begun)
+        count_in(&habits->jumping, 0, ONE_OF(10));
+
+    if (it->state == BLOCK && before->state != BLOCK)
+        count_in(&habits->guarding, 1, ONE_OF(5));
+    else if (was_hit(it, before))
+        count_in(&habits->guarding, 0, ONE_OF(5));
+}
+
+static u16 bit_if(u8 is_so, u8 circumstance) { return is_so ? (u16)(1 << circumstance) : 0; }
+
+u16 habits_seen(const struct habits *habits)
+{
+    u16 seen = bit_if(habits->attacking > OFTEN, PRESSES);
+    seen |= bit_if(habits->swinging > MOSTLY, SWINGS);
+    seen |= bit_if(habits->grabbing > OFTEN, GRABS);
+    seen |= bit_if(habits->shooting > OFTEN, SHOOTS);
+    seen |= bit_if(habits->jumping > OFTEN, JUMPS);
+    seen |= bit_if(habits->rising > OFTEN, RISES);
+    seen |= bit_if(habits->guarding > MOSTLY, GUARDS);
+    return seen;
+}

@@ -1,0 +1,98 @@
+"""The scripted teacher as data, which plays and learns natively: see teacher.h."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from games.source.duel import fighters
+from games.source.duel.matches import Setting
+from games.source.duel.native.players import MOST_FRAMES, RESULT, Results, action_numbers, compiled_settings, loaded
+from nodes.fighting.strategist import CASES, NEARER_THAN
+
+BANDS = len(NEARER_THAN) + 1
+CELLS = len(CASES) * BANDS
+"""Case by case, each by distance."""
+ACTIONS = 44
+MOST_LESSONS = 4096
+"""Of a match."""
+LESSON = np.dtype([("cell", np.uint8), ("action", np.uint8), ("gained", np.float32)], align=True)
+"""`struct lesson` of teacher.h: what it chose, and what came of it."""
+Lessons = np.ndarray[Any, np.dtype[np.void]]
+Worth = np.ndarray[Any, np.dtype[np.float32]]
+
+
+class _Teacher(ctypes.Structure):
+    _fields_ = (
+        ("interval", ctypes.c_uint8),
+        ("late", ctypes.c_uint8),
+        ("explores", ctypes.c_uint8),
+        ("cooldown", ctypes.c_uint8 * ACTIONS),
+        ("may", ctypes.c_uint8 * ACTIONS),
+        ("worth", ctypes.c_float * ACTIONS * CELLS),
+    )
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """A teacher that takes the best action of a cell, or draws one by how good it is."""
+
+    worth: Worth
+    """Of shape (CELLS, ACTIONS): natural logarithms of weights; actions as they are while the enemy stands on the right."""
+    may: Sequence[int]
+    """Numbers of the actions that it chooses from."""
+    interval: int = 30
+    late: int = 0
+    explores: bool = False
+
+    def compiled(self) -> _Teacher:
+        """Return it as C knows it."""
+        in_c = _Teacher(interval=self.interval, late=self.late, explores=self.explores)
+        for name, number in action_numbers().items():
+            in_c.cooldown[number] = fighters.cooldown_of(name)
+        for number in self.may:
+            in_c.may[number] = 1
+        in_c.worth = type(in_c.worth).from_buffer_copy(np.ascontiguousarray(self.worth, np.float32))
+        return in_c
+
+
+def teach(teacher: Teacher, seed: int, matches: Sequence[Setting], weights: np.ndarray[Any, Any]) -> tuple[Lessons, Results]:
+    """Let a teacher play some matches, and see what each decision came to.
+
+    Args:
+        teacher: Who plays as pad 1.
+        seed: Where chance comes from if it explores.
+        matches: What is played.
+        weights: For each frame after a decision, how much it counts what the teacher gains or loses on it.
+
+    Returns:
+        Its decisions, of dtype LESSON, and the results, of dtype RESULT.
+    """
+    lessons = np.zeros(MOST_LESSONS * len(matches), LESSON)
+    results = np.zeros(len(matches), RESULT)
+    count = loaded().duel_teach(
+        ctypes.byref(teacher.compiled()),
+        ctypes.c_uint32(seed),
+        compiled_settings(matches),
+        len(matches),
+        weights.astype(np.float32).ctypes.data_as(ctypes.c_void_p),
+        len(weights),
+        lessons.ctypes.data_as(ctypes.c_void_p),
+        len(lessons),
+        results.ctypes.data_as(ctypes.c_void_p),
+    )
+    return lessons[:count], results
+
+
+def record_teacher(teacher: Teacher, match: Setting) -> list[int]:
+    """Return what a teacher holds on each frame of a match, as bits of a pad."""
+    pads = (ctypes.c_uint16 * MOST_FRAMES)()
+    result = np.zeros(1, RESULT)
+    frames = loaded().duel_record_teacher(
+        ctypes.byref(teacher.compiled()), compiled_settings([match]), pads, MOST_FRAMES, result.ctypes.data_as(ctypes.c_void_p)
+    )
+    return pads[:frames]

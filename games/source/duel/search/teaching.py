@@ -1,0 +1,123 @@
+"""Find the scripted teacher's rules: `python -m games.source.duel.search.teaching` writes nodes/fighting/choices.py.
+
+The rules say in which case the teacher is; what it does then is found by policy gradient against one level, from nothing. What
+was decided is weighed by the health that the teacher gained and lost in the second after it. The same seed and opponent give
+the same rules.
+
+Source: R. J. Williams, Simple statistical gradient-following algorithms for connectionist reinforcement learning, 1992.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from tqdm import tqdm
+
+from games.source.duel import fighters
+from games.source.duel.counting import wilson
+from games.source.duel.matches import settings
+from games.source.duel.native.players import action_numbers, won
+from games.source.duel.native.teacher import ACTIONS, BANDS, CELLS, Lessons, Teacher, Worth, teach
+from games.source.duel.search.evolution import shuffled_settings
+from minibrains.files import shipped
+from nodes.actions.sink import ActionTable
+from nodes.fighting.strategist import CASES, NEARER_THAN, STAY_LOW
+
+CHOICES = Path(__file__).resolve().parents[4] / "nodes/fighting/choices.py"
+LEVEL = 4
+FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 50, 35.0, 130
+"""Frames after a decision: up to this all counts in full, in so many it then counts half as much, after this not at all."""
+MATCHES_A_STEP = 256
+RATE = 0.2
+"""By how much a logarithm changes for each point of health that an action was better than the average."""
+MOST_CHANGE = 0.5
+"""At one go."""
+DOUBT = 8.0
+"""Decisions that an action's advantage is mixed with, none of them better or worse than the others."""
+LEAST = -5.0
+"""Of a cell's logarithms, the greatest of which is 0: no action is given up for good."""
+
+
+def weights() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """Return for each frame after a decision how much what happens on it counts."""
+    frames = np.arange(FORGOTTEN)
+    late = np.maximum(0, frames - FULL_WEIGHT)
+    return np.exp2(-late / HALF_LIFE).astype(np.float32)
+
+
+def improve(worth: Worth, lessons: Lessons) -> None:
+    """Take one step of the policy gradient."""
+    cell, action = lessons["cell"].astype(int), lessons["action"].astype(int)
+    counts = np.zeros((CELLS, ACTIONS))
+    gained = np.zeros((CELLS, ACTIONS))
+    np.add.at(counts, (cell, action), 1.0)
+    np.add.at(gained, (cell, action), lessons["gained"])
+    average = gained.sum(1, keepdims=True) / np.maximum(1.0, counts.sum(1, keepdims=True))
+    advantage = (gained - counts * average) / (counts + DOUBT)
+    worth += np.clip(RATE * advantage, -MOST_CHANGE, MOST_CHANGE)
+    worth -= worth.max(1, keepdims=True)
+    np.maximum(worth, LEAST, out=worth)
+
+
+def told_by_facing() -> dict[int, str]:
+    """Return the actions of the teacher's table by their numbers while the enemy stands on the right."""
+    table = ActionTable.load(shipped("models") / "action_table/sf2.safetensors")
+    names = {}
+    for name, number in action_numbers().items():
+        by_facing = name.removesuffix(" right").replace("right", "forward").replace("left", "back")
+        if by_facing in table.names and fighters.in_table(by_facing, "right", "left") == name:
+            names[number] = by_facing
+    return names
+
+
+def as_source(worth: Worth, names: dict[int, str]) -> str:
+    """Return choices.py with the two best actions of each cell."""
+    lines = [
+        '"""What ScriptedStrategist does in each case, by distance: the best action, and the second best.',
+        "",
+        "Made by `python -m games.source.duel.search.teaching`.",
+        '"""',
+        "",
+        "Choice = tuple[str, str]",
+        "",
+        "PATIENT: dict[str, tuple[Choice, ...]] = {",
+    ]
+    bands = [*(f"nearer than {pixels} pixels" for pixels in NEARER_THAN), "further away"]
+    for number, case in enumerate(CASES):
+        lines.append(f'    "{case}": (')
+        for row, band in zip(worth[BANDS * number :], bands, strict=False):
+            ranked = sorted(names, key=lambda action: -row[action])
+            best, second = (names[action] for action in ranked[:2]) if row.any() else STAY_LOW
+            lines.append(f'        ("{best}", "{second}"),  # {band}')
+        lines.append("    ),")
+    return "\n".join([*lines, "}", ""])
+
+
+def main() -> None:
+    """Learn, and write the rules."""
+    parser = argparse.ArgumentParser(description="Find the scripted teacher's rules.")
+    parser.add_argument("--steps", type=int, default=600, help="steps of the policy gradient (default: 600)")
+    parser.add_argument("--seed", type=int, default=1, help="another seed finds other rules (default: 1)")
+    options = parser.parse_args()
+    rng = Random(options.seed)
+    names = told_by_facing()
+    worth = np.zeros((CELLS, ACTIONS), np.float32)
+    steps = tqdm(range(options.steps), unit="step")
+    for _ in steps:
+        matches = list(islice(shuffled_settings(f"teaching {rng.random()}", LEVEL), MATCHES_A_STEP))
+        lessons, results = teach(Teacher(worth, list(names), explores=True), rng.getrandbits(31), matches, weights())
+        improve(worth, lessons)
+        steps.set_postfix(wins=f"{won(results).mean():.2f}")
+    CHOICES.write_text(as_source(worth, names))
+    fresh = list(islice(settings("taught", LEVEL), 300))
+    wins = int(won(teach(Teacher(worth, list(names)), 1, fresh, weights())[1]).sum())
+    low, high = wilson(wins, len(fresh))
+    print(f"the rules win {wins} of {len(fresh)} at level {LEVEL}, {low:.1%} to {high:.1%}")
+
+
+if __name__ == "__main__":
+    main()

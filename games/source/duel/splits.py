@@ -1,0 +1,70 @@
+"""Which of Duel's match-ups and stages are for training, for validation, and held back.
+
+The rule:
+
+1. The 16 ordered match-ups fall into four sets. In each of them every fighter stands once on either side. A set belongs
+   to one part as a whole.
+2. A stage belongs to one part. A state belongs to a part if its match-up and its stage both do.
+3. What a ROM held back is never held back again, since it has been looked at: it validates the next one.
+4. Fighters meet themselves in training alone, so validation and the states held back are of one kind. The match-up of the
+   workflows, Kaze against Bron, is in training too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+FIGHTERS = ("Kaze", "Bron", "Mira", "Tarn")
+STAGES = ("Harbour", "Forest", "Foundry", "Observatory")
+HARBOUR, FOREST, FOUNDRY, OBSERVATORY = range(len(STAGES))
+
+Rivals = tuple[int, int, int, int]
+"""A set of match-ups: whom Kaze, Bron, Mira and Tarn meet when they have pad 1."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the states: every match-up and stage is in exactly one."""
+
+    sets: tuple[Rivals, ...]
+    stages: tuple[int, ...]
+
+    def match_ups(self) -> list[tuple[int, int]]:
+        """Return the ordered pairs: who has pad 1, and whom they meet."""
+        return [(agent, enemy) for rivals in self.sets for agent, enemy in enumerate(rivals)]
+
+    def stage(self, agent: int, level: int) -> int:
+        """Return where a fighter meets a rival of this level: with two stages, on each at every second level."""
+        return self.stages[(agent + level) % len(self.stages)]
+
+
+TRAINING = Part(sets=((0, 1, 2, 3), (1, 3, 0, 2)), stages=(HARBOUR, FOUNDRY))
+VALIDATION = Part(sets=((2, 0, 3, 1),), stages=(OBSERVATORY,))
+HELD_BACK = Part(sets=((3, 2, 1, 0),), stages=(FOREST,))
+
+PARTS: Mapping[str, Part] = {"training": TRAINING, "validation": VALIDATION, "held_back": HELD_BACK}
+
+HELD_BACK_BEFORE: Sequence[Mapping[str, object]] = (
+    {
+        "rom_sha1": "436f95287f7d85e6e5caf336cae1f92297ee30c5",
+        "match_ups": ["KazeVsMira", "BronVsKaze", "MiraVsTarn", "TarnVsBron"],
+        "stages": ["Observatory"],
+    },
+)
+"""What earlier ROMs held back."""
+
+
+def match_up_name(agent: int, enemy: int) -> str:
+    return f"{FIGHTERS[agent]}Vs{FIGHTERS[enemy]}"
+
+
+def description() -> dict[str, object]:
+    """Return what splits.json says of the division itself."""
+    said: dict[str, object] = {}
+    for name, part in PARTS.items():
+        said[f"{name}_match_ups"] = [match_up_name(*match_up) for match_up in part.match_ups()]
+        said[f"{name}_stages"] = [STAGES[stage] for stage in part.stages]
+    said["held_back_before"] = list(HELD_BACK_BEFORE)
+    said["decided_by"] = ["agent_character", "enemy_character", "stage", "start"]
+    return said
