@@ -1,4 +1,4 @@
-"""`check`: say what is wrong with a workflow, or print its plan, and what may be lost in it."""
+"""`check`: say what is wrong with a workflow, or print its plan, what may be lost in it, and its step functions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from minibrains.engine.lost_events import find_lost_events
 from minibrains.engine.plan import Clock, Plan, Step
+from minibrains.engine.steps import shape_of, write_source
 from minibrains.run.run import Run
 from server.cli import DONE
 from server.commands.workflow_arguments import read_registry, read_spec
@@ -19,12 +20,25 @@ def main(arguments: argparse.Namespace) -> int:
     registry = read_registry(arguments)
     # making the run makes the nodes, which look for their brain, game and states; nothing is opened
     plan = Run(read_spec(arguments), registry=registry).engine.plan
+    if arguments.source:
+        _print_source(step_sources(plan), arguments.json)
+        return DONE
     description = describe_plan(plan)
     if arguments.json:
         print(json.dumps(description))
     else:
         print(printable(describe(description)))
     return DONE
+
+
+def _print_source(sources: dict[str, list[str]], as_json: bool) -> None:
+    if as_json:
+        functions = [{"steps": steps, "source": source} for source, steps in sources.items()]
+        print(json.dumps({"step_functions": functions}))
+        return
+    for source, steps in sources.items():
+        print(printable(f"# {', '.join(steps)}"))
+        print(source)
 
 
 _TAKING = ("tick", "launch", "latch")
@@ -44,6 +58,25 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
         "latches": [_about(plan, latch.node, "latch", "after the steps") for latch in plan.latches],
         "lost_events": lost_events,
     }
+
+
+def step_sources(plan: Plan) -> dict[str, list[str]]:
+    """The source of each shape of step function that the engine generates for a plan, and the steps that have it.
+
+    A gate has none. Whatever else happens on a step, a wait for a first delivery, a clock, a fallback, is plain Python
+    around its function.
+    """
+    sources: dict[str, list[str]] = {}
+    for step in plan.steps:
+        if step.role == "gate":
+            continue
+        record = plan.graph.nodes[step.node].cls.schema.record and step.role not in ("read", "launch")
+        source = write_source(shape_of(step.inputs, step.outputs, record))
+        sources.setdefault(source, []).append(f"{step.role} {_name(step)}")
+    for latch in plan.latches:
+        source = write_source(shape_of(latch.inputs, (), record=False))
+        sources.setdefault(source, []).append(f"latch {latch.node}")
+    return sources
 
 
 def describe(description: dict[str, Any]) -> str:
