@@ -184,13 +184,17 @@ def describe_error(error: BaseException) -> str:
 def closest(name: str, known: Iterable[str]) -> str | None:
     """Return what was probably meant, or None. Look at the first thousand names only: comparing them is slow."""
     matches: Sequence[str] = get_close_matches(name[:100], list(islice(known, 1000)), n=1)
-    return matches[0] if matches else None
+    if matches:
+        return matches[0]
+    return None
 
 
 def near(name: str, known: Iterable[str]) -> str | None:
     """Return a hint naming what was probably meant, or None."""
     meant = closest(name, known)
-    return f"Did you mean {meant!r}?" if meant else None
+    if meant:
+        return f"Did you mean {meant!r}?"
+    return None
 
 
 def sentence(error: BaseException) -> str:

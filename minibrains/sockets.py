@@ -101,7 +101,9 @@ class SocketTypes:
     @property
     def label(self) -> str:
         """The name an output has when its annotation gives it none of its own."""
-        return self.options[0].name if self.options else "value"
+        if self.options:
+            return self.options[0].name
+        return "value"
 
     def __str__(self) -> str:
         if self.anything:

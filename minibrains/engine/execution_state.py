@@ -69,7 +69,9 @@ class ExecutionState:
 
     def mark(self, step: Step) -> int:
         """Where a delivery marks a step: as due now if it has no clock, else as due when that opens."""
-        return step.index + self.size if step.clocks else step.index
+        if step.clocks:
+            return step.index + self.size
+        return step.index
 
     def _first(self) -> list[int]:
         """The steps that nothing feeds: they are due once."""

@@ -306,7 +306,9 @@ class _StepBuilder:
         values, every, offset, hertz = self.execution.values, clock.every, clock.offset, clock.hertz
         rate = self.context.frame_rate
         if hertz is None:
-            return (lambda: True) if every == 1 else (lambda: values[TICK_SLOT] % every == offset)
+            if every == 1:
+                return lambda: True
+            return lambda: values[TICK_SLOT] % every == offset
         if rate is None or hertz > rate:
             why = "needs a console, which says what a second is" if rate is None else f"is faster than the game, {rate:.2f} hz"
             fault = Fault(f'"every": "{hertz:g} hz" {why}', node, code="rate_not_available")

@@ -33,4 +33,6 @@ def sign_test(better: int, worse: int) -> float:
     """
     total = better + worse
     tail = sum(comb(total, count) for count in range(min(better, worse) + 1))
-    return min(1.0, tail / (1 << total - 1)) if total else 1.0
+    if total:
+        return min(1.0, tail / (1 << total - 1))
+    return 1.0

@@ -68,7 +68,9 @@ class CheckedNode:
     def fallback(self) -> Any:
         """What is given out in the place of a result, if the workflow says so; None: there is nothing."""
         fallback = self.cls.fallback
-        return fallback(self.sizes) if callable(fallback) else fallback
+        if callable(fallback):
+            return fallback(self.sizes)
+        return fallback
 
     def known(self, name: str) -> Known | None:
         """Return what the node itself knows by a name in its sockets' specs.
@@ -362,7 +364,9 @@ def _bypassed_input(schema: NodeSchema, output: str) -> str | None:
     opposite = dict(zip(schema.outputs, schema.inputs, strict=False)).get(output)
     if opposite in candidates:
         return opposite
-    return candidates[0] if candidates else None
+    if candidates:
+        return candidates[0]
+    return None
 
 
 def _compares_brain(cls: type[Node], entry: NodeEntry) -> bool:

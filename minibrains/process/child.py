@@ -188,7 +188,9 @@ class ChildProcess:
 
     def exit_reason(self) -> str:
         """Return how it ended: "signal SIGKILL" or "exit status 3"."""
-        return f"signal {self.exit_signal}" if self.exit_signal else f"exit status {self.exit_status}"
+        if self.exit_signal:
+            return f"signal {self.exit_signal}"
+        return f"exit status {self.exit_status}"
 
     def _wait_or_kill(self) -> None:
         if not self._ends_within(self._shutdown_timeout):

@@ -45,4 +45,6 @@ def _ray(text: str) -> Launcher:
 
 def _count(text: str) -> int | None:
     whole = text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= _MAX_WORKERS
-    return int(text) if whole else None
+    if whole:
+        return int(text)
+    return None

@@ -94,7 +94,9 @@ def _weights(spec: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _weighted(measured: float, up: float, down: float) -> float:
-    return measured * up if measured > 0 else measured * down
+    if measured > 0:
+        return measured * up
+    return measured * down
 
 
 def _measure(spec: Mapping[str, Any]) -> Measure:

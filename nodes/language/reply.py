@@ -109,11 +109,15 @@ class ActionParser(Node, category="language"):
                 return Parsed(action, "basic")
             if nearest is None:
                 nearest = to_basic[action]
-        return None if nearest is None else Parsed(nearest, "complex")
+        if nearest is None:
+            return None
+        return Parsed(nearest, "complex")
 
     def _worded(self, text: str) -> Parsed | None:
         found = self._keyword.search(text)
-        return Parsed(self.brain.keywords[found[0].lower()], "keyword") if found else None
+        if found:
+            return Parsed(self.brain.keywords[found[0].lower()], "keyword")
+        return None
 
     def _in_turn(self) -> Parsed:
         action = self.brain.basic[self.turn]

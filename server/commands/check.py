@@ -151,7 +151,9 @@ def _runs(plan: Plan, step: Step) -> str:
         return clocks or "every tick"
     is_fed = any(read.sources for read in step.inputs)
     due = "when delivered" if is_fed else "once"
-    return f"{clocks}, {due}" if clocks else due
+    if clocks:
+        return f"{clocks}, {due}"
+    return due
 
 
 def _starved(plan: Plan, step: Step) -> str | None:

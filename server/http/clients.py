@@ -304,10 +304,14 @@ class Clients:
                 run.send("want", node)
 
     def _run(self, prompt_id: str | None) -> ServerRun | None:
-        return self.runs.known.get(prompt_id) if self.runs and prompt_id else None
+        if self.runs and prompt_id:
+            return self.runs.known.get(prompt_id)
+        return None
 
     def _known(self) -> list[ServerRun]:
-        return list(self.runs.known.values()) if self.runs else []
+        if self.runs:
+            return list(self.runs.known.values())
+        return []
 
     # -- sending --------------------------------------------------------------------------------------
 
@@ -368,4 +372,6 @@ def _event(type_: str, data: Any) -> str:
 
 def _type(run: ServerRun, node: str) -> str:
     entry = run.workflow.nodes.get(node)
-    return f"{entry.type}@{entry.version}" if entry else ""
+    if entry:
+        return f"{entry.type}@{entry.version}"
+    return ""

@@ -40,7 +40,9 @@ class DataFolders:
 
     def workflow(self, name: str | None) -> Path | None:
         """Where the workflow of this name lies, or would, with or without its ending. Raises BadName."""
-        return inside(self.workflows, f"{name.removesuffix('.json')}.json") if name else None
+        if name:
+            return inside(self.workflows, f"{name.removesuffix('.json')}.json")
+        return None
 
     def throw_away(self, *paths: Path) -> None:
         """Move files or folders into the trash, and flush that to the disk. Raises OSError."""

@@ -227,7 +227,9 @@ def describe_value(value: Any) -> Any:
     if isinstance(value, (bool, int)) and -(2**53) < value < 2**53:
         return value
     if isinstance(value, float):
-        return value if np.isfinite(value) else str(value)
+        if np.isfinite(value):
+            return value
+        return str(value)
     if isinstance(value, np.generic):
         return describe_value(value.item())
     if isinstance(value, np.ndarray):
@@ -240,4 +242,6 @@ def describe_value(value: Any) -> Any:
         text = ", ".join(str(describe_value(item)) for item in value[:20]) or "nothing"
     else:
         text = type(value).__name__
-    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    return f"{text[: MAX_CHARACTERS - 1]}…"

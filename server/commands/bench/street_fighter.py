@@ -85,7 +85,9 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
 
     def points(change: float) -> str:
         hundredths = round(change * 100)
-        return f"{hundredths:+d}" if hundredths else "0"
+        if hundredths:
+            return f"{hundredths:+d}"
+        return "0"
 
     def play() -> GameResult:
         console.reset(episode)
