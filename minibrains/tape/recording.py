@@ -200,5 +200,7 @@ def tape_record(graph: Graph) -> dict[str, Any]:
 
 def modules(engine: Engine) -> frozenset[str]:
     """The modules of the plan's nodes: the only ones whose classes a snapshot may hold."""
-    found = {cls.__module__ for node in engine.plan.graph.nodes.values() for cls in node.cls.__mro__[:-1]}
+    found: set[str] = set()
+    for node in engine.plan.graph.nodes.values():
+        found.update(cls.__module__ for cls in node.cls.__mro__[:-1])
     return frozenset(found & sys.modules.keys())
