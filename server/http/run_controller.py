@@ -210,13 +210,17 @@ def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> n
 
 def _values(engine: Engine, nodes: tuple[str, ...]) -> list[tuple[str, Any]]:
     graph = engine.plan.graph.nodes
-    known = [(node, graph[node].cls.schema.outputs) for node in nodes if node in graph]
-    return [
-        (f"{node}.{name}", value)
-        for node, outputs in known
-        for name, output in outputs.items()
-        if not output.lazy and (value := peek(engine, node, name)) is not None
-    ]
+    values: list[tuple[str, Any]] = []
+    for node in nodes:
+        if node not in graph:
+            continue
+        for name, output in graph[node].cls.schema.outputs.items():
+            if output.lazy:
+                continue
+            value = peek(engine, node, name)
+            if value is not None:
+                values.append((f"{node}.{name}", value))
+    return values
 
 
 MAX_CHARACTERS: Final = 80
