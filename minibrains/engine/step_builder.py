@@ -299,7 +299,9 @@ class _StepBuilder:
 
         if clock.when is not None and flag is None:
             return closed
-        return decimated if clock.optional else gate
+        if clock.optional:
+            return decimated
+        return gate
 
     def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
         """Whether a clock opens on the current tick, leaving its flag aside."""
@@ -310,7 +312,9 @@ class _StepBuilder:
                 return lambda: True
             return lambda: values[TICK_SLOT] % every == offset
         if rate is None or hertz > rate:
-            why = "needs a console, which says what a second is" if rate is None else f"is faster than the game, {rate:.2f} hz"
+            why = "needs a console, which says what a second is"
+            if rate is not None:
+                why = f"is faster than the game, {rate:.2f} hz"
             fault = Fault(f'"every": "{hertz:g} hz" {why}', node, code="rate_not_available")
             raise WorkflowError([fault], self.graph.workflow.where)
         share, whole = (Fraction(str(hertz)) / Fraction(str(rate))).as_integer_ratio()
