@@ -42,10 +42,13 @@ class _Compiler:
             self.out_edges[edge.source, edge.output.name].append(edge)
         self.observed = self._find_observed()
         """Outputs that the engine itself reads on every tick."""
-        self.main = {name: self._main_step(node) for name, node in graph.nodes.items()}
+        self.main: dict[str, Step] = {}
         """The step that takes a node's inputs; a register's takes none."""
-        self.producers = {name: self._producing_step(node) for name, node in graph.nodes.items()}
+        self.producers: dict[str, Step] = {}
         """The step that delivers a node's outputs."""
+        for name, node in graph.nodes.items():
+            self.main[name] = self._main_step(node)
+            self.producers[name] = self._producing_step(node)
         self.clock_owner: dict[Clock, str] = {}
         """A node that has this clock in the workflow."""
         for name, step in self.main.items():
