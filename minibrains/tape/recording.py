@@ -58,10 +58,12 @@ class Recorder(Hook):
         self._writer = TapeWriter(run.dir / FILE)
         self._engine = run.engine
         self._thread.start()
-        path = run.graph.workflow.path
+        path = ""
+        if run.graph.workflow.path is not None:
+            path = str(run.graph.workflow.path.absolute())
         header = {
             "minibrains": minibrains.__version__,
-            "path": "" if path is None else str(path.absolute()),
+            "path": path,
             "packs": name_packs(map(Path, run.spec.packs)),
             **tape_record(run.graph),
             "facts": run.results.metadata,
