@@ -138,7 +138,9 @@ class Draft:
         """Return the graph. Raises WorkflowError if there is a fault."""
         if self.faults:
             raise WorkflowError(self.faults, self.workflow.where)
-        flags = {gate.target: Link(gate.source, gate.output.name) for gate in self.gates}
+        flags: dict[str, Link] = {}
+        for gate in self.gates:
+            flags[gate.target] = Link(gate.source, gate.output.name)
         return Graph(self.workflow, _running(self.nodes), self.edges, flags)
 
 
@@ -350,10 +352,9 @@ class _Checker:
             if entry.mode == "run":
                 return link
             socket = _bypassed_input(schema, link.socket)
-            links = entry.inputs.get(socket, ()) if socket is not None else ()
-            if not links:
+            if socket is None or not entry.inputs.get(socket):
                 return None
-            link = links[0]
+            link = entry.inputs[socket][0]
         return None
 
 
