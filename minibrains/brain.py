@@ -123,7 +123,8 @@ class Brain:
     ) -> None:
         self.sizes: Mapping[str, int] = self.check_tensors(where, config, infos)
         self.config = config
-        self.tensors: Mapping[str, np.ndarray] = MappingProxyType({name: _read_only(a) for name, a in arrays.items()})
+        read_only = {name: _read_only(array) for name, array in arrays.items()}
+        self.tensors: Mapping[str, np.ndarray] = MappingProxyType(read_only)
         for name, value in config.items():
             setattr(self, name, value)
         for name in self.schema.tensors:
@@ -191,7 +192,9 @@ class Brain:
         """Check that a file holds this kind of brain, before a tensor is read; returns its sizes."""
         where = str(header.path)
         if header.kind != cls.kind or header.version != cls.version:
-            found = "no brain of ours" if header.kind is None else f"kind {short(header.kind)} version {header.version}"
+            found = "no brain of ours"
+            if header.kind is not None:
+                found = f"kind {short(header.kind)} version {header.version}"
             raise BrainError(f"{where}: expected a brain of kind {cls.kind!r} version {cls.version}, found {found}")
         return cls.check_tensors(where, cls.read_config(where, header.config), header.tensors)
 
@@ -210,10 +213,10 @@ class Brain:
             raise BrainError(f"{path}: the brain cannot be read: {error.strerror or error}") from None
         if len(data) != header.size - header.data_start:
             raise BrainError(f"{path}: the file changed while it was read")
-        arrays = {
-            name: np.frombuffer(data[info.start : info.end], DTYPES[info.dtype]).reshape(info.shape)
-            for name, info in header.tensors.items()
-        }
+        arrays: dict[str, np.ndarray] = {}
+        for name, info in header.tensors.items():
+            numbers = np.frombuffer(data[info.start : info.end], DTYPES[info.dtype])
+            arrays[name] = numbers.reshape(info.shape)
         brain = cls.__new__(cls)
         brain._fill(str(path), cls.read_config(str(path), header.config), header.tensors, arrays)
         brain.ref = BrainRef(str(path.absolute()), hash_file(path))
@@ -233,15 +236,19 @@ class Brain:
             "config": json.dumps(to_json(self.config), sort_keys=True),
             "title": title,
             "made_by": made_by,
-            **{name: text if isinstance(text, str) else json.dumps(text, sort_keys=True) for name, text in people.items()},
         }
-        arrays = {name: np.asarray(array, order="C") for name, array in self.tensors.items()}  # alive until they are written
-        specs = {
-            name: safetensors.TensorSpec(
+        for name, text in people.items():
+            if not isinstance(text, str):
+                text = json.dumps(text, sort_keys=True)
+            metadata[name] = text
+        arrays: list[np.ndarray] = []  # alive until they are written
+        specs: dict[str, safetensors.TensorSpec] = {}
+        for name, tensor_ in self.tensors.items():
+            array = np.asarray(tensor_, order="C")
+            arrays.append(array)
+            specs[name] = safetensors.TensorSpec(
                 dtype=_name(array.dtype), shape=array.shape, data_ptr=array.ctypes.data, data_len=array.nbytes
             )
-            for name, array in arrays.items()
-        }
         data = _sorted_header(safetensors.serialize(specs, metadata))
         write_atomic(path, data)
         return hashlib.sha256(data).hexdigest()
@@ -257,7 +264,9 @@ def _sorted_header(data: bytes) -> bytes:
 
 
 def _size(dim: int | str, sizes: dict[str, int], found: int) -> int:
-    return dim if isinstance(dim, int) else sizes.setdefault(dim.strip("{}"), found)
+    if isinstance(dim, int):
+        return dim
+    return sizes.setdefault(dim.strip("{}"), found)
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

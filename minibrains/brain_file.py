@@ -58,7 +58,9 @@ class BrainHeader:
     @property
     def version(self) -> int:
         text = self.metadata.get("minibrains.version", "1")
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        if text.isascii() and text.isdigit() and len(text) < 10:
+            return int(text)
+        return 0
 
 
 def read_header(path: Path) -> BrainHeader:
@@ -156,4 +158,6 @@ def _read_tensor_info(path: Path, name: str, entry: Any) -> TensorInfo:
 def short(value: Any) -> str:
     """A value of the header for a sentence; it may be as long as the file."""
     text = repr(value)
-    return text if len(text) <= 200 else f"{text[:199]}…"
+    if len(text) <= 200:
+        return text
+    return f"{text[:199]}…"

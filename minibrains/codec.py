@@ -37,8 +37,10 @@ def pack(value: Any) -> bytes:
     try:
         plain = _plain(value, DEEPEST)
     except _Unknown as unknown:
-        location = "".join(reversed(unknown.location))
-        raise TypeError(f"{unknown} at value{location} cannot be packed" if location else f"{unknown} cannot be packed") from None
+        where = ""
+        if unknown.location:
+            where = f" at value{''.join(reversed(unknown.location))}"
+        raise TypeError(f"{unknown}{where} cannot be packed") from None
     data: bytes = msgpack.packb(plain, unicode_errors="surrogatepass")
     return data
 

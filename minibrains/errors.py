@@ -82,12 +82,17 @@ class Fault:
     hint: str | None = None
 
     def __str__(self) -> str:
-        location = ".".join(part for part in (self.node, self.socket) if part)
-        text = f"{location}: {self.message}" if location else self.message
+        text = self.message
+        location = [part for part in (self.node, self.socket) if part]
+        if location:
+            text = f"{'.'.join(location)}: {text}"
+        evidence: list[str] = []
         if self.expected is not None:
-            text += f"; expected {self.expected}"
+            evidence.append(f"expected {self.expected}")
         if self.found is not None:
-            text += f", found {self.found}" if self.expected is not None else f"; found {self.found}"
+            evidence.append(f"found {self.found}")
+        if evidence:
+            text += f"; {', '.join(evidence)}"
         if self.cause:
             text += f". {self.cause}"
         if self.hint:
@@ -171,19 +176,25 @@ def describe_error(error: BaseException) -> str:
     if package is not None:
         return f"the Python package {package} is missing; install it with: pip install {package}"
     text = text_of(error)
-    return text if isinstance(error, MinibrainsError) else f"{type(error).__name__}: {text}"
+    if isinstance(error, MinibrainsError):
+        return text
+    return f"{type(error).__name__}: {text}"
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
     """Return what was probably meant, or None. Look at the first thousand names only: comparing them is slow."""
     matches: Sequence[str] = get_close_matches(name[:100], list(islice(known, 1000)), n=1)
-    return matches[0] if matches else None
+    if matches:
+        return matches[0]
+    return None
 
 
 def near(name: str, known: Iterable[str]) -> str | None:
     """Return a hint naming what was probably meant, or None."""
     meant = closest(name, known)
-    return f"Did you mean {meant!r}?" if meant else None
+    if meant:
+        return f"Did you mean {meant!r}?"
+    return None
 
 
 def sentence(error: BaseException) -> str:
@@ -194,7 +205,9 @@ def sentence(error: BaseException) -> str:
         return "stopped by Ctrl-C"
     if isinstance(error, OSError):
         reason = shorten(error.strerror) if error.strerror else text_of(error)
-        return f"{error.filename}: {reason}" if error.filename else reason
+        if error.filename:
+            return f"{error.filename}: {reason}"
+        return reason
     return f"a fault in Minibrains itself: {describe_error(error)}"
 
 

@@ -116,7 +116,9 @@ def shipped(folder: str) -> Path:
     """A shipped folder, `workflows`, `models` or `games`: in a checkout the real one, else the wheel's copy."""
     package = Path(__file__).resolve().parent
     checkout = package.parent / folder
-    return checkout if (package.parent / "pyproject.toml").exists() else package / "shipped" / folder
+    if (package.parent / "pyproject.toml").exists():
+        return checkout
+    return package / "shipped" / folder
 
 
 def home() -> Path:

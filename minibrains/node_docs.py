@@ -78,7 +78,9 @@ def output_key(name: str, record: bool, inputs: Collection[str]) -> str:
     """Return what the documentation calls an output; `record`: it is a field of a NamedTuple."""
     if not record:
         return ONLY_OUTPUT
-    return f"{name} (out)" if name in inputs else name
+    if name in inputs:
+        return f"{name} (out)"
+    return name
 
 
 def check_docs(cls: type, known: Collection[str]) -> None:

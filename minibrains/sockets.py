@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import types
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -80,7 +80,9 @@ class SocketType:
     python: Any
 
     def __str__(self) -> str:
-        return self.name if self.dtype is None else f"{self.name} {self.dtype}[{' '.join(map(str, self.dims))}]"
+        if self.dtype is None:
+            return self.name
+        return f"{self.name} {self.dtype}[{' '.join(map(str, self.dims))}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,14 @@ class SocketTypes:
     @property
     def label(self) -> str:
         """The name an output has when its annotation gives it none of its own."""
-        return self.options[0].name if self.options else "value"
+        if self.options:
+            return self.options[0].name
+        return "value"
 
     def __str__(self) -> str:
-        return "anything" if self.anything else self.variable or " or ".join(map(str, self.options))
+        if self.anything:
+            return "anything"
+        return self.variable or " or ".join(map(str, self.options))
 
 
 def read_socket(annotation: Any) -> SocketTypes | None:
@@ -112,16 +118,21 @@ def read_socket(annotation: Any) -> SocketTypes | None:
     if isinstance(annotation, TypeVar):
         return SocketTypes(variable=annotation.__name__)
     if get_origin(annotation) in (Union, types.UnionType):
-        parts = [read_socket(part) for part in get_args(annotation)]
-        if any(part is None or not part.options for part in parts):
-            return None
-        return SocketTypes(tuple(option for part in parts if part for option in part.options))
+        options: list[SocketType] = []
+        for kind in [read_socket(part) for part in get_args(annotation)]:
+            if kind is None or not kind.options:
+                return None
+            options.extend(kind.options)
+        return SocketTypes(tuple(options))
     if get_origin(annotation) is Annotated:
         python, *labels = get_args(annotation)
         for label in labels:
-            if isinstance(label, Socket):
-                dtype, dims = parse_spec(label.spec) if label.spec is not None else (None, ())
-                return SocketTypes((SocketType(label.name, dtype, dims, python),))
+            if not isinstance(label, Socket):
+                continue
+            if label.spec is None:
+                return SocketTypes((SocketType(label.name, None, (), python),))
+            dtype, dims = parse_spec(label.spec)
+            return SocketTypes((SocketType(label.name, dtype, dims, python),))
     return None
 
 
@@ -212,12 +223,15 @@ class Unifier:
         """`kind` with every size filled in that is known by now."""
         if kind.variable is not None:
             root = self._variable(node, kind)
-            node, kind = self._given.get(root) or next(iter(self._wanted.get(root, ())), (node, kind))
-        return SocketTypes(
-            tuple(SocketType(o.name, o.dtype, tuple(self._shown(node, d) for d in o.dims), o.python) for o in kind.options),
-            kind.variable,
-            kind.anything,
-        )
+            if root in self._given:
+                node, kind = self._given[root]
+            elif self._wanted.get(root):
+                node, kind = self._wanted[root][0]
+        options: list[SocketType] = []
+        for option in kind.options:
+            dims = tuple(self._shown(node, dim) for dim in option.dims)
+            options.append(SocketType(option.name, option.dtype, dims, option.python))
+        return SocketTypes(tuple(options), kind.variable, kind.anything)
 
     def is_given(self, node: str, variable: SocketTypes) -> bool:
         """Return whether it is known what flows into the sockets of a node that have this type variable."""
@@ -253,7 +267,8 @@ class Unifier:
             self._give(other, *given)
 
     def _fit(self, source: str, given: SocketTypes, target: str, wanted: SocketTypes) -> None:
-        self._open.extend((source, option, target, wanted) for option in given.options)
+        for option in given.options:
+            self._open.append((source, option, target, wanted))
         decided, mismatches = True, list[Mismatch]()
         while decided:  # one decision says sizes, and they may decide others
             decided = False
@@ -264,9 +279,9 @@ class Unifier:
                     continue
                 self._open.remove(pair)
                 decided = True
-                dims = zip(options[0].dims, one.dims, strict=True) if options else ()
-                if not options or not all(self._equate(target, mine, source, other) for mine, other in dims):
-                    expected = self.resolve(target, SocketTypes(tuple(options)) if options else wanted)
+                if not options or not self._equate_all(target, options[0].dims, source, one.dims):
+                    meant = SocketTypes(tuple(options)) if options else wanted
+                    expected = self.resolve(target, meant)
                     found = self.resolve(source, SocketTypes((one,)))
                     mismatches.append(Mismatch(str(expected), str(found), self._disagreement(*pair)))
         if mismatches:
@@ -274,11 +289,11 @@ class Unifier:
 
     def _options(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> list[SocketType]:
         """What `given` may be for the target, by all that is known of sizes."""
-        return [
-            option
-            for option in wanted.options
-            if _same_form(option, given) and self._different(source, given, target, option) is None
-        ]
+        options: list[SocketType] = []
+        for option in wanted.options:
+            if _same_form(option, given) and self._different(source, given, target, option) is None:
+                options.append(option)
+        return options
 
     def _disagreement(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> tuple[Size, Size] | None:
         """The first two sizes that keep `given` from being one of the types wanted; the wanted one first."""
@@ -293,6 +308,13 @@ class Unifier:
             if size and other_size and size.value != other_size.value:
                 return size, other_size
         return None
+
+    def _equate_all(self, node: str, dims: Sequence[Dim], other_node: str, other_dims: Sequence[Dim]) -> bool:
+        """Make sizes equal, up to the first pair that cannot be; return whether there is none."""
+        for dim, other in zip(dims, other_dims, strict=True):
+            if not self._equate(node, dim, other_node, other):
+                return False
+        return True
 
     def _equate(self, node: str, dim: Dim, other_node: str, other: Dim) -> bool:
         size, other_size = self._size(node, dim), self._size(other_node, other)

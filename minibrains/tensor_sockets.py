@@ -38,7 +38,9 @@ class TensorForm:
 def tensor_form(kind: SocketTypes) -> TensorForm | None:
     """Return how values of these socket types look as tensors; None if some cannot, or look different from others."""
     forms = {_form_of(option) for option in kind.options}
-    return forms.pop() if len(forms) == 1 else None
+    if len(forms) == 1:
+        return forms.pop()
+    return None
 
 
 def _form_of(option: SocketType) -> TensorForm | None:

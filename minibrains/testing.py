@@ -118,9 +118,9 @@ def _checked_run(node: Node, name: str, ticks: tuple[Inputs, ...]) -> list[Any]:
     last: tuple[Any, Any] | None = None
     for inputs in ticks:
         given = {key: _read_only(value) for key, value in inputs.items()}
-        original = copy.deepcopy({key: _thawed(value) for key, value in given.items()})
+        original = copy.deepcopy(_thawed(given))
         result = _step(node, given)
-        if not _equal(original, {key: _thawed(value) for key, value in given.items()}):
+        if not _equal(original, _thawed(given)):
             raise AssertionError(f"{name} changes its inputs")
         if last is not None and not _equal(*last):
             raise AssertionError(f"{name} writes into an output after it was returned")
@@ -140,7 +140,10 @@ def _step(node: Node, inputs: Inputs) -> Any:
     given = emit()
     outputs = node.schema.outputs.values()
     if node.schema.record:
-        given = tuple(value() if output.lazy else value for output, value in zip(outputs, given, strict=True))
+        read: list[Any] = []
+        for output, value in zip(outputs, given, strict=True):
+            read.append(value() if output.lazy else value)
+        given = tuple(read)
     latch(*arguments)
     return given
 
@@ -149,12 +152,16 @@ def _argument(node: Node, name: str, inputs: Inputs) -> Any:
     declared = node.schema.inputs[name]
     if name not in inputs and declared.required and not declared.many:
         raise AssertionError(f"{type(node).__name__} needs the input {name!r} on every tick of the test")
-    return inputs.get(name, [] if declared.many else None)
+    if declared.many:
+        return inputs.get(name, [])
+    return inputs.get(name)
 
 
 def _check_absent(node: Node, name: str, result: Any) -> None:
     outputs = list(node.schema.outputs.values())
-    values = result if node.schema.record else (result,) if outputs else ()
+    if not outputs:
+        return
+    values = result if node.schema.record else (result,)
     for output, value in zip(outputs, values, strict=True):
         if value is ABSENT and not output.absent:
             raise AssertionError(f"{name}.{output.name} is ABSENT, but it is not declared `| Absent`")
@@ -216,11 +223,17 @@ def _read_only(value: Any) -> Any:
         return copied
     if isinstance(value, dict):
         return MappingProxyType(value)
-    return [_read_only(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_read_only(item) for item in value]
+    return value
 
 
-def _thawed(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
+def _thawed(inputs: Inputs) -> dict[str, Any]:
+    """The inputs, with dicts in the place of read-only views of them, which cannot be copied."""
+    thawed: dict[str, Any] = {}
+    for key, value in inputs.items():
+        thawed[key] = dict(value) if isinstance(value, Mapping) else value
+    return thawed
 
 
 def _same(first: list[Any], second: list[Any], rule: str) -> None:
@@ -231,8 +244,9 @@ def _same(first: list[Any], second: list[Any], rule: str) -> None:
 
 def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        same_kind = isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype
-        return same_kind and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.dtype != b.dtype:
+            return False
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):

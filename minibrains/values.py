@@ -50,7 +50,8 @@ def parse_json(data: bytes | str) -> Any:
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        names = Counter(name for name, _ in pairs)
+        name, _ = names.most_common(1)[0]
         raise ValueError(f"{name!r} is named twice")
     return result
 
@@ -76,13 +77,13 @@ def _refuse_constant(name: str) -> None:
 def _check_depth(value: Any) -> None:
     level: list[Any] = [[value]]
     for _ in range(DEEPEST + 1):
-        level = [inner for outer in level for inner in _items(outer) if isinstance(inner, (list, dict))]
+        deeper: list[Any] = []
+        for outer in level:
+            items: Iterable[Any] = outer.values() if isinstance(outer, dict) else outer
+            deeper.extend(inner for inner in items if isinstance(inner, (list, dict)))
+        level = deeper
     if level:
         raise ValueError("it is nested too deeply")
-
-
-def _items(value: list[Any] | dict[str, Any]) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value
 
 
 def read_value(annotation: Any, value: Any) -> Any:
@@ -105,7 +106,8 @@ def read_value(annotation: Any, value: Any) -> Any:
             return tuple(read_value(arguments[0], item) for item in value)
     elif _is_mapping(origin):
         if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-            return MappingProxyType({key: read_value(arguments[1], item) for key, item in value.items()})
+            read = {key: read_value(arguments[1], item) for key, item in value.items()}
+            return MappingProxyType(read)
     elif annotation is float:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
             return float(value)
@@ -118,7 +120,9 @@ def to_json(value: Any) -> Any:
     """The inverse of `read_value`: lists and dicts again, ready for JSON."""
     if isinstance(value, Mapping):
         return {key: to_json(item) for key, item in value.items()}
-    return [to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [to_json(item) for item in value]
+    return value
 
 
 def is_value_type(annotation: Any) -> bool:
@@ -161,7 +165,9 @@ def value_schema(annotation: Any) -> dict[str, Any]:
     if _is_mapping(origin):
         return {"type": "object", "additionalProperties": value_schema(arguments[1])}
     names = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
-    return {"type": names[annotation]} if annotation in names else {}
+    if annotation not in names:
+        return {}
+    return {"type": names[annotation]}
 
 
 def _is_mapping(origin: Any) -> bool:
@@ -170,5 +176,8 @@ def _is_mapping(origin: Any) -> bool:
 
 def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return MappingProxyType({key: _frozen(item) for key, item in value.items()})
-    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+        frozen = {key: _frozen(item) for key, item in value.items()}
+        return MappingProxyType(frozen)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    return value

@@ -128,6 +128,7 @@ def parser() -> argparse.ArgumentParser:
     replay.set_defaults(module="replay")
 
     check = commands.add_parser("check", help="say what is wrong, or print the plan", parents=[workflow, packs, as_json])
+    check.add_argument("--source", action="store_true", help="print the step functions that are generated for the plan instead")
     check.set_defaults(module="check")
 
     nodes = commands.add_parser("nodes", help="node types: sockets, widgets, brain", parents=[packs, as_json])

@@ -33,10 +33,20 @@ class ReferenceEngine:
     def __init__(self, workflow: Workflow, types: Mapping[str, type[Node]]) -> None:
         self.all_entries = workflow.nodes
         self.all_types = {name: types[entry.type] for name, entry in workflow.nodes.items()}
-        self.entries: dict[str, NodeEntry] = {n: e for n, e in workflow.nodes.items() if e.mode == "run"}
-        self.nodes = {name: self.all_types[name](**entry.set) for name, entry in self.entries.items()}
-        self.registers = [name for name, node in self.nodes.items() if isinstance(node, Register)]
-        self.thinking = [n for n, node in self.nodes.items() if node.background and self.entries[n].busy == "continue"]
+        self.entries: dict[str, NodeEntry] = {}
+        self.nodes: dict[str, Any] = {}
+        self.registers: list[str] = []
+        self.thinking: list[str] = []
+        for name, entry in workflow.nodes.items():
+            if entry.mode != "run":
+                continue
+            node = self.all_types[name](**entry.set)
+            self.entries[name] = entry
+            self.nodes[name] = node
+            if isinstance(node, Register):
+                self.registers.append(name)
+            if node.background and entry.busy == "continue":
+                self.thinking.append(name)
         self.order = self._topological_order()
         self.frame_rate: float | None = None
         self.tick = 0
@@ -58,29 +68,49 @@ class ReferenceEngine:
             # like ComfyUI: what feeds the input at the same place if it has the same type, else the first that has
             kind, place = schema.outputs[link.socket].kind.label, list(schema.outputs).index(link.socket)
             alike = [name for name, declared in schema.inputs.items() if declared.kind.label == kind]
-            same_place = [name for name in list(schema.inputs)[place : place + 1] if name in alike]
-            feeding = [other for name in (same_place + alike)[:1] for other in entry.inputs.get(name, ())]
+            if not alike:
+                return None
+            name = alike[0]
+            if place < len(schema.inputs) and list(schema.inputs)[place] in alike:
+                name = list(schema.inputs)[place]
+            feeding = entry.inputs.get(name, ())
             if not feeding:
                 return None
             link = feeding[0]
         return None
 
     def sources(self, name: str, socket: str) -> list[Link]:
-        links = self.entries[name].inputs.get(socket, ())
-        return [source for link in links if (source := self.source(link)) is not None]
+        sources: list[Link] = []
+        for link in self.entries[name].inputs.get(socket, ()):
+            source = self.source(link)
+            if source is not None:
+                sources.append(source)
+        return sources
 
     def all_sources(self, name: str) -> list[Link]:
-        return [source for socket in self.nodes[name].schema.inputs for source in self.sources(name, socket)]
+        sources: list[Link] = []
+        for socket in self.nodes[name].schema.inputs:
+            sources.extend(self.sources(name, socket))
+        return sources
+
+    def flag(self, name: str) -> Link | None:
+        """The output that a node's `when` really reads."""
+        gate = self.entries[name].when
+        if gate is None:
+            return None
+        return self.source(gate)
 
     def _topological_order(self) -> list[str]:
         order: list[str] = []
         waiting = [name for name in self.nodes if name not in self.registers]
         while waiting:
             for name in waiting:
-                gate = self.entries[name].when
-                flag = self.source(gate) if gate is not None else None
-                before = [link.node for link in self.all_sources(name) + ([flag] if flag else [])]
-                if all(other in order or other in self.registers or other in self.thinking for other in before):
+                before = self.all_sources(name)
+                flag = self.flag(name)
+                if flag is not None:
+                    before.append(flag)
+                there = {*order, *self.registers, *self.thinking}
+                if all(link.node in there for link in before):
                     break
             else:
                 raise Loop(waiting)
@@ -127,8 +157,11 @@ class ReferenceEngine:
         for name in self.thinking:
             if name in self.pending and self.pending[name][0] == self.tick:
                 self._arrive(name)
-        terminals = [Link(name, self.nodes[name].terminal) for name in self.registers if self.nodes[name].terminal]
-        last = any(self._value(terminal) for terminal in terminals)
+        last = False
+        for name in self.registers:
+            terminal = self.nodes[name].terminal
+            if terminal and self._value(Link(name, terminal)):
+                last = True
         for name in self.order:
             if self._is_due(name) and self._clock_is_open(name) and self._is_complete(name):
                 arguments = self._arguments(name)
@@ -167,12 +200,15 @@ class ReferenceEngine:
         sources = self.all_sources(name)
         if not sources:
             return name not in self.last_run
-        return any(self.delivered[s][2] > self.last_run.get(name, 0) for s in sources if s in self.delivered)
+        for source in sources:
+            if source in self.delivered and self.delivered[source][2] > self.last_run.get(name, 0):
+                return True
+        return False
 
     def _clock_is_open(self, name: str) -> bool:
         entry = self.entries[name]
         if entry.when is not None:
-            flag = self.source(entry.when)
+            flag = self.flag(name)
             if flag is None or not self._value(flag):
                 return False
         if entry.hertz is not None:
@@ -194,7 +230,10 @@ class ReferenceEngine:
         arguments: list[Any] = []
         for socket, declared in self.nodes[name].schema.inputs.items():
             read = [self._read(source, declared) for source in self.sources(name, socket)]
-            arguments.append(read if declared.many else read[0] if read else None)
+            if declared.many:
+                arguments.append(read)
+            else:
+                arguments.append(read[0] if read else None)
         return arguments
 
     def _read(self, source: Link, declared: Input) -> Any:
@@ -203,10 +242,14 @@ class ReferenceEngine:
         value, tick, _ = self.delivered[source]
         if declared.reading == "on":
             return value if tick == self.tick else None
-        return Sample(value, self.tick - tick) if declared.reading == "sample" else value
+        if declared.reading == "sample":
+            return Sample(value, self.tick - tick)
+        return value
 
     def _value(self, source: Link) -> Any:
-        return self.delivered[source][0] if source in self.delivered else None
+        if source not in self.delivered:
+            return None
+        return self.delivered[source][0]
 
     def _run(self, name: str, function: Callable[..., Any], *arguments: Any) -> None:
         """Let a node run and deliver what it gives out."""
@@ -219,7 +262,8 @@ class ReferenceEngine:
         schema = self.nodes[name].schema
         if not schema.outputs:
             return
-        for output, value in zip(schema.outputs.values(), result if schema.record else [result], strict=True):
+        values = result if schema.record else [result]
+        for output, value in zip(schema.outputs.values(), values, strict=True):
             delivered = self._try(name, value) if output.lazy else value
             if delivered is not _FAILED and delivered is not ABSENT:
                 self.count += 1

@@ -384,3 +384,21 @@ def test_who_writes_what_in_the_run_folder_is_settled_before_the_run(capsys, tmp
 
 def test_a_muted_node_writes_nothing(capsys, tmp_path):
     checked(capsys, write(tmp_path, clock=CLOCK, episodes={"type": "Log@1", **VALUE, "mode": "mute"}))
+
+
+def test_the_step_functions_of_a_plan_are_printed_each_shape_once(tmp_path, capsys):
+    path = write(
+        tmp_path,
+        clock=CLOCK,
+        first={"type": "Log@1", "in": {"value": "clock.now"}},
+        second={"type": "Log@1", "in": {"value": "clock.now"}},
+    )
+    assert main(["check", path, "--source"]) == 0
+    said = capsys.readouterr().out
+    assert "# tick clock\ndef make(call, values," in said
+    assert said.count("# tick first, tick second\n") == 1
+
+    assert main(["check", path, "--source", "--json"]) == 0
+    functions = json.loads(capsys.readouterr().out)["step_functions"]
+    assert [function["steps"] for function in functions] == [["tick clock"], ["tick first", "tick second"]]
+    assert all(function["source"] in said for function in functions)

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from math import sqrt
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +96,11 @@ def test_everything_that_is_no_win_counts_and_what_went_alike_counts_once() -> N
 
 
 def test_pairs_that_differ_are_counted_by_side_and_repeated_ones_once() -> None:
-    mine = [_row(won=won, trajectory=str(n)) for n, won in enumerate((True, True, True, False, False))]
-    theirs = [_row(won=won, trajectory=str(n)) for n, won in enumerate((True, False, False, True, False))]
+    mine: list[Any] = []
+    theirs: list[Any] = []
+    for won, they_won in ((True, True), (True, False), (True, False), (False, True), (False, False)):
+        mine.append(_row(won=won, trajectory=str(len(mine))))
+        theirs.append(_row(won=they_won, trajectory=str(len(theirs))))
     repeated = compare(dict(enumerate([*mine, mine[1]])), dict(enumerate([*theirs, theirs[1]])))
     assert repeated == {"pairs": 5, "better": 2, "worse": 1, "p": 1.0}
 
@@ -247,12 +251,14 @@ def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[
 def test_episode_by_episode_everybody_has_the_same_start(four: tuple[Path, dict[str, Any], str]) -> None:
     """Whatever the console is called, and whatever its workflow had set."""
     folder, result, _ = four
-    files = [folder / file for file in result["files"]["episodes"]]
-    rows = [_rows(file) for file in files]
-    starts = [[row["start"] for row in played] for played in rows]
+    starts: list[list[Any]] = []
+    actions: set[str] = set()
+    for file in result["files"]["episodes"]:
+        rows = _rows(folder / file)
+        starts.append(_each("start", rows))
+        actions.update(_each("actions_sha256", rows))
     assert starts[1:] == starts[:1] * 7
-    assert len({json.dumps(start) for start in starts[0]}) == 4
-    actions = {row["actions_sha256"] for played in rows for row in played}
+    assert len(set(map(json.dumps, starts[0]))) == 4
     assert len(actions) > 20, "but not everybody does the same"
 
 
@@ -261,11 +267,15 @@ def test_the_example_of_the_page_plays_real_matches_and_none_twice(tmp_path: Pat
     arguments = shlex.split(page.partition("    python -m server evaluate ")[2].partition("\n")[0])
     done, again = _evaluate(tmp_path, *arguments), _evaluate(tmp_path, *arguments, "--json")
     assert (done.returncode, again.returncode) == (0, 0), done.stderr
-    table, shown = done.stdout.splitlines(), page.splitlines()
-    assert [f"    {line}".rstrip() for line in table[:10]] == shown[shown.index(f"    {table[0]}") :][:10], done.stdout
-    assert [str(path) for path in sorted(tmp_path.glob("evaluations/*.*"))] == [str(tmp_path / line) for line in table[10:]]
+    lines = done.stdout.splitlines()
+    table, files = lines[:10], lines[10:]
+    indented = [f"    {line}".rstrip() for line in table]
+    shown = page.splitlines()
+    first = shown.index(indented[0])
+    assert indented == shown[first : first + 10], done.stdout
+    assert sorted(tmp_path.glob("evaluations/*.*")) == [tmp_path / file for file in files]
     for file in json.loads(again.stdout)["files"]["episodes"]:
-        assert [row["ended"] for row in _rows(tmp_path / file)] == ["done", "done"]
+        assert _each("ended", _rows(tmp_path / file)) == ["done", "done"]
 
 
 def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(tmp_path: Path) -> None:
@@ -273,16 +283,13 @@ def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(tmp_path: Path) 
     done = _evaluate(tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert [section["protocol"]["opponent"] for section in result["opponents"]] == [
-        "held_back/turtle",
-        "held_back/thrower",
-        "held_back/shoto",
-    ]
+    protocols = _each("protocol", result["opponents"])
+    assert _each("opponent", protocols) == ["held_back/turtle", "held_back/thrower", "held_back/shoto"]
     trajectories = set()
     for section in result["opponents"]:
         assert section["protocol"]["write"] == {"seed": "$seed", "mode": 1}
-        assert [player["roles"] for player in section["players"]] == [["evaluated"], ["nothing"], ["random"], ["ceiling"]]
-        assert [player["n"] for player in section["players"]] == [2, 2, 2, 2]
+        assert _each("roles", section["players"]) == [["evaluated"], ["nothing"], ["random"], ["ceiling"]]
+        assert _each("n", section["players"]) == [2, 2, 2, 2]
     files = [tmp_path / file for file in result["files"]["episodes"]]
     for file in files:
         for row in _rows(file):
@@ -300,8 +307,9 @@ def test_what_collects_is_left_out_against_opponents_that_are_held_back(tmp_path
     done = _evaluate(tmp_path, "sf2", *LEVEL4, "1", "--opponents", "*/[rs]*o*", "--ticks", "40", "--json")
     assert done.returncode == 0, done.stderr
     sections = json.loads(done.stdout)["opponents"]
-    left_out = {section["protocol"]["opponent"]: section["players"][0]["left_out"] for section in sections}
-    assert left_out == {"held_back/shoto": ["decisions"]}
+    (section,) = sections
+    assert section["protocol"]["opponent"] == "held_back/shoto"
+    assert section["players"][0]["left_out"] == ["decisions"]
 
 
 @pytest.mark.parametrize(
@@ -339,8 +347,8 @@ def test_a_killed_evaluation_goes_on_where_it_was(with_baselines: Path, four: tu
     done = _evaluate(with_baselines, "duel_expert", *LEVEL4, str(more), "--json")
     assert done.returncode == 0, done.stderr
     assert file.read_bytes().startswith(kept)
-    rows = [row for line in file.read_text().splitlines()[1:] if (row := _parsed(line))]
-    assert sorted(row["episode"] for row in rows) == list(range(more))
+    rows = _whole_rows(file)
+    assert sorted(_each("episode", rows)) == list(range(more))
     assert rows[:4] == _episodes(four[0], "duel_expert")
     assert json.loads(done.stdout)["players"][0]["n"] == more
 
@@ -378,7 +386,7 @@ def test_what_collects_is_left_out_where_states_are_held_back(with_baselines: Pa
     done = _evaluate(with_baselines, "sf2", *states, "1", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert [player["left_out"] for player in result["players"]] == [left_out] + [[]] * (len(result["players"]) - 1)
+    assert _each("left_out", result["players"]) == [left_out] + [[]] * (len(result["players"]) - 1)
     told = "sf2 (evaluated): decisions was left out, because it collects or trains, and these states or opponents are held back"
     assert (told in describe(result)) is bool(left_out)
     written = list((with_baselines / "evaluations/nodes").glob("sf2-*/**/decisions.jsonl"))
@@ -403,7 +411,9 @@ def test_an_adapter_for_another_model_is_refused_before_a_game(with_baselines: P
 )
 def test_an_episode_that_fails_counts_and_the_others_are_played(with_baselines: Path, extra: dict[str, Any], words: str) -> None:
     workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
-    widgets = {**extra["set"], **({"marks": str(with_baselines)} if "Dies" in extra["type"] else {})}
+    widgets = dict(extra["set"])
+    if "Dies" in extra["type"]:
+        widgets["marks"] = str(with_baselines)
     workflow["nodes"]["extra"] = {**extra, "set": widgets, "in": {"reward": "console.reward"}}
     (with_baselines / "mine.json").write_text(json.dumps(workflow))
     done = _evaluate(with_baselines, "mine.json", "--pack", str(PACK), *LEVEL4, "3", "--json")
@@ -412,9 +422,9 @@ def test_an_episode_that_fails_counts_and_the_others_are_played(with_baselines: 
     assert "Traceback" not in done.stderr
     mine = json.loads(done.stdout)["players"][0]
     assert (mine["n"], mine["distinct"], mine["failed"], mine["timed_out"]) == (3, 3, 1, 2)
-    rows = {row["episode"]: row for row in _episodes(with_baselines, "mine")}
+    rows = sorted(_episodes(with_baselines, "mine"), key=itemgetter("episode"))
     assert words in rows[1]["error"]
-    assert [rows[index]["ended"] for index in range(3)] == ["limit", "failed", "limit"]
+    assert _each("ended", rows) == ["limit", "failed", "limit"]
 
 
 @pytest.mark.parametrize(
@@ -480,8 +490,20 @@ def _parsed(line: str) -> dict[str, Any] | None:
 
 def _kept(folder: Path) -> list[dict[str, Any]]:
     """The whole rows of the evaluated player, while it plays."""
-    lines = [line for file in folder.glob("evaluations/episodes/duel_expert-*") for line in file.read_text().splitlines()[1:]]
-    return [row for line in lines if (row := _parsed(line))]
+    rows: list[dict[str, Any]] = []
+    for file in folder.glob("evaluations/episodes/duel_expert-*"):
+        rows.extend(_whole_rows(file))
+    return rows
+
+
+def _whole_rows(file: Path) -> list[dict[str, Any]]:
+    """The rows of a file of which the last may be half written."""
+    rows = map(_parsed, file.read_text().splitlines()[1:])
+    return list(filter(None, rows))
+
+
+def _each(key: str, entries: list[dict[str, Any]]) -> list[Any]:
+    return [entry[key] for entry in entries]
 
 
 def _await(condition: Callable[[], object], process: subprocess.Popen[Any] | None = None) -> None:

@@ -26,12 +26,23 @@ def _outputs(node: Node, *ticks: Any, episode: Episode | None = None) -> list[An
         return play(node, *ticks, episode=episode)
 
 
+def _each(name: str, given_out: list[Any]) -> list[Any]:
+    """One of the outputs, tick by tick."""
+    return [getattr(out, name) for out in given_out]
+
+
+def _true_ticks(values: list[Any]) -> list[int]:
+    return [tick for tick, value in enumerate(values) if value]
+
+
 def _wanted(*actions: int | None) -> list[dict[str, Any]]:
     return [{"action": action} for action in actions]
 
 
 PUNCH, KICK, JUMP = 9, 21, 1
-RECOVERY = RecoveryTable(recovery=np.int32([{PUNCH: 11, KICK: 12, JUMP: 15}.get(action, 0) for action in range(44)]))
+FRAMES = np.zeros(44, np.int32)
+FRAMES[[PUNCH, KICK, JUMP]] = 11, 12, 15
+RECOVERY = RecoveryTable(recovery=FRAMES)
 
 
 @pytest.mark.parametrize(("action", "closed"), [(PUNCH, 11), (KICK, 12), (JUMP, 15)])
@@ -39,14 +50,14 @@ def test_the_gate_is_closed_for_as_long_as_the_action_takes(action: int, closed:
     given_out = _outputs(CooldownGate(brain=RECOVERY), *_wanted(*[action] * (2 * closed + 2)))
     passed = [tick for tick, out in enumerate(given_out) if out.action is not ABSENT]
     assert passed == [0, closed + 1]
-    assert [out.ready for out in given_out[: closed + 1]] == [False] * closed + [True]
-    assert [out.left for out in given_out] == [*range(closed, -1, -1)] * 2
-    assert [out.since for out in given_out] == [*range(closed + 1)] * 2
+    assert _each("ready", given_out[: closed + 1]) == [False] * closed + [True]
+    assert _each("left", given_out) == [*range(closed, -1, -1)] * 2
+    assert _each("since", given_out) == [*range(closed + 1)] * 2
 
 
 def test_releasing_sends_nothing_once() -> None:
     given_out = _outputs(CooldownGate(brain=RECOVERY, idle="release"), *_wanted(PUNCH, None, None, None))
-    assert [out.action for out in given_out] == [PUNCH, 0, ABSENT, ABSENT]
+    assert _each("action", given_out) == [PUNCH, 0, ABSENT, ABSENT]
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 43)), max_size=80))
@@ -69,8 +80,8 @@ def _table() -> ActionTable:
 
 def test_a_sequence_runs_once_and_its_last_row_is_held() -> None:
     given_out = _outputs(EmulatorSink(brain=_table()), *_wanted(1, None, 0, None, None, 0))
-    assert [out.pad for out in given_out] == [("DOWN",), ("B",), ("DOWN", "B"), ("DOWN", "B"), ("DOWN", "B"), ()]
-    assert [out.busy for out in given_out] == [True, True, False, False, False, False]
+    assert _each("pad", given_out) == [("DOWN",), ("B",), ("DOWN", "B"), ("DOWN", "B"), ("DOWN", "B"), ()]
+    assert _each("busy", given_out) == [True, True, False, False, False, False]
 
 
 def test_before_the_first_action_nothing_is_held() -> None:
@@ -96,9 +107,10 @@ def test_a_bad_action_table_is_refused(fields: dict[str, Any], sentence: str) ->
 def test_a_reflex_plays_macros_to_their_end_and_then_looks_again() -> None:
     brain = ReflexTable(actions=5, action=np.int32([[1, 2], [3, 4]]), ticks=np.int32([[2, 1], [1, 0]]))
     situations = [0, 1, 1, 1, 0, 0]
-    given_out = _outputs(ReflexPolicy(brain=brain), *[{"situation": situation} for situation in situations])
-    assert [out.action for out in given_out] == [1, ABSENT, 2, 3, 1, ABSENT]
-    assert [out.started for out in given_out] == [True, False, False, True, True, False]
+    ticks = [{"situation": situation} for situation in situations]
+    given_out = _outputs(ReflexPolicy(brain=brain), *ticks)
+    assert _each("action", given_out) == [1, ABSENT, 2, 3, 1, ABSENT]
+    assert _each("started", given_out) == [True, False, False, True, True, False]
 
 
 def test_random_actions_are_uniform_held_and_follow_from_the_seed() -> None:
@@ -107,7 +119,8 @@ def test_random_actions_are_uniform_held_and_follow_from_the_seed() -> None:
     assert all(out is ABSENT for out in first[1::2])
     counts = Counter(first[::2])
     assert sorted(counts) == list(range(6))
-    assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 20.5, "chi-square, 5 degrees, p = 0.001"
+    frequencies = np.array(list(counts.values()))
+    assert ((frequencies - 1000) ** 2 / 1000).sum() < 20.5, "chi-square, 5 degrees, p = 0.001"
     for other in (Episode(0, 2, "a"), Episode(1, 1, "a"), Episode(0, 1, "b")):
         assert _outputs(RandomPolicy(actions=6, hold=2), *ticks, episode=other) != first
 
@@ -117,7 +130,8 @@ def test_sampled_actions_follow_the_softmax() -> None:
     ticks = [{"logits": np.log(probabilities).astype(np.float32)}] * 4000
     counts = Counter(_outputs(ActionSampler(mode="sample"), *ticks))
     expected = 4000 * probabilities
-    assert sum((counts[action] - expected[action]) ** 2 / expected[action] for action in range(3)) < 13.8
+    found = np.array([counts[action] for action in range(3)])
+    assert ((found - expected) ** 2 / expected).sum() < 13.8
     assert set(_outputs(ActionSampler(mode="greedy"), *ticks)) == {0}
 
 
@@ -139,15 +153,16 @@ def test_the_policy_head_computes_what_torch_computes() -> None:
 
 
 def test_every_is_true_at_its_beat() -> None:
-    beats = [tick for tick, out in enumerate(_outputs(Every(ticks=30), *[{}] * 600)) if out.now]
-    assert beats == list(range(0, 600, 30))
+    beats = _outputs(Every(ticks=30), *[{}] * 600)
+    assert _true_ticks(_each("now", beats)) == list(range(0, 600, 30))
     shifted = _outputs(Every(ticks=4, offset=3), *[{}] * 9)
-    assert [tick for tick, out in enumerate(shifted) if out.now] == [3, 7]
+    assert _true_ticks(_each("now", shifted)) == [3, 7]
 
 
 def test_changed_compares_arrays_by_their_elements() -> None:
     same, other = np.zeros(3), np.ones(3)
-    given_out = _outputs(Changed(), *[{"value": value} for value in (same, same.copy(), other, other, same)])
+    ticks = [{"value": value} for value in (same, same.copy(), other, other, same)]
+    given_out = _outputs(Changed(), *ticks)
     assert [out is not ABSENT for out in given_out] == [True, False, True, False, True]
 
 

@@ -28,6 +28,7 @@ from minibrains import (
 )
 from minibrains.engine.engine import Engine
 from minibrains.errors import NodeClassError
+from minibrains.sockets import parse_spec
 from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import check_node, opened, play
 from minibrains.torch_node import find_device
@@ -77,10 +78,11 @@ class Recurrent(TorchNode):
 def _brain(**sizes: int) -> CellWeights:
     config = {"inputs": 3, "hidden": 5, "actions": 2, **sizes}
     random = np.random.default_rng(0)
-    shapes = {
-        name: [int(n) for n in spec[4:-1].split()] for name, spec in CellWeights.tensor_specs(config).items()
-    }  # fmt: skip
-    return CellWeights({name: random.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}, **config)
+    tensors: dict[str, np.ndarray] = {}
+    for name, spec in CellWeights.tensor_specs(config).items():
+        _, shape = parse_spec(spec)
+        tensors[name] = random.standard_normal(shape).astype(np.float32)
+    return CellWeights(tensors, **config)
 
 
 def test_a_recurrent_node_keeps_the_rules() -> None:
@@ -238,7 +240,7 @@ def test_several_outputs_are_what_links_carry() -> None:
     outputs = check_node(TwoHeads(brain=brain), *_vectors(4))
     for heads in outputs:
         assert isinstance(heads, Heads)
-        assert [type(value) for value in heads] == [np.ndarray, float, int, bool]
+        assert list(map(type, heads)) == [np.ndarray, float, int, bool]
         assert (heads.logits.dtype, heads.logits.shape) == (np.float32, (3,))
         assert heads.best == heads.logits.argmax()
         assert heads.sure == (heads.value > 0)
@@ -253,9 +255,11 @@ class PlainTuple(TwoHeads):
 
 def test_a_plain_tuple_of_tensors_will_do() -> None:
     brain = TwoHeads.new_brain({"inputs": 3})
-    plain, named = (check_node(cls(brain=brain), *_vectors(2)) for cls in (PlainTuple, TwoHeads))
-    assert isinstance(plain[0], Heads)
-    assert [heads.value for heads in plain] == [heads.value for heads in named]
+    plain = check_node(PlainTuple(brain=brain), *_vectors(2))
+    named = check_node(TwoHeads(brain=brain), *_vectors(2))
+    for mine, expected in zip(plain, named, strict=True):
+        assert isinstance(mine, Heads)
+        assert mine.value == expected.value
 
 
 class Hungry(TwoHeads):
@@ -287,7 +291,7 @@ class Hungry(TwoHeads):
 
 
 def test_inputs_of_all_kinds_become_tensors() -> None:
-    first, second, third = (np.full(3, number, np.float32) for number in (1, 2, 4))
+    first, second, third = np.float32([1, 1, 1]), np.float32([2, 2, 2]), np.float32([4, 4, 4])
     full = {
         "vector": first, "number": 2.0, "flag": True, "action": 3, "others": [second, None], "aged": Sample(third, 5),
         "extra": second, "recent": Sample(1.5, 0),
@@ -327,9 +331,11 @@ def test_a_recurrent_node_may_have_several_outputs() -> None:
     brain = TwoHeads.new_brain({"inputs": 3})
     inputs = _vectors(3)
     outputs = check_node(Remembers(brain=brain), *inputs)
-    means = [np.mean([entry["vector"] for entry in inputs[: count + 1]], 0) for count in range(3)]
-    expected = check_node(TwoHeads(brain=brain), *[{"vector": mean} for mean in means])
-    assert all(np.allclose(a.logits, b.logits, atol=1e-5) for a, b in zip(outputs, expected, strict=True))
+    vectors = [entry["vector"] for entry in inputs]
+    means = [{"vector": np.mean(vectors[: count + 1], 0)} for count in range(3)]
+    expected = check_node(TwoHeads(brain=brain), *means)
+    for mine, same in zip(outputs, expected, strict=True):
+        assert np.allclose(mine.logits, same.logits, atol=1e-5)
 
 
 def test_a_network_with_two_heads_plays_in_a_graph(tmp_path: Path) -> None:
@@ -413,8 +419,10 @@ def test_a_module_to_train_is_nobody_elses_and_becomes_a_brain_again(tmp_path: P
     after = TwoHeads(brain=HeadWeights.load(tmp_path / "learned"))
     with opened(after):
         found = play(after, *_vectors(2))
-        expected = learner.forward(torch.from_numpy(np.stack([entry["vector"] for entry in _vectors(2)])))
-    assert np.allclose([heads.value for heads in found], expected.value.detach().numpy(), atol=1e-6)
+        vectors = [entry["vector"] for entry in _vectors(2)]
+        expected = learner.forward(torch.from_numpy(np.stack(vectors)))
+    values = [heads.value for heads in found]
+    assert np.allclose(values, expected.value.detach().numpy(), atol=1e-6)
     assert not np.allclose(found[0].logits, before[0].logits)
 
 
@@ -427,7 +435,8 @@ def test_a_recurrent_network_learns_through_its_state() -> None:
     for _ in range(3):
         out, state = node.forward(torch.randn(4, 3), state)
     out.sum().backward()
-    assert all(weight.grad.abs().sum() > 0 for weight in node.module.parameters())
+    for weight in node.module.parameters():
+        assert weight.grad.abs().sum() > 0
 
 
 def test_a_brain_is_stored_in_the_types_of_its_kind() -> None:
@@ -435,7 +444,8 @@ def test_a_brain_is_stored_in_the_types_of_its_kind() -> None:
     brain = HalfWeights(halves, **_brain().config)
     node = Half(brain=brain)
     again = node.brain_of(node.make_module())
-    assert all(np.array_equal(again.tensors[name], brain.tensors[name]) for name in brain.tensors)
+    for name, array in brain.tensors.items():
+        assert np.array_equal(again.tensors[name], array), name
 
 
 def test_a_new_brain_follows_from_its_seed() -> None:

@@ -50,7 +50,9 @@ class NodeCall:
 
     def remaining(self, limit: float | None) -> float | None:
         """Return the seconds until the node has worked on it for `limit`: all, while it has not started. None: no limit."""
-        return limit if limit is None or self.started is None else max(0.0, self.started + limit - perf_counter())
+        if limit is None or self.started is None:
+            return limit
+        return max(0.0, self.started + limit - perf_counter())
 
     def take(self) -> Any:
         """Return the result, or raise the error."""

@@ -15,7 +15,7 @@ from minibrains.graph.check import CheckedNode, Edge, Graph
 from minibrains.graph.error_policy import always_delivers, may_skip_runs
 from minibrains.graph.workflow import Link
 from minibrains.node import Node, Register
-from minibrains.node_schema import Input, Reading
+from minibrains.node_schema import Input
 
 
 def compile_graph(graph: Graph) -> Plan:
@@ -27,6 +27,10 @@ def _stateless(cls: type[Node]) -> bool:
     return cls.reset is Node.reset and not cls.clocked
 
 
+def _output_of(step: Step, socket: str) -> OutputPlan:
+    return next(output for output in step.outputs if output.name == socket)
+
+
 class _Compiler:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -36,21 +40,22 @@ class _Compiler:
         for edge in graph.edges:
             self.in_edges[edge.target].append(edge)
             self.out_edges[edge.source, edge.output.name].append(edge)
-        terminals = {(name, node.cls.terminal) for name, node in graph.nodes.items() if issubclass(node.cls, Register)}
-        self.observed = {(link.node, link.socket) for link in graph.gates.values()} | terminals
+        self.observed = self._find_observed()
         """Outputs that the engine itself reads on every tick."""
-        self.main = {name: self._main_step(node) for name, node in graph.nodes.items()}
+        self.main: dict[str, Step] = {}
         """The step that takes a node's inputs; a register's takes none."""
-        self.producers = {name: self._producing_step(node) for name, node in graph.nodes.items()}
+        self.producers: dict[str, Step] = {}
         """The step that delivers a node's outputs."""
-        self.clock_owner = {clock: name for name, step in self.main.items() for clock in step.clocks}
+        for name, node in graph.nodes.items():
+            self.main[name] = self._main_step(node)
+            self.producers[name] = self._producing_step(node)
+        self.clock_owner: dict[Clock, str] = {}
         """A node that has this clock in the workflow."""
-        self.readers = {
-            (name, output.name): Step("read", name)
-            for name, node in graph.nodes.items()
-            for output in node.cls.schema.outputs.values()
-            if output.lazy and (self.out_edges[name, output.name] or (name, output.name) in self.observed)
-        }
+        for name, step in self.main.items():
+            for clock in step.clocks:
+                self.clock_owner[clock] = name
+        self.readers = self._reading_steps()
+        """For each lazy output that somebody reads, the step that reads it."""
 
     def plan(self) -> Plan:
         ordered = self._order()
@@ -62,33 +67,61 @@ class _Compiler:
             step.index = index
         self._lay_slots()
         self._find_always_due(steps)
-        latches = tuple(self._latch(node) for node in self.graph.nodes.values() if node.register)
-        terminals = tuple(
-            self._slot(self._producer(name, terminal)[1], "optional")
-            for name, node in self.graph.nodes.items()
-            if (terminal := node.cls.terminal) is not None
-        )
-        return Plan(self.graph, tuple(steps), latches, tuple(self.slots), terminals)
+        latches: list[Latch] = []
+        for node in self.graph.nodes.values():
+            if node.register:
+                latches.append(self._latch(node))
+        terminals: list[int] = []
+        for name, node in self.graph.nodes.items():
+            if node.cls.terminal is not None:
+                _, output = self._producer(name, node.cls.terminal)
+                terminals.append(self._slot(output, "optional"))
+        return Plan(self.graph, tuple(steps), tuple(latches), tuple(self.slots), tuple(terminals))
 
     # -- steps and their order ------------------------------------------------------------------
+
+    def _find_observed(self) -> set[tuple[str, str | None]]:
+        observed: set[tuple[str, str | None]] = set()
+        for link in self.graph.gates.values():
+            observed.add((link.node, link.socket))
+        for name, node in self.graph.nodes.items():
+            if issubclass(node.cls, Register):
+                observed.add((name, node.cls.terminal))
+        return observed
+
+    def _reading_steps(self) -> dict[tuple[str, str], Step]:
+        steps: dict[tuple[str, str], Step] = {}
+        for name, node in self.graph.nodes.items():
+            for output in node.cls.schema.outputs.values():
+                is_read = self.out_edges[name, output.name] or (name, output.name) in self.observed
+                if output.lazy and is_read:
+                    steps[name, output.name] = Step("read", name)
+        return steps
 
     def _main_step(self, node: CheckedNode) -> Step:
         declared = node.cls.schema.outputs.values()
         outputs = [OutputPlan(output.name, output.absent and not output.lazy) for output in declared]
-        entry = node.entry
-        clocks: frozenset[Clock] = frozenset()
-        if not node.register:
-            clock = Clock(entry.every, entry.hertz, entry.offset, self.graph.gates.get(node.id, entry.when), entry.optional)
-            if clock != Clock():
-                clocks = frozenset([clock])
+        if node.register:
+            return Step("emit", node.id, outputs=outputs)
+        clocks = self._own_clocks(node)
         if node.continues:
             return Step("launch", node.id, clocks=clocks)
-        return Step("emit" if node.register else "tick", node.id, outputs=outputs, clocks=clocks)
+        return Step("tick", node.id, outputs=outputs, clocks=clocks)
+
+    def _own_clocks(self, node: CheckedNode) -> frozenset[Clock]:
+        """The clock that the workflow gives a node, if it gives one."""
+        entry = node.entry
+        flag = self.graph.gates.get(node.id, entry.when)
+        clock = Clock(entry.every, entry.hertz, entry.offset, flag, entry.optional)
+        if clock == Clock():
+            return frozenset()
+        return frozenset([clock])
 
     def _producing_step(self, node: CheckedNode) -> Step:
         if not node.continues:
             return self.main[node.id]
-        return Step("arrive", node.id, outputs=[OutputPlan(name, absent=True) for name in node.cls.schema.outputs])
+        outputs = [OutputPlan(name, absent=True) for name in node.cls.schema.outputs]
+        return Step("arrive", node.id, outputs=outputs)
 
     def _producer(self, node: str, socket: str) -> tuple[Step, OutputPlan]:
         """The step that delivers an output, and its plan there."""
@@ -100,43 +133,64 @@ class _Compiler:
                 reader.outputs.append(OutputPlan(socket, absent))
             return reader, reader.outputs[0]
         step = self.producers[node]
-        return step, next(output for output in step.outputs if output.name == socket)
+        return step, _output_of(step, socket)
 
     def _order(self) -> list[Step]:
         """Emits first, then everything after what it reads; ancestors of `when` flags as early as can be."""
+        before = self._predecessors()
+        early = self._ancestors_of_flags(before)
+        emits = [self.producers[name] for name, node in self.graph.nodes.items() if node.delays]
+        first: list[Step] = []
+        then: list[Step] = []
+        for name in graphlib.TopologicalSorter(before).static_order():
+            if name in early:
+                first.append(self.main[name])
+            else:
+                then.append(self.main[name])
+        early_readers: list[Step] = []
+        late_readers: list[Step] = []
+        for output, step in self.readers.items():
+            targets = {edge.target for edge in self.out_edges[output]}
+            if output in self.observed or not early.isdisjoint(targets):
+                early_readers.append(step)
+            else:
+                late_readers.append(step)
+        return [*emits, *early_readers, *first, *late_readers, *then]
+
+    def _predecessors(self) -> dict[str, set[str]]:
+        """For each node that is no register, the nodes that have to run before it on the same tick."""
         nodes = self.graph.nodes
         before: dict[str, set[str]] = {name: set() for name, node in nodes.items() if not node.register}
         for edge in self.graph.edges:
             if edge.target in before and not nodes[edge.source].delays:
                 before[edge.target].add(edge.source)
         for name, link in self.graph.gates.items():
-            if name in before and self._live(link) and not nodes[link.node].delays:
+            if name in before and self._is_same_tick(link):
                 before[name].add(link.node)
-        order = list(graphlib.TopologicalSorter(before).static_order())
+        return before
+
+    def _ancestors_of_flags(self, before: Mapping[str, set[str]]) -> set[str]:
+        """The nodes with a `when` flag, and all that these need on the same tick."""
         early: set[str] = set()
-        frontier = [link.node for link in self.graph.gates.values() if self._live(link) and not nodes[link.node].delays]
+        frontier = [link.node for link in self.graph.gates.values() if self._is_same_tick(link)]
         while frontier:
             name = frontier.pop()
             if name not in early:
                 early.add(name)
                 frontier.extend(before[name])
-        emits = [self.producers[name] for name, node in nodes.items() if node.delays]
-        first = [self.main[name] for name in order if name in early]
-        then = [self.main[name] for name in order if name not in early]
-        read_first = {
-            output: output in self.observed or any(edge.target in early for edge in self.out_edges[output])
-            for output in self.readers
-        }
-        early_readers = [step for output, step in self.readers.items() if read_first[output]]
-        late_readers = [step for output, step in self.readers.items() if not read_first[output]]
-        return [*emits, *early_readers, *first, *late_readers, *then]
+        return early
+
+    def _is_same_tick(self, flag: Link) -> bool:
+        """Return whether a `when` flag is worked out on the tick that it is read on."""
+        return self._live(flag) and not self.graph.nodes[flag.node].delays
 
     def _find_constants(self, ordered: Iterable[Step]) -> None:
         for step in ordered:
             node = self.graph.nodes[step.node]
             plain = step.role == "tick" and _stateless(node.cls) and not step.clocks
             if plain and may_skip_runs(node.entry.on_error) and node.cls.schema.outputs:
-                step.constant = all(self.producers[edge.source].constant for edge in self.in_edges[step.node])
+                sources = [self.producers[edge.source] for edge in self.in_edges[step.node]]
+                step.constant = all(source.constant for source in sources)
 
     # -- clocks -------------------------------------------------------------------------------------
 
@@ -147,26 +201,62 @@ class _Compiler:
         runs together would have given: the last value. One that can give nothing, or fail and be held, or
         reads how old its inputs are keeps its own clock, and so does one of which a consumer reads when it delivered.
         """
-        outputs = {id(step): [output] for output, step in self.readers.items()}
+        read_outputs = {id(step): output for output, step in self.readers.items()}
         for step in reversed(list(ordered)):
-            node = self.graph.nodes[step.node]
-            read = step.role == "read"
-            plain = step.role == "tick" and _stateless(node.cls) and not step.constant
-            if step.clocks or not (read or plain) or not may_skip_runs(node.entry.on_error):
+            if not self._may_inherit(step):
                 continue
-            given = outputs.get(id(step)) or [(step.node, output.name) for output in step.outputs]
-            edges = [edge for output in given for edge in self.out_edges[output]]
-            if not edges or any(output in self.observed for output in given):
+            if step.role == "read":
+                given = [read_outputs[id(step)]]
+            else:
+                given = [(step.node, output.name) for output in step.outputs]
+            if not self.observed.isdisjoint(given):
                 continue
-            if any(self.graph.nodes[edge.target].register or not self.main[edge.target].clocks for edge in edges):
+            edges: list[Edge] = []
+            for output in given:
+                edges.extend(self.out_edges[output])
+            if not edges or self._tells_skipped_runs(step, edges):
                 continue
-            reads_timestamp = any(edge.input.reading != "last" for edge in [*edges, *self.in_edges[step.node]])
-            if any(edge.output.absent for edge in edges) or (reads_timestamp and not read):
-                continue
-            clocks = frozenset(clock for edge in edges for clock in self.main[edge.target].clocks)
-            sources = [self._producer(c.when.node, c.when.socket)[0] for c in clocks if c.when and self._live(c.when)]
-            if all(position[id(source)] < position[id(step)] for source in sources):
+            clocks = self._clocks_of_consumers(edges)
+            flags = [clock.when for clock in clocks if clock.when is not None]
+            if all(self._is_flag_before(flag, step, position) for flag in flags):
                 step.clocks = clocks
+
+    def _may_inherit(self, step: Step) -> bool:
+        """Return whether a step is of the kind that could do without some of its runs."""
+        node = self.graph.nodes[step.node]
+        if step.clocks or not may_skip_runs(node.entry.on_error):
+            return False
+        if step.role == "read":
+            return True
+        return step.role == "tick" and _stateless(node.cls) and not step.constant
+
+    def _tells_skipped_runs(self, step: Step, edges: Iterable[Edge]) -> bool:
+        """Return whether a link from the step, or to it, would show that it did not run on every tick."""
+        for edge in edges:
+            if edge.output.absent:
+                return True
+            if step.role != "read" and edge.input.reading != "last":
+                return True
+        if step.role == "read":
+            return False
+        return any(edge.input.reading != "last" for edge in self.in_edges[step.node])
+
+    def _clocks_of_consumers(self, edges: Iterable[Edge]) -> frozenset[Clock]:
+        """All clocks of those who read these links; none if one of them has no clock, or is a register."""
+        clocks: set[Clock] = set()
+        for edge in edges:
+            consumer = self.main[edge.target]
+            if self.graph.nodes[edge.target].register or not consumer.clocks:
+                return frozenset()
+            clocks |= consumer.clocks
+        return frozenset(clocks)
+
+    def _is_flag_before(self, flag: Link, step: Step, position: Mapping[int, int]) -> bool:
+        """Return whether a `when` flag is known when the step's turn comes; that of a muted node always is."""
+        if not self._live(flag):
+            return True
+        source, _ = self._producer(flag.node, flag.socket)
+        return position[id(source)] < position[id(step)]
 
     def _live(self, link: Link) -> bool:
         return link.node in self.graph.nodes
@@ -175,17 +265,19 @@ class _Compiler:
         """Put a gate step for every clock before the first of its members, right after the flag it waits for."""
         ordered = list(ordered)
         gates: dict[Clock, Step] = {}
+        # the gates whose flag a step gives out, by that step
         after: dict[int, list[Step]] = defaultdict(list)
-        plain: list[Step] = []
+        steps: list[Step] = []
         for step in ordered:
             for clock in step.clocks:
-                if clock not in gates:
-                    gates[clock] = gate = Step("gate", self.clock_owner[clock], clock=clock)
-                    if clock.when is not None and self._live(clock.when):
-                        after[id(self._producer(clock.when.node, clock.when.socket)[0])].append(gate)
-                    else:
-                        plain.append(gate)
-        steps = plain
+                if clock in gates:
+                    continue
+                gates[clock] = gate = Step("gate", self.clock_owner[clock], clock=clock)
+                if clock.when is not None and self._live(clock.when):
+                    source, _ = self._producer(clock.when.node, clock.when.socket)
+                    after[id(source)].append(gate)
+                else:
+                    steps.append(gate)
         for step in ordered:
             steps.append(step)
             steps.extend(after[id(step)])
@@ -206,12 +298,13 @@ class _Compiler:
                 step = self.main[name]
                 step.inputs, step.required = self._read_inputs(node)
         for (name, socket), reader in self.readers.items():
-            callable_slot = self._slot(next(o for o in self.producers[name].outputs if o.name == socket), "last")
+            callable_slot = self._slot(_output_of(self.producers[name], socket), "last")
             reader.inputs = [InputPlan((Source(callable_slot),), False)]
             self._producer(name, socket)
         for clock, gate in self.gates.items():
             if clock.when is not None and self._live(clock.when):
-                flag = self._slot(self._producer(clock.when.node, clock.when.socket)[1], "optional")
+                _, output = self._producer(clock.when.node, clock.when.socket)
+                flag = self._slot(output, "optional")
                 gate.inputs = [InputPlan((Source(flag),), False)]
 
     def _read_inputs(self, node: CheckedNode) -> tuple[list[InputPlan], list[int]]:
@@ -235,10 +328,13 @@ class _Compiler:
         return len(self.slots) - 1
 
     def _source(self, edge: Edge, declared: Input) -> Source:
-        output = self._producer(edge.source, edge.output.name)[1]
-        uses: dict[Reading, Use] = {"last": "last" if declared.required else "optional", "on": "on", "sample": "last"}
-        delivered_at = self._slot(output, "delivered_at") if declared.reading == "sample" else None
-        return Source(self._slot(output, uses[declared.reading]), delivered_at)
+        _, output = self._producer(edge.source, edge.output.name)
+        if declared.reading == "sample":
+            delivered_at = self._slot(output, "delivered_at")
+            return Source(self._slot(output, "last"), delivered_at)
+        if declared.reading == "on":
+            return Source(self._slot(output, "on"))
+        return Source(self._slot(output, "last" if declared.required else "optional"))
 
     def _latch(self, node: CheckedNode) -> Latch:
         inputs, required = self._read_inputs(node)
@@ -254,24 +350,39 @@ class _Compiler:
             elif step.role == "arrive":
                 step.always_polled = True
             else:
-                edges = self.in_edges[step.node]
-                always_due = {id(edge): self._is_always_due(edge, step) for edge in edges}
-                linked = {edge.input.name for edge in edges}
-                step.always_polled = node.cls.clocked or any(always_due.values())
-                step.always_due = step.always_polled and all(
-                    declared.name in linked or declared.many for declared in node.cls.schema.inputs.values() if declared.required
-                )
-                step.always_due = step.always_due and all(always_due[id(edge)] for edge in edges if edge.input.required)
+                self._find_due_of_reading(step, node)
             for clock in step.clocks:
                 self.gates[clock].members.append(step.index)
         for (source, socket), edges in self.out_edges.items():
-            output = self._producer(source, socket)[1]
-            targets = (self.main[edge.target] for edge in edges if not self.graph.nodes[edge.target].register)
-            output.marks = sorted({target.index for target in targets if not target.always_polled})
+            _, output = self._producer(source, socket)
+            marks: set[int] = set()
+            for edge in edges:
+                target = self.main[edge.target]
+                if not self.graph.nodes[edge.target].register and not target.always_polled:
+                    marks.add(target.index)
+            output.marks = sorted(marks)
+
+    def _find_due_of_reading(self, step: Step, node: CheckedNode) -> None:
+        """Say of a tick or launch whether it is due on every tick, and whether its arguments are all there by then."""
+        step.always_polled = node.cls.clocked
+        complete = True
+        linked: set[str] = set()
+        for edge in self.in_edges[step.node]:
+            linked.add(edge.input.name)
+            if self._is_always_due(edge, step):
+                step.always_polled = True
+            elif edge.input.required:
+                complete = False
+        for declared in node.cls.schema.inputs.values():
+            if declared.required and not declared.many and declared.name not in linked:
+                complete = False
+        step.always_due = step.always_polled and complete
 
     def _is_always_due(self, edge: Edge, step: Step) -> bool:
         """Return whether the edge delivers on every tick on which `step` may run."""
         producer, output = self._producer(edge.source, edge.output.name)
-        if not producer.always_due or output.absent or not always_delivers(self.graph.nodes[edge.source].entry.on_error):
+        if not producer.always_due or output.absent:
+            return False
+        if not always_delivers(self.graph.nodes[edge.source].entry.on_error):
             return False
         return not producer.clocks or (bool(step.clocks) and step.clocks <= producer.clocks)

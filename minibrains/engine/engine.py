@@ -148,7 +148,20 @@ class Engine:
     # -- ticking ------------------------------------------------------------------------------------
 
     def advance(self, ticks: int) -> bool:
-        """Do up to `ticks` ticks of the episode. True if it ended; False also after `stopping` and after an edit."""
+        """Do up to `ticks` ticks of the episode. True if it ended; False also after `stopping` and after an edit.
+
+        The phases of a tick, and what holds when each of them is over:
+
+        begin: `marks` has a byte for each step that is due so far, and `due` is empty
+        emit and step: no step that was due is left, because a step marks only steps that stand after it
+        terminal: `ended` says whether an output that ends the episode is true
+        latch: every register has taken its inputs; none has on a terminal tick
+        clean up: no slot holds a value that is for this tick only, and the tick is counted
+
+        Then the next tick begins, or the edits that wait are applied: an edit never comes into a tick. A step that raises
+        is counted among the steps that ran, and the phase goes on with the one after it, unless the error ends the run.
+        """
+        # looked up once: each of these is needed many times a tick
         execution, edits, context = self.execution, self.edits, self.context
         values, marks, template, size = execution.values, execution.marks, execution.template, execution.size
         steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
@@ -157,6 +170,7 @@ class Engine:
         hold_seconds = context.hold_seconds
         ended = False
         for now in range(self.tick, self.tick + ticks):
+            # begin
             values[TICK_SLOT] = now
             marks[:size] = template
             if waiting:
@@ -175,11 +189,12 @@ class Engine:
                         spent[index] += clock - last
                         visits[index] += 1
                         last = clock
+                    # terminal; an output may raise when it is asked whether it is true, and is no step
                     index = -1
                     for slot in terminals:
                         if values[slot]:
                             ended = True
-                    # latch, but not on a terminal tick
+                    # latch
                     if not ended:
                         for index, run in taking:
                             run()
@@ -189,6 +204,7 @@ class Engine:
                             last = clock
                     break
                 except BaseException as error:
+                    # error: the iterators stand behind the step that raised
                     if index >= 0:
                         clock = perf_counter()
                         spent[index] += clock - last
@@ -197,6 +213,7 @@ class Engine:
                     if isinstance(error, KeyboardInterrupt):
                         raise
                     self._failed(index, error)
+            # clean up
             if event_slots:
                 for slot in event_slots:
                     values[slot] = None
@@ -249,7 +266,10 @@ class Engine:
     def spent_since(self, before: StepTimes) -> dict[str, float]:
         """Seconds of each node since `before`, or since an edit after it. Gates are the engine's own."""
         execution, then = before
-        return dict.fromkeys(self.runtimes, 0.0) | (seconds_since(execution, then) if execution is self.execution else {})
+        seconds = dict.fromkeys(self.runtimes, 0.0)
+        if execution is self.execution:
+            seconds |= seconds_since(execution, then)
+        return seconds
 
     # -- keeping ------------------------------------------------------------------------------------
 

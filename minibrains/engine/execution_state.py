@@ -69,27 +69,30 @@ class ExecutionState:
 
     def mark(self, step: Step) -> int:
         """Where a delivery marks a step: as due now if it has no clock, else as due when that opens."""
-        return step.index + self.size if step.clocks else step.index
+        if step.clocks:
+            return step.index + self.size
+        return step.index
 
     def _first(self) -> list[int]:
         """The steps that nothing feeds: they are due once."""
-        return [
-            self.mark(step)
-            for step in self.plan.steps
-            if not step.always_polled and not any(plan.sources for plan in step.inputs)
-        ]
+        first: list[int] = []
+        for step in self.plan.steps:
+            is_fed = any(plan.sources for plan in step.inputs)
+            if not step.always_polled and not is_fed:
+                first.append(self.mark(step))
+        return first
 
     # -- keeping ------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """Everything that the next tick depends on, without the nodes; between two ticks."""
-        lazy = self._lazy_slots()
+        left_out = self._lazy_slots() | {TICK_SLOT}
+        values: dict[int, Any] = {}
+        for slot, value in enumerate(self.values):
+            if slot not in left_out and value is not self.initial[slot]:
+                values[slot] = value
         return {
-            "values": {
-                slot: value
-                for slot, value in enumerate(self.values)
-                if slot not in lazy and slot != TICK_SLOT and value is not self.initial[slot]
-            },
+            "values": values,
             "pending": bytes(self.marks[self.size :]),
             "due": list(self.due),
             "openings": list(self.openings),
@@ -133,21 +136,33 @@ class ExecutionState:
         self.due.clear()
         for index, key in enumerate(self.keys()):
             old_index = old_indices.get(key)
-            step = self.plan.steps[index] if index < self.size else None
-            same = old_index is not None and self.owners[index] in unchanged
             if old_index is not None:
-                self.visits[index], self.idle[index] = old.visits[old_index], old.idle[old_index]
-                self.errors[index], self.reasons[index] = old.errors[old_index], old.reasons[old_index]
-                self.spent[index] = old.spent[old_index]
-            if old_index is not None and step is not None:
-                self.cached[index], self.openings[index] = old.cached[old_index], old.openings[old_index]
-                same = same and old.plan.links(step.node) == self.plan.links(step.node)
-                before = old.plan.steps[old_index]
-                same = same and not (old.marks[old.size + old_index] or old_index in old.due or old.size + old_index in old.due)
-                same = same and (step.always_polled or not (before.always_polled and before.clocks))  # nobody marked that one
-            if not same and step is not None and step.role in ("tick", "launch"):
+                self._take_counters(index, old, old_index)
+            if index >= self.size:
+                continue
+            step = self.plan.steps[index]
+            if step.role not in ("tick", "launch"):
+                continue
+            if old_index is None or step.node not in unchanged or self._becomes_due(step, old, old_index):
                 self.due.append(self.mark(step))
         self.restart()
+
+    def _take_counters(self, index: int, old: ExecutionState, old_index: int) -> None:
+        self.visits[index], self.idle[index] = old.visits[old_index], old.idle[old_index]
+        self.errors[index], self.reasons[index] = old.errors[old_index], old.reasons[old_index]
+        self.spent[index] = old.spent[old_index]
+        if index < self.size:
+            self.cached[index], self.openings[index] = old.cached[old_index], old.openings[old_index]
+
+    def _becomes_due(self, step: Step, old: ExecutionState, old_index: int) -> bool:
+        """Return whether a step that was there before the edit has something to do that it has not done."""
+        if old.plan.links(step.node) != self.plan.links(step.node):
+            return True
+        if old.marks[old.size + old_index] or old_index in old.due or old.size + old_index in old.due:
+            return True
+        # nobody marked a step that was looked at whenever its clock opened
+        before = old.plan.steps[old_index]
+        return before.always_polled and bool(before.clocks) and not step.always_polled
 
     def keys(self) -> list[Hashable]:
         """What each step and latch is, in words that mean the same in another plan."""
@@ -156,8 +171,11 @@ class ExecutionState:
             if step.role in ("tick", "launch"):
                 keys.append(("takes", step.node))
             else:
-                keys.append((step.role, step.node, step.clock, *(output.name for output in step.outputs)))
-        return keys + [("latch", latch.node) for latch in self.plan.latches]
+                names = [output.name for output in step.outputs]
+                keys.append((step.role, step.node, step.clock, *names))
+        for latch in self.plan.latches:
+            keys.append(("latch", latch.node))
+        return keys
 
     @cached_property
     def output_slots(self) -> dict[tuple[str, str, Use], int]:
@@ -166,13 +184,13 @@ class ExecutionState:
 
     def _slots(self) -> dict[tuple[str, str, Use], int]:
         lazy = self._lazy_slots()
-        return {
-            (step.node, output.name, use): slot
-            for step in self.plan.steps
-            for output in step.outputs
-            for use, slot in output.slots.items()
-            if slot not in lazy
-        }
+        slots: dict[tuple[str, str, Use], int] = {}
+        for step in self.plan.steps:
+            for output in step.outputs:
+                for use, slot in output.slots.items():
+                    if slot not in lazy:
+                        slots[step.node, output.name, use] = slot
+        return slots
 
     def _delivered(self) -> dict[tuple[str, str], tuple[Any, int]]:
         """The last value of each output, and the tick of its delivery if that is known, else the last tick."""
@@ -181,8 +199,8 @@ class ExecutionState:
         for (node, socket, use), slot in slots.items():
             value = self.values[slot]
             if use in ("last", "optional") and value is not self.initial[slot]:
-                delivered_at = slots.get((node, socket, "delivered_at"))
-                found[node, socket] = value, self.values[TICK_SLOT if delivered_at is None else delivered_at]
+                delivered_at = slots.get((node, socket, "delivered_at"), TICK_SLOT)
+                found[node, socket] = value, self.values[delivered_at]
         return found
 
     def _lazy_slots(self) -> set[int]:

@@ -81,4 +81,6 @@ def _ticks_of(
             return None
         clocks |= ticks
     # nothing is linked: it is delivered once, whatever clock is open then
-    return frozenset(clocks) if causes else None
+    if causes:
+        return frozenset(clocks)
+    return None

@@ -71,7 +71,8 @@ def size_of(value: Any) -> int:
     if isinstance(value, (tuple, list)):
         return sum(map(size_of, value)) + 64
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return sum(size_of(getattr(value, field.name)) for field in dataclasses.fields(value)) + 64
+        values = [getattr(value, field.name) for field in dataclasses.fields(value)]
+        return sum(map(size_of, values)) + 64
     return sys.getsizeof(value)
 
 
@@ -140,8 +141,13 @@ def _constants(edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> dic
 
 def _waits_forever(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> bool:
     """Return whether a required input of the node is never delivered."""
-    delivered = {edge.input.name for edge in edges if (edge.source, edge.output.name) in outputs}
-    lacking = {edge.input.name for edge in edges if (edge.source, edge.output.name) not in outputs}
+    delivered: set[str] = set()
+    lacking: set[str] = set()
+    for edge in edges:
+        if (edge.source, edge.output.name) in outputs:
+            delivered.add(edge.input.name)
+        else:
+            lacking.add(edge.input.name)
     for name, declared in node.cls.schema.inputs.items():
         unlinked = name not in delivered and not declared.many
         if declared.required and (name in lacking or unlinked):
@@ -157,10 +163,18 @@ def _by_output(node: CheckedNode, result: Any) -> dict[str, Any]:
 
 def _arguments(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> Iterator[Any]:
     for socket, declared in node.cls.schema.inputs.items():
-        read = [outputs.get((edge.source, edge.output.name)) for edge in edges if edge.input.name == socket]
-        if declared.reading == "sample":
-            read = [None if value is None else Sample(value, 0) for value in read]
-        yield read if declared.many else read[0] if read else None
+        read: list[Any] = []
+        for edge in edges:
+            if edge.input.name != socket:
+                continue
+            value = outputs.get((edge.source, edge.output.name))
+            if declared.reading == "sample" and value is not None:
+                value = Sample(value, 0)
+            read.append(value)
+        if declared.many:
+            yield read
+        else:
+            yield read[0] if read else None
 
 
 def _signature(node: CheckedNode, edges: list[Edge], signatures: Mapping[str, str]) -> str:

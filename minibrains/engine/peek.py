@@ -21,7 +21,10 @@ def peek(engine: Engine, node: str, socket: str) -> Any:
         return None
     if checked.register and not checked.cls.outside:
         return _emitted(engine.runtimes[node].node, socket)
-    value = next((engine.execution.values[slot] for slot in _slots(engine.execution, node, socket)), None)
+    slots = _slots(engine.execution, node, socket)
+    if not slots:
+        return None
+    value = engine.execution.values[slots[0]]
     return None if value is UNSET else value
 
 

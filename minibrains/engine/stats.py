@@ -55,7 +55,12 @@ def collect_stats(execution: ExecutionState, ticks: int, runtimes: Mapping[str, 
     spent = seconds_since(execution, [0.0] * len(execution.spent))
     times: dict[str, NodeStats] = {}
     for name, runtime in runtimes.items():
-        background, pending = runtime.background, runtime.pending
+        thinking, restarts, think_times = 0.0, 0, tuple[int, ...]()
+        if runtime.background is not None:
+            thinking = runtime.background.seconds
+            restarts = runtime.background.restarts
+            think_times = runtime.background.times.counts()
+        pending = runtime.pending
         times[name] = NodeStats(
             runs=runs[name],
             skips=ticks - runs[name],
@@ -63,11 +68,11 @@ def collect_stats(execution: ExecutionState, ticks: int, runtimes: Mapping[str, 
             errors=errors[name],
             reason=reasons[name],
             cached=cached[name],
-            thinking=0.0 if background is None else background.seconds,
+            thinking=thinking,
             late=0 if pending is None else pending.late,
             savings=runtime.savings.copy(),
-            restarts=0 if background is None else background.restarts,
-            think_times=() if background is None else background.times.counts(),
+            restarts=restarts,
+            think_times=think_times,
         )
     return times
 

@@ -299,16 +299,22 @@ class _StepBuilder:
 
         if clock.when is not None and flag is None:
             return closed
-        return decimated if clock.optional else gate
+        if clock.optional:
+            return decimated
+        return gate
 
     def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
         """Whether a clock opens on the current tick, leaving its flag aside."""
         values, every, offset, hertz = self.execution.values, clock.every, clock.offset, clock.hertz
         rate = self.context.frame_rate
         if hertz is None:
-            return (lambda: True) if every == 1 else (lambda: values[TICK_SLOT] % every == offset)
+            if every == 1:
+                return lambda: True
+            return lambda: values[TICK_SLOT] % every == offset
         if rate is None or hertz > rate:
-            why = "needs a console, which says what a second is" if rate is None else f"is faster than the game, {rate:.2f} hz"
+            why = "needs a console, which says what a second is"
+            if rate is not None:
+                why = f"is faster than the game, {rate:.2f} hz"
             fault = Fault(f'"every": "{hertz:g} hz" {why}', node, code="rate_not_available")
             raise WorkflowError([fault], self.graph.workflow.where)
         share, whole = (Fraction(str(hertz)) / Fraction(str(rate))).as_integer_ratio()

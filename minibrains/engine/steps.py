@@ -40,6 +40,8 @@ ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
 """Takes many links; is required; for each link, whether it is read as a Sample."""
 OutputShape = tuple[bool, tuple[Use, ...], int]
 """May be absent; its slots; how many steps a delivery marks."""
+Shape = tuple[tuple[ArgumentShape, ...], tuple[OutputShape, ...], bool]
+"""Arguments; outputs; whether the node returns a tuple of them."""
 ONE_BY_ONE: Final = 4
 """Up to this many steps are marked one by one, which is quicker than a loop."""
 
@@ -55,10 +57,6 @@ def make_step(
     targets: Callable[[OutputPlan], tuple[int, ...]],
 ) -> StepFunction:
     """The function of one step, bound to its node and its slots."""
-    arguments = tuple(
-        (plan.many, plan.required, tuple(source.delivered_at is not None for source in plan.sources)) for plan in inputs
-    )
-    results = tuple((output.absent, tuple(output.slots), min(len(output.marks), ONE_BY_ONE + 1)) for output in outputs)
     numbers: list[Any] = []
     for plan in inputs:
         for source in plan.sources:
@@ -68,59 +66,120 @@ def make_step(
     for output in outputs:
         numbers.extend(output.slots.values())
         marked = targets(output)
-        numbers.extend(marked if len(marked) <= ONE_BY_ONE else [marked])
+        if len(marked) <= ONE_BY_ONE:
+            numbers.extend(marked)
+        else:
+            numbers.append(marked)
     names = tuple(output.name for output in outputs)
-    run: StepFunction = _maker(arguments, results, record)(call, values, marks, event_slots, names, *numbers)
-    return run
+    make = _maker(shape_of(inputs, outputs, record))
+    return make(call, values, marks, event_slots, names, *numbers)
+
+
+def shape_of(inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan], record: bool) -> Shape:
+    """What of a step decides its source: all but the node, and the numbers of its slots and steps."""
+    arguments: list[ArgumentShape] = []
+    for plan in inputs:
+        sampled = tuple(source.delivered_at is not None for source in plan.sources)
+        arguments.append((plan.many, plan.required, sampled))
+    results: list[OutputShape] = []
+    for output in outputs:
+        mark_count = min(len(output.marks), ONE_BY_ONE + 1)
+        results.append((output.absent, tuple(output.slots), mark_count))
+    return tuple(arguments), tuple(results), record
 
 
 @cache
-def _maker(arguments: tuple[ArgumentShape, ...], outputs: tuple[OutputShape, ...], record: bool) -> Callable[..., StepFunction]:
-    parameters: list[str] = []
-
-    def number(letter: str) -> str:
-        parameters.append(f"{letter}{len(parameters)}")
-        return parameters[-1]
-
-    def fetch(required: bool, sampled: bool) -> str:
-        value = f"values[{number('s')}]"
-        if not sampled:
-            return value
-        delivered_at = f"values[{number('s')}]"
-        sample = f"Sample({value}, values[{TICK_SLOT}] - {delivered_at})"
-        return sample if required else f"(None if {delivered_at} is None else {sample})"
-
-    written = []
-    for many, required, links in arguments:
-        fetched = ", ".join(fetch(required, sampled) for sampled in links)
-        written.append(f"[{fetched}]" if many else fetched or "None")
-    body = [f"call({', '.join(written)})"]
-    if record:
-        used = [f"out{index}" if slots or mark_count else "_" for index, (_, slots, mark_count) in enumerate(outputs)]
-        body = [f"{', '.join(used)}, = {body[0]}"]
-    elif outputs:
-        body = [f"out0 = {body[0]}"]
-    for index, (absent, slots, mark_count) in enumerate(outputs):
-        if not slots and not mark_count:
-            continue
-        indent = ""
-        if absent:
-            body.append(f"if out{index} is not ABSENT:")
-            indent = "    "
-        else:
-            body.append(f"if out{index} is ABSENT: undeclared(names[{index}])")
-        for use in slots:
-            slot = number("s")
-            body.append(f"{indent}values[{slot}] = {f'values[{TICK_SLOT}]' if use == 'delivered_at' else f'out{index}'}")
-            if use == "on":
-                body.append(f"{indent}event_slots.append({slot})")
-        if mark_count > ONE_BY_ONE:
-            body.append(f"{indent}for target in {number('t')}: marks[target] = 1")
-        else:
-            body += [f"{indent}marks[{number('t')}] = 1" for _ in range(mark_count)]
-    head = ", ".join(["call", "values", "marks", "event_slots", "names", *parameters])
-    source = f"def make({head}):\n    def run():\n" + "".join(f"        {line}\n" for line in body) + "    return run\n"
+def _maker(shape: Shape) -> Callable[..., StepFunction]:
     scope: dict[str, Any] = {"ABSENT": ABSENT, "Sample": Sample, "undeclared": _undeclared}
-    exec(source, scope)
+    exec(write_source(shape), scope)
     maker: Callable[..., StepFunction] = scope["make"]
     return maker
+
+
+def write_source(shape: Shape) -> str:
+    """Write the function that makes the step functions of a shape.
+
+    A node with a required input and an output that is declared `| Absent`, stored in one slot, with one reader:
+
+        def make(call, values, marks, event_slots, names, s0, s1, t2):
+            def run():
+                out0 = call(values[s0])
+                if out0 is not ABSENT:
+                    values[s1] = out0
+                    marks[t2] = 1
+            return run
+    """
+    return _SourceWriter().write(shape)
+
+
+class _SourceWriter:
+    def __init__(self) -> None:
+        self._parameters: list[str] = []
+        """Names of the slots (s) and of the steps to mark (t), in the order in which `make_step` lists their numbers."""
+        self._body: list[str] = []
+
+    def write(self, shape: Shape) -> str:
+        arguments, outputs, record = shape
+        self._write_call(arguments, outputs, record)
+        for index, output in enumerate(outputs):
+            self._write_delivery(index, output)
+        head = ", ".join(["call", "values", "marks", "event_slots", "names", *self._parameters])
+        lines = [f"def make({head}):", "    def run():"]
+        for line in self._body:
+            lines.append(f"        {line}")
+        lines.append("    return run")
+        return "\n".join(lines) + "\n"
+
+    def _parameter(self, letter: str) -> str:
+        name = f"{letter}{len(self._parameters)}"
+        self._parameters.append(name)
+        return name
+
+    def _write_call(self, arguments: Sequence[ArgumentShape], outputs: Sequence[OutputShape], record: bool) -> None:
+        written: list[str] = []
+        for many, required, links in arguments:
+            fetched = ", ".join([self._fetch(required, sampled) for sampled in links])
+            if many:
+                fetched = f"[{fetched}]"
+            written.append(fetched or "None")
+        call = f"call({', '.join(written)})"
+        if record:
+            names: list[str] = []
+            for index, (_, slots, mark_count) in enumerate(outputs):
+                names.append(f"out{index}" if slots or mark_count else "_")
+            call = f"{', '.join(names)}, = {call}"
+        elif outputs:
+            call = f"out0 = {call}"
+        self._body.append(call)
+
+    def _fetch(self, required: bool, sampled: bool) -> str:
+        value = f"values[{self._parameter('s')}]"
+        if not sampled:
+            return value
+        delivered_at = f"values[{self._parameter('s')}]"
+        sample = f"Sample({value}, values[{TICK_SLOT}] - {delivered_at})"
+        if required:
+            return sample
+        return f"(None if {delivered_at} is None else {sample})"
+
+    def _write_delivery(self, index: int, output: OutputShape) -> None:
+        absent, slots, mark_count = output
+        if not slots and not mark_count:
+            return
+        indent = ""
+        if absent:
+            self._body.append(f"if out{index} is not ABSENT:")
+            indent = "    "
+        else:
+            self._body.append(f"if out{index} is ABSENT: undeclared(names[{index}])")
+        for use in slots:
+            slot = self._parameter("s")
+            delivered = f"values[{TICK_SLOT}]" if use == "delivered_at" else f"out{index}"
+            self._body.append(f"{indent}values[{slot}] = {delivered}")
+            if use == "on":
+                self._body.append(f"{indent}event_slots.append({slot})")
+        if mark_count > ONE_BY_ONE:
+            self._body.append(f"{indent}for target in {self._parameter('t')}: marks[target] = 1")
+        else:
+            for _ in range(mark_count):
+                self._body.append(f"{indent}marks[{self._parameter('t')}] = 1")

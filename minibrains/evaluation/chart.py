@@ -66,8 +66,10 @@ def _against(section: Mapping[str, Any]) -> _Bar:
 def _draw_bar(pen: ImageDraw, shown: _Bar, y: int, colours: tuple[str, str, str]) -> None:
     mark, box, bar = colours
     player = shown.player
-    low, high, won = (_place(player[name]) for name in ("low", "high", "share"))
-    name = shown.name if len(shown.name) <= _LONGEST else shown.name[: _LONGEST - 1] + "…"
+    low, high, won = _place(player["low"]), _place(player["high"]), _place(player["share"])
+    name = shown.name
+    if len(name) > _LONGEST:
+        name = name[: _LONGEST - 1] + "…"
     _write(pen, (48, y - 30), name, 28, _INK)
     _write(pen, (48, y + 4), shown.note, 20, _PALE)
     pen.rectangle([_LEFT, y - 22, max(won, _LEFT + 1), y + 22], bar)

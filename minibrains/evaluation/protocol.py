@@ -97,11 +97,11 @@ def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
     """The game to evaluate a workflow in: of those it names, the first that has splits. Raises MinibrainsError."""
     _, names = _console(registry.migrate(workflow), registry)
     folders = dict(known_games())
-    name = next((name for name in names if name in folders and (folders[name] / RULES).is_file()), None)
-    if name is None:
+    with_rules = [name for name in names if name in folders and (folders[name] / RULES).is_file()]
+    if not with_rules:
         known = sorted(name for name, folder in folders.items() if (folder / RULES).is_file())
         raise GameError(f"{' and '.join(map(repr, names))}: no {RULES} there says how to evaluate; {', '.join(known)} has one")
-    game = find_game((name,))
+    game = find_game((with_rules[0],))
     if "won" not in read_json(game.data / "metadata.json"):
         raise GameError(f'{game.data / "metadata.json"} does not say when an episode is won; expected "won": ["mine", "theirs"]')
     return game, read_rules(game.data / RULES)
@@ -157,7 +157,9 @@ def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]
     game = console.set.get("game", registry[console.type].schema.widgets["game"].default)
     if isinstance(game, str):
         return console.id, (game,)
-    return console.id, list(game) if isinstance(game, (list, tuple)) else ()
+    if isinstance(game, (list, tuple)):
+        return console.id, list(game)
+    return console.id, ()
 
 
 def _with_added(workflow: Workflow, console: str, added: str, entry: Mapping[str, Any]) -> Workflow:

@@ -19,9 +19,13 @@ Row = Mapping[str, Any]
 
 def outcome(row: Row) -> str:
     """One of OUTCOMES."""
+    if row["ended"] == "limit":
+        return "timed_out"
     if row["ended"] != "done":
-        return "timed_out" if row["ended"] == "limit" else "failed"
-    return "won" if row["won"] else "drawn" if row["drawn"] else "lost"
+        return "failed"
+    if row["won"]:
+        return "won"
+    return "drawn" if row["drawn"] else "lost"
 
 
 def figures(rows: Iterable[Row]) -> dict[str, Any]:
@@ -32,14 +36,10 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
     `nodes` failed in any of them, and their fallback played.
     """
     played = list(rows)
-    counted = list({_trajectory(row): row for row in reversed(played)}.values())[::-1]
+    counted = _distinct(played)
     ends = Counter(map(outcome, counted))
     low, high = wilson(ends["won"], len(counted))
-    by_state: dict[str, dict[str, int]] = {}
-    for row in counted:
-        state = by_state.setdefault((row["start"] or {"state": "unknown"})["state"], {"n": 0, "won": 0})
-        state["n"] += 1
-        state["won"] += outcome(row) == "won"
+    ticks = [row["ticks"] for row in counted]
     return {
         "n": len(played),
         "distinct": len(counted),
@@ -48,16 +48,37 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         "share": round(ends["won"] / len(counted), 6),
         "low": round(low, 6),
         "high": round(high, 6),
-        "ticks": round(sum(row["ticks"] for row in counted) / len(counted), 1),
-        "by_state": dict(sorted(by_state.items())),
+        "ticks": round(sum(ticks) / len(counted), 1),
+        "by_state": _by_state(counted),
         "nodes": _borne(played),
     }
 
 
+def _distinct(rows: Sequence[Row]) -> list[Row]:
+    """Of episodes that went alike the first, put where the last of them stood."""
+    firsts: dict[object, Row] = {}
+    for row in reversed(rows):
+        firsts[_trajectory(row)] = row
+    return list(firsts.values())[::-1]
+
+
+def _by_state(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
+    """From which states how many episodes began, and how many of them were won."""
+    by_state: dict[str, dict[str, int]] = {}
+    for row in rows:
+        name = row["start"]["state"] if row["start"] else "unknown"
+        state = by_state.setdefault(name, {"n": 0, "won": 0})
+        state["n"] += 1
+        state["won"] += outcome(row) == "won"
+    return dict(sorted(by_state.items()))
+
+
 def _by_clock(rows: Sequence[Row]) -> int | None:
     with_clock = [row for row in rows if "rounds_by_clock" in row]
+    if not with_clock:
+        return None
     decided = [row for row in with_clock if outcome(row) == "won" and row["rounds_by_clock"]]
-    return len(decided) if with_clock else None
+    return len(decided)
 
 
 def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
@@ -74,12 +95,15 @@ def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any
 
     Of pairs in which both went exactly as in an earlier pair only the first counts.
     """
-    pairs = {
-        (_trajectory(mine[index]), _trajectory(theirs[index])): index for index in sorted(mine.keys() & theirs, reverse=True)
-    }
-    sides = [(outcome(mine[index]) == "won", outcome(theirs[index]) == "won") for index in pairs.values()]
-    better, worse = sides.count((True, False)), sides.count((False, True))
-    return {"pairs": len(sides), "better": better, "worse": worse, "p": sign_test(better, worse)}
+    pairs: dict[tuple[object, object], int] = {}
+    for index in sorted(mine.keys() & theirs, reverse=True):
+        pairs[_trajectory(mine[index]), _trajectory(theirs[index])] = index
+    better = worse = 0
+    for index in pairs.values():
+        won, they_won = outcome(mine[index]) == "won", outcome(theirs[index]) == "won"
+        better += won and not they_won
+        worse += they_won and not won
+    return {"pairs": len(pairs), "better": better, "worse": worse, "p": sign_test(better, worse)}
 
 
 def compared(players: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[int, Row]]) -> list[dict[str, Any]]:
@@ -122,11 +146,13 @@ def judge(players: Sequence[Mapping[str, Any]], level: str | None, simple: Set[s
     if level is None:
         sentence = "No verdict: the game names simple players for the states of one level; these are of another, or of several"
         return {"level": None, "above": None, "best": None, "sentence": sentence}
-    best = max((player for player in players if not simple.isdisjoint(player["roles"])), key=itemgetter("high"))
+    simple_players = [player for player in players if not simple.isdisjoint(player["roles"])]
+    best = max(simple_players, key=itemgetter("high"))
     above = mine["low"] > best["high"]
+    found = "better" if above else "not shown to be better"
     sentence = (
-        f"{mine['name']} is {'better' if above else 'not shown to be better'} than simple players at {level}: its lower bound is "
-        f"{percent(mine['low'])}, the upper bound of the best of them, {label(best)}, is {percent(best['high'])}"
+        f"{mine['name']} is {found} than simple players at {level}: its lower bound is {percent(mine['low'])}, "
+        f"the upper bound of the best of them, {label(best)}, is {percent(best['high'])}"
     )
     return {"level": level, "above": above, "best": label(best), "sentence": sentence}
 
@@ -134,7 +160,9 @@ def judge(players: Sequence[Mapping[str, Any]], level: str | None, simple: Set[s
 def describe(result: Mapping[str, Any]) -> str:
     """Write the results as a table for people."""
     sections = result.get("opponents") or [result]
-    players = [player for section in sections for player in section["players"]]
+    players: list[Mapping[str, Any]] = []
+    for section in sections:
+        players.extend(section["players"])
     width = max(len(label(player)) for player in players)
     lines = [
         headline(sections[0]),
@@ -144,26 +172,27 @@ def describe(result: Mapping[str, Any]) -> str:
     for section in sections:
         if section["protocol"]["opponent"]:
             lines.append(f"against {section['protocol']['opponent']}")
-        lines.extend(_line(player, width) for player in section["players"])
+        for player in section["players"]:
+            lines.append(_line(player, width))
     lines.append("better/worse: episodes that only the first, or only this one, won; p: exact two-sided sign test of those")
-    lines.extend(
-        f"{label(player)}: {name} was left out, because it collects or trains, and these states or opponents are held back"
-        for player in players
-        for name in player["left_out"]
-    )
-    lines.extend(
-        f"{label(player)}: {name} failed {node['errors']} times, and the game went on: {node['first_error']}"
-        for player in players
-        for name, node in player["nodes"].items()
-    )
+    for player in players:
+        for name in player["left_out"]:
+            why = "because it collects or trains, and these states or opponents are held back"
+            lines.append(f"{label(player)}: {name} was left out, {why}")
+    for player in players:
+        for name, node in player["nodes"].items():
+            failed = f"{name} failed {node['errors']} times, and the game went on"
+            lines.append(f"{label(player)}: {failed}: {node['first_error']}")
     if "verdict" in result:
         lines.append(result["verdict"]["sentence"])
     return "\n".join(lines)
 
 
 def _line(player: Mapping[str, Any], width: int) -> str:
+    sides = p = ""
     pair = player.get("paired")
-    sides, p = (f"{pair['better']}/{pair['worse']}", f"{pair['p']:.2g}") if pair else ("", "")
+    if pair:
+        sides, p = f"{pair['better']}/{pair['worse']}", f"{pair['p']:.2g}"
     by_clock = "" if player["by_clock"] is None else player["by_clock"]
     line = (
         f"{label(player):<{width}}  {player['n']:>5}  {player['distinct']:>8}  {player['won']:>5}  {by_clock:>8}  "
@@ -205,4 +234,6 @@ def percent(share: float) -> str:
 
 def _trajectory(row: Row) -> object:
     """Equal for episodes that went alike. One that failed is like no other."""
-    return id(row) if row["ended"] == "failed" else row.get("trajectory_sha256") or id(row)
+    if row["ended"] == "failed":
+        return id(row)
+    return row.get("trajectory_sha256") or id(row)

@@ -20,7 +20,9 @@ class Rows:
         """By number, from 0. An episode that stands there twice, because two evaluations ran at once, counts once."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            text = path.read_text(encoding="utf-8") if path.exists() else ""
+            text = ""
+            if path.exists():
+                text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise MinibrainsError(f"{path}: the episodes played so far cannot be read: {error}") from None
         for line in text.splitlines():

@@ -23,7 +23,11 @@ def wilson(won: int, played: int) -> tuple[float, float]:
     whole = 1 + square / played
     # at the ends the bound is exact, and rounding should not move it
     low, high = (middle - half) / whole, (middle + half) / whole
-    return 0.0 if won == 0 else low, 1.0 if won == played else high
+    if won == 0:
+        low = 0.0
+    if won == played:
+        high = 1.0
+    return low, high
 
 
 def sign_test(better: int, worse: int) -> float:
@@ -33,4 +37,6 @@ def sign_test(better: int, worse: int) -> float:
     """
     total = better + worse
     tail = sum(comb(total, count) for count in range(min(better, worse) + 1))
-    return min(1.0, tail / (1 << total - 1)) if total else 1.0
+    if total:
+        return min(1.0, tail / (1 << total - 1))
+    return 1.0

@@ -38,8 +38,12 @@ class Game:
         return sorted(self._states())
 
     def _states(self) -> dict[str, Path]:
-        files = [path for folder in self.folders for path in folder.glob(f"*{STATE_SUFFIX}") if os.path.isfile(path)]
-        return {path.name.removesuffix(STATE_SUFFIX): path for path in reversed(files)}
+        states: dict[str, Path] = {}
+        for folder in self.folders:
+            for path in folder.glob(f"*{STATE_SUFFIX}"):
+                if os.path.isfile(path):
+                    states.setdefault(path.name.removesuffix(STATE_SUFFIX), path)
+        return states
 
     def default_state(self, players: int) -> str | None:
         """The state its maker chose to start from, or None for power-on."""
@@ -55,7 +59,8 @@ class Game:
         """The file of a save state. Raises GameError naming the states there are."""
         states = self._states()
         if state not in states:
-            hint = near(state, sorted(states)) or f"It has: {', '.join(sorted(states)[:10]) or 'none'}"
+            some = ", ".join(sorted(states)[:10])
+            hint = near(state, sorted(states)) or f"It has: {some or 'none'}"
             raise GameError(f"the game {self.name!r} has no state {state!r}. {hint}")
         return states[state]
 
@@ -74,7 +79,8 @@ def folders() -> list[Path]:
     """Where games are looked for, in this order: a person's own, ours, stable-retro's."""
     result = [own_games(), shipped("games")]
     for root in _stable_retro():
-        result.extend(root / "data" / kind for kind in ("stable", "contrib", "experimental"))
+        for kind in ("stable", "contrib", "experimental"):
+            result.append(root / "data" / kind)
     return [folder for folder in result if folder.is_dir()]
 
 
@@ -126,7 +132,9 @@ def find_game(names: Sequence[str]) -> Game:
         data = next(filter(_has_data, found), None)
         if data is None:
             unknown.append(name)
-        elif (rom := _rom(name, found)) is not None:
+            continue
+        rom = _rom(name, found)
+        if rom is not None:
             return Game(name, rom, data, tuple(found))
     for name in unknown:
         if _plain(name) and os.path.isdir(own_games() / name):
@@ -147,8 +155,10 @@ def find_game(names: Sequence[str]) -> Game:
 def _what_there_is() -> str:
     """Say of which games there are ROMs here, and what brings more of them."""
     roots = folders()
-    names = [name for name, _ in known_games()]
-    there = [name for name in names if _rom(name, [root / name for root in roots]) is not None]
+    there: list[str] = []
+    for name, _ in known_games():
+        if _rom(name, [root / name for root in roots]) is not None:
+            there.append(name)
     if not _stable_retro():
         more = f"Many games come with a package that is missing: pip install {PACKAGES['stable_retro']}"
     else:

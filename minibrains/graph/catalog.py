@@ -18,7 +18,9 @@ def node_types(packs: bool = True, files: Iterable[Path] = ()) -> tuple[Registry
     """Our own nodes, those of installed packs, and those of single files; and what could not be loaded."""
     registry = Registry()
     registry.add_module(import_module("nodes"))
-    broken = registry.add_packs() if packs else []
+    broken: list[str] = []
+    if packs:
+        broken = registry.add_packs()
     for file in files:
         registry.add_file(file)
     return registry, broken
@@ -30,10 +32,13 @@ def find_workflow(name: str) -> Path:
     if path.is_file():
         return path
     folder = shipped("workflows")
-    own = folder / (path.name if path.suffix == ".json" else f"{path.name}.json")
+    own = folder / path.name
+    if path.suffix != ".json":
+        own = folder / f"{path.name}.json"
     if own.is_file():
         return own
-    hint = near(path.stem, [file.stem for file in folder.glob("*.json")]) or f"The shipped ones are in {folder}"
+    names = [file.stem for file in folder.glob("*.json")]
+    hint = near(path.stem, names) or f"The shipped ones are in {folder}"
     raise WorkflowError([Fault("there is no such workflow file", hint=hint, code="invalid_file")], name)
 
 
@@ -42,7 +47,12 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: 
 
     `overrides` are files that the person at the command line named, who may take them from anywhere.
     """
-    folders = [folder for folder in (workflow and workflow.parent, models, shipped("models")) if folder is not None]
+    folders: list[Path] = []
+    if workflow is not None:
+        folders.append(workflow.parent)
+    if models is not None:
+        folders.append(models)
+    folders.append(shipped("models"))
     allowed = {str(path): path for path in overrides}
 
     def find(pin: BrainPin) -> Path:
@@ -50,8 +60,10 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: 
         if path is None and any(os.path.islink(folder / pin.file) for folder in folders):
             raise BrainError(f"the brain {pin.file!r} is a link that leads out of its folder; put the file itself there")
         if path is None:
-            beside = workflow.parent.glob("*.safetensors") if workflow else ()
-            known = [*(file.name for file in beside), *_shipped_brains()]
+            known = _shipped_brains()
+            if workflow is not None:
+                beside = [file.name for file in workflow.parent.glob("*.safetensors")]
+                known = beside + known
             looked = ", ".join(map(str, folders))
             raise BrainError(f"there is no brain {pin.file!r} within {looked}. {near(pin.file, known) or ''}".rstrip(" "))
         return path

@@ -16,7 +16,7 @@ from minibrains.graph.run_files import file_faults
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
 from minibrains.node import Node, Register
 from minibrains.node_options import PLACES, Place
-from minibrains.node_schema import Input, Output
+from minibrains.node_schema import Input, NodeSchema, Output
 from minibrains.sockets import Known, Mismatch, Sha256, Size, SocketType, SocketTypes, Unifier
 from minibrains.values import is_value_type, read_value
 from minibrains.widgets import Widget
@@ -68,7 +68,9 @@ class CheckedNode:
     def fallback(self) -> Any:
         """What is given out in the place of a result, if the workflow says so; None: there is nothing."""
         fallback = self.cls.fallback
-        return fallback(self.sizes) if callable(fallback) else fallback
+        if callable(fallback):
+            return fallback(self.sizes)
+        return fallback
 
     def known(self, name: str) -> Known | None:
         """Return what the node itself knows by a name in its sockets' specs.
@@ -81,7 +83,9 @@ class CheckedNode:
             digest = self.header.config.get(name)
         else:
             return self.sizes.get(name)
-        return None if digest is None else Sha256(digest)
+        if digest is None:
+            return None
+        return Sha256(digest)
 
     @property
     def delays(self) -> bool:
@@ -111,11 +115,11 @@ class Graph:
 
     def brain_files(self) -> dict[str, dict[str, str]]:
         """List the brains it is played with: node id -> `file` and `sha256`."""
-        return {
-            name: {"file": str(node.brain), "sha256": str(node.brain_sha256)}
-            for name, node in self.nodes.items()
-            if node.brain is not None
-        }
+        files: dict[str, dict[str, str]] = {}
+        for name, node in self.nodes.items():
+            if node.brain is not None:
+                files[name] = {"file": str(node.brain), "sha256": str(node.brain_sha256)}
+        return files
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,9 @@ class Draft:
         """Return the graph. Raises WorkflowError if there is a fault."""
         if self.faults:
             raise WorkflowError(self.faults, self.workflow.where)
-        flags = {gate.target: Link(gate.source, gate.output.name) for gate in self.gates}
+        flags: dict[str, Link] = {}
+        for gate in self.gates:
+            flags[gate.target] = Link(gate.source, gate.output.name)
         return Graph(self.workflow, _running(self.nodes), self.edges, flags)
 
 
@@ -191,16 +197,23 @@ class _Checker:
             edges.extend(self._edges(name))
             if entry.when is not None:
                 gates.extend(self._edge(entry.when, name, WHEN))
-        for name, entry in self.workflow.nodes.items():
-            if name not in self.entries:
-                for socket, links in entry.inputs.items():
-                    for link in links:
-                        self._require_output(link, name, socket)
-        self.faults.extend(_type_faults(nodes, [*edges, *gates], {}))
-        self.faults.extend(_loops(nodes, [*edges, *gates]))
-        self.faults.extend(_deadlocks(_running(nodes), [*edges, *gates]))
-        self.faults.extend(file_faults(_running(nodes)))
+        self._check_links_of_unknown_types()
+        links = [*edges, *gates]
+        running = _running(nodes)
+        self.faults.extend(_type_faults(nodes, links, {}))
+        self.faults.extend(_loops(nodes, links))
+        self.faults.extend(_deadlocks(running, links))
+        self.faults.extend(file_faults(running))
         return Draft(self.workflow, nodes, tuple(edges), tuple(gates), tuple(self.faults))
+
+    def _check_links_of_unknown_types(self) -> None:
+        """Of a node whose type is not known its inputs are not either, but what they are linked to may be missing."""
+        for name, entry in self.workflow.nodes.items():
+            if name in self.entries:
+                continue
+            for socket, links in entry.inputs.items():
+                for link in links:
+                    self._require_output(link, name, socket)
 
     def _fault(self, code: FaultCode, message: str, node: str, socket: str | None = None, **details: str | None) -> None:
         self.faults.append(Fault(message, node, socket, **details, code=code))
@@ -209,7 +222,9 @@ class _Checker:
         cls, entry = self.classes[name], self.entries[name]
         widgets = dict(self._widgets(name))
         header, sha256, sizes = self._brain(name)
-        sizes.update({key: value for key, value in widgets.items() if type(value) is int})
+        for key, value in widgets.items():
+            if type(value) is int:
+                sizes[key] = value
         self._check_keys(name)
         brain = None if header is None else header.path
         return CheckedNode(name, cls, entry, widgets, brain, sha256, header, sizes)
@@ -305,9 +320,12 @@ class _Checker:
                 yield from self._edge(link, name, declared)
 
     def _edge(self, link: Link, name: str, declared: Input) -> Iterator[Edge]:
-        running = self._require_output(link, name, declared.name) and self.entries[name].mode == "run"
-        if running and (source := self._resolve_source(link)) is not None:
-            yield Edge(source.node, self.classes[source.node].schema.outputs[source.socket], name, declared)
+        if not self._require_output(link, name, declared.name) or self.entries[name].mode != "run":
+            return
+        source = self._resolve_source(link)
+        if source is not None:
+            output = self.classes[source.node].schema.outputs[source.socket]
+            yield Edge(source.node, output, name, declared)
 
     def _require_output(self, link: Link, name: str, socket: str) -> bool:
         """Return whether the output that a link begins at exists; if not, note a fault."""
@@ -329,39 +347,51 @@ class _Checker:
         while link not in seen and link.node in self.entries:
             seen.add(link)
             entry, schema = self.entries[link.node], self.classes[link.node].schema
+            if link.socket not in schema.outputs or entry.mode == "mute":
+                return None
             if entry.mode == "run":
-                return link if link.socket in schema.outputs else None
-            if entry.mode == "mute" or link.socket not in schema.outputs:
+                return link
+            socket = _bypassed_input(schema, link.socket)
+            if socket is None or not entry.inputs.get(socket):
                 return None
-            wanted = schema.outputs[link.socket].kind
-            index = list(schema.outputs).index(link.socket)
-            candidates = [socket for socket, declared in schema.inputs.items() if _fits(declared.kind, wanted)]
-            if list(schema.inputs)[index : index + 1] and list(schema.inputs)[index] in candidates:
-                candidates.insert(0, list(schema.inputs)[index])
-            links = entry.inputs.get(candidates[0], ()) if candidates else ()
-            if not links:
-                return None
-            link = links[0]
+            link = entry.inputs[socket][0]
         return None
+
+
+def _bypassed_input(schema: NodeSchema, output: str) -> str | None:
+    """Return the input that flows through a bypassed node to an output: the one in the same position, or the first that fits."""
+    wanted = schema.outputs[output].kind
+    candidates = [socket for socket, declared in schema.inputs.items() if _fits(declared.kind, wanted)]
+    opposite = dict(zip(schema.outputs, schema.inputs, strict=False)).get(output)
+    if opposite in candidates:
+        return opposite
+    if candidates:
+        return candidates[0]
+    return None
 
 
 def _compares_brain(cls: type[Node], entry: NodeEntry) -> bool:
     """Return whether a socket that is linked, or may be, says which file the node's brain is."""
     sockets: list[Input | Output] = [cls.schema.inputs[name] for name in entry.inputs if name in cls.schema.inputs]
     sockets.extend(cls.schema.outputs.values())
-    options = [option for socket in sockets for option in socket.kind.options]
-    return any(not {"brain", "{brain}"}.isdisjoint(option.dims) for option in options)
+    for socket in sockets:
+        for option in socket.kind.options:
+            if "brain" in option.dims or "{brain}" in option.dims:
+                return True
+    return False
 
 
 def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
     if kind.variable or other.variable:
         return kind.variable == other.variable
-    return bool({option.name for option in kind.options} & {option.name for option in other.options})
+    names = {option.name for option in kind.options}
+    return any(option.name in names for option in other.options)
 
 
 def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
     """Loops that nothing delays."""
-    for loop in _cycles((name for name, node in nodes.items() if not node.delays), edges):
+    within_tick = [name for name, node in nodes.items() if not node.delays]
+    for loop in _cycles(within_tick, edges):
         hint = "Every loop must cross a register; put a Previous into it"
         yield Fault(f"the links form a loop: {' -> '.join(loop)}", hint=hint, code="dependency_cycle")
 
@@ -369,7 +399,8 @@ def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[
 def _deadlocks(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
     """Loops closed only by `"busy": "continue"` in which every node waits for a first value of the one before."""
     awaited = [edge for edge in edges if edge.input is WHEN or edge.input.required]
-    for loop in _cycles((name for name, node in nodes.items() if not node.register), awaited):
+    waiting = [name for name, node in nodes.items() if not node.register]
+    for loop in _cycles(waiting, awaited):
         if any(nodes[name].continues for name in loop):
             hint = 'Make one of the inputs optional, or put a Previous with "initial" into it'
             message = f"the loop {' -> '.join(loop)} never begins: each node waits for the one before it"
@@ -395,8 +426,9 @@ def _cycles(names: Iterable[str], edges: Iterable[Edge]) -> Iterator[list[str]]:
 
 def _type_faults(nodes: Mapping[str, CheckedNode], edges: Iterator[Edge] | Any, opened: Sizes) -> Iterator[Fault]:
     def known(node: str, name: str) -> Known | None:
-        size = opened[node].get(name) if node in opened else None
-        return nodes[node].known(name) if size is None else size
+        if node in opened and name in opened[node]:
+            return opened[node][name]
+        return nodes[node].known(name)
 
     unifier = Unifier(known)
     for edge in edges:
@@ -439,8 +471,9 @@ def _is_of_type(value: Any, kind: SocketType) -> bool:
         read_value(kind.python, value)
     except ValueError:
         return False
-    size = kind.dims[0] if kind.dtype == "index" else None
-    return not isinstance(size, int) or 0 <= value < size
+    if kind.dtype == "index" and isinstance(kind.dims[0], int):
+        return bool(0 <= value < kind.dims[0])
+    return True
 
 
 def _cause(nodes: Mapping[str, CheckedNode], opened: Sizes, sizes: tuple[Size, Size] | None) -> str | None:
@@ -494,7 +527,9 @@ def _value_code(widget: Widget, value: Any) -> FaultCode:
         number = read_value(widget.annotation, value)
     except ValueError:
         return "invalid_input_type"
-    return "value_smaller_than_min" if widget.min is not None and number < widget.min else "value_bigger_than_max"
+    if widget.min is not None and number < widget.min:
+        return "value_smaller_than_min"
+    return "value_bigger_than_max"
 
 
 def _running(nodes: Mapping[str, CheckedNode]) -> dict[str, CheckedNode]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from minibrains.brain import UNSET, Brain
+from minibrains.brain import UNSET, Brain, SettingField
 from minibrains.brain_file import BrainHeader
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema
 from minibrains.node import Node, Register
 from minibrains.node_schema import Input, Output
 from minibrains.values import describe_type, parse_json, to_json
+from minibrains.widgets import Widget
 
 FOR_PEOPLE: Final = ("title", "description", "license", "author", "made_by", "parents", "metrics")
 """What a brain's header may tell people."""
@@ -20,6 +21,9 @@ FOR_PEOPLE: Final = ("title", "description", "license", "author", "made_by", "pa
 def describe_node(name: str, cls: type[Node]) -> dict[str, Any]:
     """Everything a node class says about itself, as `--json` prints it."""
     schema = cls.schema
+    brain = None
+    if schema.brain:
+        brain = _describe_brain(schema.brain, schema.brain_required)
     return {
         **node_heading(name, cls),
         "doc": schema.doc,
@@ -28,18 +32,19 @@ def describe_node(name: str, cls: type[Node]) -> dict[str, Any]:
         "register": issubclass(cls, Register),
         "inputs": [_describe_input(declared) for declared in schema.inputs.values()],
         "outputs": [_describe_output(declared) for declared in schema.outputs.values()],
-        "widgets": [
-            {
-                "name": w.name,
-                "type": w.describe(),
-                "required": w.required,
-                "default": to_json(w.default),
-                "doc": w.doc,
-                "schema": widget_schema(w),
-            }
-            for w in schema.widgets.values()
-        ],
-        "brain": _describe_brain(schema.brain, schema.brain_required) if schema.brain else None,
+        "widgets": [_describe_widget(declared) for declared in schema.widgets.values()],
+        "brain": brain,
+    }
+
+
+def _describe_widget(declared: Widget) -> dict[str, Any]:
+    return {
+        "name": declared.name,
+        "type": declared.describe(),
+        "required": declared.required,
+        "default": to_json(declared.default),
+        "doc": declared.doc,
+        "schema": widget_schema(declared),
     }
 
 
@@ -65,24 +70,31 @@ def _describe_output(declared: Output) -> dict[str, Any]:
 
 
 def _describe_brain(kind: type[Brain], required: bool) -> dict[str, Any]:
+    tensors = []
+    for name, tensor in kind.schema.tensors.items():
+        tensors.append({"name": name, "type": tensor.spec, "doc": tensor.doc})
     return {
         "kind": kind.kind,
         "version": kind.version,
         "required": required,
-        "tensors": [{"name": n, "type": t.spec, "doc": t.doc} for n, t in kind.schema.tensors.items()],
-        "further_tensors": any(
-            getattr(kind, name).__func__ is not getattr(Brain, name).__func__ for name in ("tensor_specs", "check_tensors")
-        ),
-        "settings": [
-            {
-                "name": name,
-                "type": describe_type(declared.annotation),
-                "required": declared.default is UNSET,
-                "default": None if declared.default is UNSET else to_json(declared.default),
-                "doc": declared.doc,
-            }
-            for name, declared in kind.schema.settings.items()
-        ],
+        "tensors": tensors,
+        "further_tensors": _overrides(kind, "tensor_specs") or _overrides(kind, "check_tensors"),
+        "settings": [_describe_setting(name, declared) for name, declared in kind.schema.settings.items()],
+    }
+
+
+def _overrides(kind: type[Brain], method: str) -> bool:
+    return getattr(kind, method).__func__ is not getattr(Brain, method).__func__
+
+
+def _describe_setting(name: str, declared: SettingField) -> dict[str, Any]:
+    required = declared.default is UNSET
+    return {
+        "name": name,
+        "type": describe_type(declared.annotation),
+        "required": required,
+        "default": None if required else to_json(declared.default),
+        "doc": declared.doc,
     }
 
 
@@ -97,6 +109,10 @@ def node_heading(name: str, cls: type[Node]) -> dict[str, Any]:
 
 def describe_brain(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
     """The header as `--json` prints it; what it does not say is None."""
+    tensors = []
+    for name, info in header.tensors.items():
+        size = info.end - info.start
+        tensors.append({"name": name, "dtype": info.dtype, "shape": list(info.shape), "bytes": size})
     return {
         "file": str(header.path),
         "size": header.size,
@@ -105,10 +121,7 @@ def describe_brain(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
         "version": header.version,
         **{name: _plain(header.metadata.get(name)) for name in FOR_PEOPLE},
         "config": header.config,
-        "tensors": [
-            {"name": name, "dtype": info.dtype, "shape": list(info.shape), "bytes": info.end - info.start}
-            for name, info in header.tensors.items()
-        ],
+        "tensors": tensors,
         "used_by": [],
     }
 

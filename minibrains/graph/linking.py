@@ -39,12 +39,17 @@ def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
     given = {str(kind): kind for kind in outputs.values()}
     wanted = {str(kind): kind for kind in [WHEN.kind, *inputs.values()]}
     for cls in types:
-        given.update((str(declared.kind), declared.kind) for declared in cls.schema.outputs.values())
-        wanted.update((str(declared.kind), declared.kind) for declared in cls.schema.inputs.values())
+        for output in cls.schema.outputs.values():
+            given[str(output.kind)] = output.kind
+        for declared in cls.schema.inputs.values():
+            wanted[str(declared.kind)] = declared.kind
+    fits: dict[str, list[str]] = {}
+    for type_name, kind in given.items():
+        fits[type_name] = [other for other in wanted if may_flow(kind, wanted[other])]
     return Linking(
         {key: str(kind) for key, kind in outputs.items()},
         {key: str(kind) for key, kind in inputs.items()},
-        {type_name: [other for other in wanted if may_flow(kind, wanted[other])] for type_name, kind in given.items()},
+        fits,
         _before(draft),
     )
 

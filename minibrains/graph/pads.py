@@ -39,13 +39,16 @@ def _pad_faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
         if _may_carry_a_pad(edge):
             in_edges[edge.target].append(edge)
     for console, node in nodes.items():
-        buttons = node.buttons() if isinstance(node, Console) else None
+        if not isinstance(node, Console):
+            continue
+        buttons = node.buttons()
         if buttons is None:
             continue
         for name in _upstream(console, in_edges):
             source = nodes[name]
-            pressed = source.presses() if isinstance(source, PressesButtons) else frozenset()
-            missing = sorted(pressed.difference(buttons))
+            if not isinstance(source, PressesButtons):
+                continue
+            missing = sorted(source.presses().difference(buttons))
             if missing:
                 pin = graph.nodes[name].entry.brain
                 table = f"the brain {pin.file}" if pin else "it"

@@ -140,7 +140,9 @@ def _migrate(raw: dict[str, Any], entry: NodeEntry, cls: type[Node]) -> dict[str
     for version in range(entry.version, cls.version):
         change = cls.migrations.get(version)
         try:
-            changed = raw if change is None else change(raw)
+            changed = raw
+            if change is not None:
+                changed = change(raw)
             raw = {**changed, "type": f"{entry.type}@{version + 1}"}
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"

@@ -37,4 +37,6 @@ def file_faults(nodes: Mapping[str, CheckedNode]) -> Iterator[Fault]:
 
 def _hint(node: CheckedNode, file: str) -> str:
     widget = next((key for key, value in node.widgets.items() if value == file), None)
-    return "Give the node another name" if widget is None else f"Set {widget} to another name"
+    if widget is None:
+        return "Give the node another name"
+    return f"Set {widget} to another name"

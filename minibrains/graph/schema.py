@@ -25,9 +25,17 @@ def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
 
     What it cannot say: a whole number is not written `8.0`, a rate is above 0, `offset` is below `every`.
     """
-    current = {f"{name}@{cls.version}": cls for name, cls in registry.items()}
-    # an older entry is sound if it can be migrated; its widgets are those of a class that is no longer there
-    known = [f"{name}@{version}" for name, cls in registry.items() for version in range(1, cls.version + 1)]
+    known: list[str] = []
+    by_type: list[dict[str, Any]] = []
+    type_schemas: dict[str, Any] = {}
+    for name, cls in registry.items():
+        # an older entry is sound if it can be migrated; its widgets are those of a class that is no longer there
+        for version in range(1, cls.version + 1):
+            known.append(f"{name}@{version}")
+        current = f"{name}@{cls.version}"
+        is_current = {"properties": {"type": {"const": current}}, "required": ["type"]}
+        by_type.append({"if": is_current, "then": {"$ref": f"#/$defs/{current}"}})
+        type_schemas[current] = _type_schema(cls)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Minibrains workflow",
@@ -36,12 +44,9 @@ def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
             "link": _matching(LINK),
             "node": {
                 **_object({"type": {"enum": known}, **_node_keys()}, required=("type",)),
-                "allOf": [
-                    {"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": {"$ref": f"#/$defs/{name}"}}
-                    for name in current
-                ],
+                "allOf": by_type,
             },
-            **{name: _type_schema(cls) for name, cls in current.items()},
+            **type_schemas,
         },
     }
 
@@ -51,23 +56,31 @@ def widget_schema(widget: Widget) -> dict[str, Any]:
     schema = value_schema(widget.annotation)
     extras = {"minimum": widget.min, "maximum": widget.max, "description": widget.doc or None}
     schema.update({key: value for key, value in extras.items() if value is not None})
-    return schema if widget.required else {**schema, "default": to_json(widget.default)}
+    if not widget.required:
+        schema["default"] = to_json(widget.default)
+    return schema
 
 
 def _type_schema(cls: type[Node]) -> dict[str, Any]:
-    widgets = cls.schema.widgets
-    needed = [name for name, widget in widgets.items() if widget.required]
+    widgets: dict[str, Any] = {}
+    needed: list[str] = []
+    for name, widget in cls.schema.widgets.items():
+        widgets[name] = widget_schema(widget)
+        if widget.required:
+            needed.append(name)
+    links = {"anyOf": [_LINK, {"type": "array", "items": _LINK}]}
     return {
         "properties": {
-            "set": _object({name: widget_schema(widget) for name, widget in widgets.items()}, needed),
-            "in": _object({name: {"anyOf": [_LINK, {"type": "array", "items": _LINK}]} for name in cls.schema.inputs}),
+            "set": _object(widgets, needed),
+            "in": _object(dict.fromkeys(cls.schema.inputs, links)),
         },
         "required": ["set"] if needed else [],
     }
 
 
 def _file_keys() -> dict[str, Any]:
-    run = {field.name: _whole(0 if field.name == "seed" else 1, 2**63 - 1) for field in fields(RunSettings)}
+    run = {field.name: _whole(1, 2**63 - 1) for field in fields(RunSettings)}
+    run["seed"] = _whole(0, 2**63 - 1)
     run["clock"] = value_schema(RunClock)
     return {
         "minibrains": {"const": FORMAT},

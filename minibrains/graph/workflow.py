@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -130,7 +130,9 @@ class Workflow:
     def with_node(self, name: str, entry: Mapping[str, Any]) -> Workflow:
         """This workflow with one node put in or replaced, from an entry as it would stand in the file."""
         nodes = self.raw.get("nodes")
-        return parse_workflow({**self.to_json(), "nodes": {**(nodes if isinstance(nodes, dict) else {}), name: entry}}, self.path)
+        if not isinstance(nodes, dict):
+            nodes = {}
+        return parse_workflow({**self.to_json(), "nodes": {**nodes, name: entry}}, self.path)
 
 
 def dump_json(value: Any) -> str:
@@ -141,7 +143,8 @@ def dump_json(value: Any) -> str:
 
 
 def _in_one_line(lines: re.Match[str]) -> str:
-    return f"[{' '.join(line.strip() for line in lines[1].split(chr(10)))}]"
+    items = [line.strip() for line in lines[1].split("\n")]
+    return f"[{' '.join(items)}]"
 
 
 def load_workflow(path: Path) -> Workflow:
@@ -183,10 +186,15 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
     if not isinstance(nodes, dict) or not nodes:
         faults.append(Fault('"nodes" is not an object with at least one node', code="invalid_workflow"))
         nodes = {}
-    entries = {name: entry for name in nodes if (entry := read_node(name, nodes[name], faults)) is not None}
-    hint = 'Data of your own belongs under "extra"'
-    strange = [key for key in data if key not in _KEYS]
-    faults.extend(Fault(f"the key {key!r} is not known", hint=hint, code="unknown_key") for key in strange)
+    entries: dict[str, NodeEntry] = {}
+    for name in nodes:
+        entry = read_node(name, nodes[name], faults)
+        if entry is not None:
+            entries[name] = entry
+    for key in data:
+        if key not in _KEYS:
+            hint = 'Data of your own belongs under "extra"'
+            faults.append(Fault(f"the key {key!r} is not known", hint=hint, code="unknown_key"))
     if data.get("defs"):
         faults.append(Fault('subgraphs ("defs") are not supported yet', code="not_applicable"))
     title = data.get("title", "")
@@ -211,7 +219,8 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         value = entry.get(key, options[0])
         if value in options:
             return value
-        expected = "one of " + ", ".join(option for option in options if option is not None)
+        named = [option for option in options if option is not None]
+        expected = "one of " + ", ".join(named)
         wrong(f'"{key}" is not known', "value_not_in_list", expected=expected, found=repr(value))
         return options[0]
 
@@ -220,7 +229,9 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
     if not isinstance(entry, dict):
         wrong("a node is a JSON object", found=type(entry).__name__)
         return None
-    match = NODE_TYPE.fullmatch(entry["type"]) if isinstance(entry.get("type"), str) else None
+    match = None
+    if isinstance(entry.get("type"), str):
+        match = NODE_TYPE.fullmatch(entry["type"])
     if match is None:
         expected = 'a type with its version, for example "FrameStack@1"'
         wrong('"type" cannot be read', "invalid_node_type", expected=expected, found=repr(entry.get("type")))
@@ -233,18 +244,22 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         wrong('"set" is not an object of widget values', found=type(settings).__name__)
         settings = {}
     every, hertz, offset = _read_rate(entry, wrong)
-    when = entry.get("when")
+    links = _read_links(entry.get("in", {}), wrong)
+    brain = _read_brain(entry.get("brain"), wrong)
+    when = None
+    if entry.get("when") is not None:
+        when = _read_link("when", entry["when"], wrong)
     return NodeEntry(
         name,
         match[1],
         int(match[2]),
         settings,
-        _read_links(entry.get("in", {}), wrong),
-        _read_brain(entry.get("brain"), wrong),
+        links,
+        brain,
         every,
         hertz,
         offset,
-        None if when is None else _read_link("when", when, wrong),
+        when,
         choice("mode", ("run", "mute", "bypass")),
         choice("on_error", ("stop", "hold", "fallback")),
         choice("background", (None, "thread", "process")),
@@ -288,7 +303,9 @@ def _read_background_keys(entry: Mapping[str, Any], wrong: Callable[..., None]) 
 
 
 def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> Link | None:
-    match = LINK.fullmatch(text) if isinstance(text, str) else None
+    match = None
+    if isinstance(text, str):
+        match = LINK.fullmatch(text)
     if match is None:
         wrong("the link cannot be read", "bad_linked_input", socket=key, expected='"node.output"', found=repr(text))
         return None
@@ -303,8 +320,12 @@ def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[Link
     for socket, texts in inputs.items():
         if texts == []:
             continue  # as good as not there
-        links: Iterable[Link | None] = [_read_link(socket, t, wrong) for t in (texts if isinstance(texts, list) else [texts])]
-        result[socket] = tuple(link for link in links if link is not None)
+        links: list[Link] = []
+        for text in texts if isinstance(texts, list) else [texts]:
+            link = _read_link(socket, text, wrong)
+            if link is not None:
+                links.append(link)
+        result[socket] = tuple(links)
     return result
 
 

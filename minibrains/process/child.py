@@ -67,8 +67,11 @@ class ChildProcess:
         self._shutdown_timeout = shutdown_timeout
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
         task = encode((function, arguments), f"what {name} needs")
-        self._output = _make_file() if keep_output else None
-        output = None if self._output is None else Path(self._output.name)
+        self._output = None
+        output = None
+        if keep_output:
+            self._output = _make_file()
+            output = Path(self._output.name)
         self._connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=run_child, args=(theirs, task, shutdown_timeout, output), name=name)
         try:
@@ -188,7 +191,9 @@ class ChildProcess:
 
     def exit_reason(self) -> str:
         """Return how it ended: "signal SIGKILL" or "exit status 3"."""
-        return f"signal {self.exit_signal}" if self.exit_signal else f"exit status {self.exit_status}"
+        if self.exit_signal:
+            return f"signal {self.exit_signal}"
+        return f"exit status {self.exit_status}"
 
     def _wait_or_kill(self) -> None:
         if not self._ends_within(self._shutdown_timeout):

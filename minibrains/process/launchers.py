@@ -36,13 +36,17 @@ def _ray(text: str) -> Launcher:
         named = False
     if not named or parts.path.strip("/") or parts.fragment or query.keys() - {"n"}:
         raise MinibrainsError(f"workers: {expected}, found {text!r}")
-    count = _count(query["n"]) if "n" in query else None
-    if "n" in query and count is None:
-        raise MinibrainsError(f"workers: {expected}, a whole number from 1 to {_MAX_WORKERS}, found {text!r}")
+    count = None
+    if "n" in query:
+        count = _count(query["n"])
+        if count is None:
+            raise MinibrainsError(f"workers: {expected}, a whole number from 1 to {_MAX_WORKERS}, found {text!r}")
     address = parts.netloc if parts.netloc in ("auto", "local") else f"ray://{parts.netloc}"
     return RayLauncher(address, count)
 
 
 def _count(text: str) -> int | None:
     whole = text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= _MAX_WORKERS
-    return int(text) if whole else None
+    if whole:
+        return int(text)
+    return None

@@ -102,8 +102,9 @@ class RayWorker:
                     events.put((number, data))
             ray.kill(self._actor)
         except Exception as error:
-            actor_ended = isinstance(error, ray.exceptions.RayActorError)
-            self._exit_reason = "the end of its Ray actor" if actor_ended else str(error)
+            self._exit_reason = str(error)
+            if isinstance(error, ray.exceptions.RayActorError):
+                self._exit_reason = "the end of its Ray actor"
         events.put((number, None))
 
 

@@ -107,10 +107,13 @@ class Deadlines:
         """What a summary says of them."""
         p99 = self._late.quantile(0.99)
         scheduled = self.ticks - self.unscheduled
+        on_time = None
+        if scheduled:
+            on_time = round((self.ticks - self.misses) / scheduled, 6)
         return {
             "rate": round(self.rate, 4),
             "missed": {"nodes": dict(self.nodes), "engine": self.engine, "unscheduled": self.unscheduled},
-            "on_time": round((self.ticks - self.misses) / scheduled, 6) if scheduled else None,
+            "on_time": on_time,
             "late_ms": {"p99": None if p99 is None else round(p99 * 1e3, 4), "max": round(self._late.longest * 1e3, 4)},
             "slipped_s": round(self.slipped, 4),
             "drift_frames": round(self._last_late * self.rate, 4),

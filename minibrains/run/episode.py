@@ -50,4 +50,6 @@ def errors_since(before: Mapping[str, NodeStats], now: Mapping[str, NodeStats]) 
             count -= before[name].errors
         if count > 0:
             errors[name] = {"errors": count, "first_error": node.reason}
-    return {"nodes": errors} if errors else {}
+    if errors:
+        return {"nodes": errors}
+    return {}

@@ -40,7 +40,8 @@ class Film(Hook):
             message = "there is no running console, a RetroEmulator say, in this workflow to film"
             raise WorkflowError([Fault(message, code="missing_console")], "--video")
         frame = f"{consoles[0].id}.frame"
-        for pad in (link for name in ("pad1", "pad2") for link in consoles[0].inputs.get(name, ())):
+        inputs = consoles[0].inputs
+        for pad in (*inputs.get("pad1", ()), *inputs.get("pad2", ())):
             entry = {"type": "PadView@1", "brain": _FACE, "in": {"frame": frame, "pad": str(pad)}}
             name, workflow = _with(workflow, "video_pad", entry)
             frame = f"{name}.frame"

@@ -90,7 +90,9 @@ class EpisodeTask:
                 run.play_episode(index)
             except Exception as error:
                 failure = Failure.of(error)
-        row = run.results.episodes.pop() if run.results.episodes else None
+        row = None
+        if run.results.episodes:
+            row = run.results.episodes.pop()
         stats = run.stats()
         if failure is not None:  # nobody knows what state its nodes are in now
             self._run = None
@@ -239,7 +241,9 @@ class ParallelEpisodes:
         ticks = sum(running.tick for running in self._running.values())
         finished = sum(stats.ticks for stats in self._run.results.stats.values())
         seconds = perf_counter() - self._began
-        rate = (finished + ticks) / seconds if seconds else 0.0
+        rate = 0.0
+        if seconds:
+            rate = (finished + ticks) / seconds
         progress = Progress(self._done, ticks, rate, score)
         for hook in self._run.hooks:
             hook.on_progress(self._run, progress)

@@ -90,7 +90,9 @@ class _Laps:
         cpu, self._cpu = self._cpu, time.thread_time()
         waits, self._waits = self._waits, _waits()
         wall = self.now - before
-        return wall if waits is None or waits != self._waits else min(wall, self._cpu - cpu)
+        if waits is None or waits != self._waits:
+            return wall
+        return min(wall, self._cpu - cpu)
 
 
 def _waits() -> int | None:

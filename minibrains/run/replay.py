@@ -164,17 +164,18 @@ def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
 
 def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] | None:
     """What the run has come to, beside what it came to the first time; None if that is equal."""
-    expected = event.value["report"] if event.kind == "episode" else event.value
+    reported = event.value
+    if event.kind == "episode":
+        reported = event.value["report"]
     found = checkpoint_report(engine)
-    if found == expected:
+    if found == reported:
         return None
-    names = [name for name in expected if expected[name] != found.get(name)]
-    return {
-        "from": compared_at,
-        "to": event.tick,
-        "expected": {name: expected[name] for name in names},
-        "found": {name: found.get(name) for name in names},
-    }
+    difference: dict[str, Any] = {"from": compared_at, "to": event.tick, "expected": {}, "found": {}}
+    for name, expected in reported.items():
+        if expected != found.get(name):
+            difference["expected"][name] = expected
+            difference["found"][name] = found.get(name)
+    return difference
 
 
 def _edit(run: Run, player: TapePlayer, tape_record: Mapping[str, Any], path: str) -> None:

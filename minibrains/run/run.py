@@ -423,7 +423,9 @@ class Run:
             restore_threads()
 
     def _summarise(self) -> dict[str, Any]:
-        failure = as_error(self.error) if self.error is not None else {}
+        failure: dict[str, Any] = {}
+        if self.error is not None:
+            failure = as_error(self.error)
         return {**failure, "state": self.state, **summarise(self.graph, self.results, self.settings, self.folder)}
 
     def _use_realtime_clock(self) -> None:

@@ -89,8 +89,11 @@ class RunSpec:
             workflow = workflow.with_node(node, {**_entry(workflow, node, "what is given as brains"), "brain": str(file)})
         for node in self.mute:
             workflow = workflow.with_node(node, {**_entry(workflow, node, "what is muted"), "mode": "mute"})
-        changed = {name: getattr(self, name) for name in ("episodes", "ticks", "seed", "clock")}
-        given = {name: value for name, value in changed.items() if value is not None}
+        given: dict[str, Any] = {}
+        for name in ("episodes", "ticks", "seed", "clock"):
+            value = getattr(self, name)
+            if value is not None:
+                given[name] = value
         return workflow.with_run(replace(workflow.run, **given))
 
     def brain_files(self, workflow: Workflow) -> dict[str, Path]:

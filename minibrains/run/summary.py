@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -57,65 +57,106 @@ class Results:
 
 def summarise(graph: Graph, results: Results, settings: RunSettings, folder: RunFolder | None) -> dict[str, Any]:
     """The object that `--json` prints and summary.json holds."""
-    episodes, ticks = results.episodes, sum(stats.ticks for stats in results.stats.values())
-    times = LatencyHistogram()
-    for stats in results.stats.values():
-        times.merge(stats.times)
-    clocks = [stats.deadlines for stats in results.stats.values() if stats.deadlines]
-    deadlines = Deadlines.merged(clocks) if clocks else None
-    names = dict.fromkeys([*graph.nodes, *(name for stats in results.stats.values() for name in stats.nodes)])
-    paces = [pace for stats in results.stats.values() for pace in stats.paces]
-    whole = [episode for episode in episodes if episode["ended"] in ("done", "limit")]
-    trajectories = [episode["trajectory_sha256"] for episode in whole if "trajectory_sha256" in episode]
-
-    def milliseconds(seconds: float | None) -> float | None:
-        return None if seconds is None else round(seconds * 1e3, 4)
-
+    metadata = dict(results.metadata)
+    game, rom_sha1 = metadata.pop("game", None), metadata.pop("rom_sha1", None)
     return {
         "workflow": str(graph.workflow.path or ""),
-        "game": results.metadata.get("game"),
-        "rom_sha1": results.metadata.get("rom_sha1"),
-        "episodes": episodes,
-        "ticks": ticks,
-        "ticks_per_s": round(ticks / results.seconds, 1) if results.seconds else None,
-        "tick_ms": {
-            "p50": milliseconds(times.quantile(0.50)),
-            "p99": milliseconds(times.quantile(0.99)),
-            "max": milliseconds(times.longest if times.count else None),
-        },
+        "game": game,
+        "rom_sha1": rom_sha1,
+        "episodes": results.episodes,
+        **_speed(results),
         "clock": settings.clock,
-        "misses": deadlines.misses if deadlines else 0,
-        **({"deadlines": deadlines.report()} if deadlines else {}),
-        **({"thinned": paces} if paces else {}),
-        "nodes": {name: _node(name, results) for name in names},
+        **_realtime(results),
+        "nodes": _nodes(graph, results),
         **_cache(results),
-        "actions_sha256": _fold([episode["actions_sha256"] for episode in episodes if "actions_sha256" in episode]),
-        "distinct_episodes": len(set(trajectories)) if trajectories else None,
+        **_fingerprints(results.episodes),
         "seed": settings.seed,
         "workers": results.workers,
         "worker_deaths": results.deaths,
         "run_dir": str(folder.path) if folder is not None else None,
         "brains": results.brains,
-        **{name: value for name, value in results.metadata.items() if name not in ("game", "rom_sha1")},
+        **metadata,
     }
+
+
+def _speed(results: Results) -> dict[str, Any]:
+    """How many ticks there were, and how long they took."""
+    ticks = 0
+    times = LatencyHistogram()
+    for stats in results.stats.values():
+        ticks += stats.ticks
+        times.merge(stats.times)
+    return {
+        "ticks": ticks,
+        "ticks_per_s": round(ticks / results.seconds, 1) if results.seconds else None,
+        "tick_ms": {
+            "p50": _milliseconds(times.quantile(0.50)),
+            "p99": _milliseconds(times.quantile(0.99)),
+            "max": _milliseconds(times.longest) if times.count else None,
+        },
+    }
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    if seconds is None:
+        return None
+    return round(seconds * 1e3, 4)
+
+
+def _realtime(results: Results) -> dict[str, Any]:
+    """Which deadlines were missed, and how the load was shed; where there were none, only that none was missed."""
+    clocks: list[Deadlines] = []
+    paces: list[dict[str, Any]] = []
+    for stats in results.stats.values():
+        if stats.deadlines:
+            clocks.append(stats.deadlines)
+        paces.extend(stats.paces)
+    realtime: dict[str, Any] = {"misses": 0}
+    if clocks:
+        deadlines = Deadlines.merged(clocks)
+        realtime["misses"] = deadlines.misses
+        realtime["deadlines"] = deadlines.report()
+    if paces:
+        realtime["thinned"] = paces
+    return realtime
+
+
+def _nodes(graph: Graph, results: Results) -> dict[str, dict[str, Any]]:
+    """The nodes of the graph, in its order, then those that only other workers, or the time before an edit, had."""
+    names = dict.fromkeys(graph.nodes)
+    for stats in results.stats.values():
+        names.update(dict.fromkeys(stats.nodes))
+    return {name: _node(name, results) for name in names}
 
 
 def _node(name: str, results: Results) -> dict[str, Any]:
     parts = [stats.nodes[name] for stats in results.stats.values() if name in stats.nodes]
-    runs, seconds = sum(part.runs for part in parts), sum(part.seconds for part in parts)
-    thinking = sum(part.thinking for part in parts)
+    runs = skips = late = restarts = cached = errors = 0
+    seconds = thinking = 0.0
+    first_error = ""
+    for part in parts:
+        runs += part.runs
+        skips += part.skips
+        seconds += part.seconds
+        thinking += part.thinking
+        late += part.late
+        restarts += part.restarts
+        cached += part.cached
+        errors += part.errors
+        first_error = first_error or part.reason
+    think_times = zip_longest(*[part.think_times for part in parts], fillvalue=0)
     now_and_then = {
         "think_ms": round(thinking / runs * 1e3, 3) if thinking and runs else 0,
-        "think_times": buckets([sum(counts) for counts in zip_longest(*(part.think_times for part in parts), fillvalue=0)]),
-        "late": sum(part.late for part in parts),
-        "restarts": sum(part.restarts for part in parts),
-        "cached": sum(part.cached for part in parts),
-        "errors": sum(part.errors for part in parts),
-        "first_error": next((part.reason for part in parts if part.reason), ""),
+        "think_times": buckets([sum(counts) for counts in think_times]),
+        "late": late,
+        "restarts": restarts,
+        "cached": cached,
+        "errors": errors,
+        "first_error": first_error,
     }
     return {
         "runs": runs,
-        "skips": sum(part.skips for part in parts),
+        "skips": skips,
         "mean_us": round(seconds / runs * 1e6, 3) if runs else None,
         **{name: value for name, value in now_and_then.items() if value},
     }
@@ -132,10 +173,25 @@ def _cache(results: Results) -> dict[str, Any]:
                 found[name, what] += seconds
     if not found:
         return {}
-    answers = [{"node": name, "what": what, "saved_s": round(seconds, 4)} for (name, what), seconds in found.items()]
+    answers = []
+    for (node_name, what), seconds in found.items():
+        answers.append({"node": node_name, "what": what, "saved_s": round(seconds, 4)})
     return {"cache": {"saved_s": round(sum(found.values()), 4), "answers": answers}}
 
 
-def _fold(digests: list[str]) -> str | None:
-    """One hash over those of the episodes, in order: the same however the episodes were spread."""
-    return hashlib.sha256("".join(digests).encode()).hexdigest() if digests else None
+def _fingerprints(episodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What was pressed, as one hash over those of the episodes, and how many of the episodes differed.
+
+    The hashes are taken in the order of the episodes, so it does not matter how the episodes were spread.
+    """
+    actions: list[str] = []
+    trajectories: set[str] = set()
+    for episode in episodes:
+        if "actions_sha256" in episode:
+            actions.append(episode["actions_sha256"])
+        if episode["ended"] in ("done", "limit") and "trajectory_sha256" in episode:
+            trajectories.add(episode["trajectory_sha256"])
+    return {
+        "actions_sha256": hashlib.sha256("".join(actions).encode()).hexdigest() if actions else None,
+        "distinct_episodes": len(trajectories) or None,
+    }

@@ -58,10 +58,12 @@ class Recorder(Hook):
         self._writer = TapeWriter(run.dir / FILE)
         self._engine = run.engine
         self._thread.start()
-        path = run.graph.workflow.path
+        path = ""
+        if run.graph.workflow.path is not None:
+            path = str(run.graph.workflow.path.absolute())
         header = {
             "minibrains": minibrains.__version__,
-            "path": "" if path is None else str(path.absolute()),
+            "path": path,
             "packs": name_packs(map(Path, run.spec.packs)),
             **tape_record(run.graph),
             "facts": run.results.metadata,
@@ -200,5 +202,7 @@ def tape_record(graph: Graph) -> dict[str, Any]:
 
 def modules(engine: Engine) -> frozenset[str]:
     """The modules of the plan's nodes: the only ones whose classes a snapshot may hold."""
-    found = {cls.__module__ for node in engine.plan.graph.nodes.values() for cls in node.cls.__mro__[:-1]}
+    found: set[str] = set()
+    for node in engine.plan.graph.nodes.values():
+        found.update(cls.__module__ for cls in node.cls.__mro__[:-1])
     return frozenset(found & sys.modules.keys())

@@ -123,12 +123,16 @@ class TapeReader:
                 file.seek(offset)
                 while offset < size:
                     head = file.read(_HEAD.size)
-                    length, checksum = _HEAD.unpack(head) if len(head) == _HEAD.size else (LONGEST, 0)
+                    length, checksum = LONGEST, 0
+                    if len(head) == _HEAD.size:
+                        length, checksum = _HEAD.unpack(head)
                     end = offset + _HEAD.size + length
                     if end > size:
                         self.sentence = f"the tape {self.path} ends in the middle of a record, after {count} whole ones"
                         return
-                    record = file.read(length) if length <= LONGEST else b""
+                    record = b""
+                    if length <= LONGEST:
+                        record = file.read(length)
                     last = _checksum(record, last)
                     if last != checksum or len(record) != length:
                         self.sentence = f"the tape {self.path} is damaged at byte {offset}, after {count} whole records"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -46,8 +45,12 @@ class ActionTable(Brain):
     @property
     def pressed(self) -> frozenset[str]:
         """The buttons that at least one row holds."""
-        used = [self.buttons[column] for column in np.flatnonzero(self.rows.any(axis=0))]
-        return frozenset(FACING[right].get(button, button) for right in FACING for button in used)
+        pressed: set[str] = set()
+        for column in np.flatnonzero(self.rows.any(axis=0)):
+            button = self.buttons[column]
+            for directions in FACING.values():
+                pressed.add(directions.get(button, button))
+        return frozenset(pressed)
 
     @property
     def by_facing(self) -> bool:
@@ -57,8 +60,10 @@ class ActionTable(Brain):
     def pads(self, action: int, right: bool = True) -> tuple[tuple[str, ...], ...]:
         """The action's rows as the names of the buttons held by one who is looking right, or left."""
         buttons = [FACING[right].get(button, button) for button in self.buttons]
-        rows = self.rows[self.starts[action] : self.starts[action + 1]]
-        return tuple(tuple(buttons[column] for column in np.flatnonzero(row)) for row in rows)
+        pads: list[tuple[str, ...]] = []
+        for row in self.rows[self.starts[action] : self.starts[action + 1]]:
+            pads.append(tuple(buttons[column] for column in np.flatnonzero(row)))
+        return tuple(pads)
 
 
 class Pressed(NamedTuple):
@@ -88,8 +93,11 @@ class EmulatorSink(Node, category="actions", clocked=True):
         return self.brain.pressed
 
     def _sequences_of(self, right: bool) -> list[list[Pressed]]:
-        sequences = [self.brain.pads(action, right) for action in range(self.brain.sizes["actions"])]
-        return [[Pressed(pad, left > 0) for left, pad in _countdown(pads)] for pads in sequences]
+        sequences: list[list[Pressed]] = []
+        for action in range(self.brain.sizes["actions"]):
+            *before, last = self.brain.pads(action, right)
+            sequences.append([*(Pressed(pad, True) for pad in before), Pressed(last, False)])
+        return sequences
 
     def reset(self, episode: Episode) -> None:
         self.rows, self.place = self._nothing, 0
@@ -105,7 +113,3 @@ class EmulatorSink(Node, category="actions", clocked=True):
             raise MinibrainsError("the table names FORWARD or BACK, but nothing says which way; link facing, GameFeatures has it")
         self.rows, self.place = self._sequences[facing is not False][action], 0
         return self.rows[0]
-
-
-def _countdown(pads: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    return zip(reversed(range(len(pads))), pads, strict=True)

@@ -111,10 +111,11 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self._release()
         self.emulator.step()
         seed = int(episode.rng().integers(2**32))
-        self._written = {
-            name: seed % (1 << self._widths[name]) if isinstance(value, str) else value for name, value in self.write.items()
-        }
-        for name, value in self._written.items():
+        self._written = {}
+        for name, value in self.write.items():
+            if isinstance(value, str):
+                value = seed % (1 << self._widths[name])
+            self._written[name] = value
             self.data.set_value(name, value)
         for _ in range(self._waited):
             self.emulator.step()
@@ -212,12 +213,16 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self.scenario.restart(shown["variables"])
 
     def _find(self) -> Game:
-        return find_game((self.game,) if isinstance(self.game, str) else self.game)
+        if isinstance(self.game, str):
+            return find_game((self.game,))
+        return find_game(self.game)
 
     def _state_names(self, game: Game) -> tuple[str, ...]:
         """Name the save states that episodes start from; none: the game is switched on."""
         default = game.default_state(self.players)
-        return self.states or ((default,) if default else ())
+        if self.states:
+            return self.states
+        return (default,) if default else ()
 
     def _load_data(self, game: Game) -> None:
         """Have stable-retro read the game's map and scenario. Raises GameError."""
@@ -304,7 +309,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
                 raise GameError(f"write: the game has no variable {name!r}. {near(name, known) or ''}".rstrip(" "))
             kind = known[name]["type"]
             widths[name] = bits = 8 * int(kind[-1])
-            minimum, maximum = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[1] == "i" else (0, (1 << bits) - 1)
+            minimum, maximum = 0, (1 << bits) - 1
+            if kind[1] == "i":
+                minimum, maximum = -(1 << bits - 1), (1 << bits - 1) - 1
             if not isinstance(value, str) and not minimum <= value <= maximum:
                 raise GameError(f"write: {name!r} is {kind}, a number from {minimum} to {maximum}; found {value}")
         return widths

@@ -50,12 +50,14 @@ class PlainScenario:
 
     def __init__(self, scenario: Mapping[str, Any]) -> None:
         reward = scenario.get("reward", {})
-        self._terms = [
-            (name, spec.get("measurement", "delta") == "delta", _measure(spec), *_weights(spec))
-            for name, spec in reward.get("variables", {}).items()
-        ]
+        self._terms: list[tuple[str, bool, Measure, float, float]] = []
+        for name, spec in reward.get("variables", {}).items():
+            delta = spec.get("measurement", "delta") == "delta"
+            self._terms.append((name, delta, _measure(spec), *_weights(spec)))
         time = reward.get("time", {})
-        self._per_frame = _weighted(_measure(time)(1), *_weights(time)) if time else 0.0
+        self._per_frame = 0.0
+        if time:
+            self._per_frame = _weighted(_measure(time)(1), *_weights(time))
         self._done = _condition(scenario.get("done", {}))
         self._last: Variables = {}
 
@@ -92,27 +94,35 @@ def _weights(spec: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _weighted(measured: float, up: float, down: float) -> float:
-    return measured * up if measured > 0 else measured * down
+    if measured > 0:
+        return measured * up
+    return measured * down
 
 
 def _measure(spec: Mapping[str, Any]) -> Measure:
     test = _TESTS.get(spec.get("op", ""))
     reference = spec.get("reference", 0)
-    return float if test is None else lambda value: test(value, reference)
+    if test is None:
+        return float
+    return lambda value: test(value, reference)
 
 
 def _condition(node: Mapping[str, Any]) -> Callable[[Variables, Variables], bool]:
     """One node of the tree of conditions; without any condition "all" holds and "any" does not."""
     together = all if node.get("condition") == "all" else any
-    tests = [
-        (name, spec.get("measurement", "absolute") == "delta", _measure(spec)) for name, spec in node.get("variables", {}).items()
-    ]
+    tests: list[tuple[str, bool, Measure]] = []
+    for name, spec in node.get("variables", {}).items():
+        delta = spec.get("measurement", "absolute") == "delta"
+        tests.append((name, delta, _measure(spec)))
     inner = [_condition(child) for child in node.get("nodes", {}).values()]
 
     def holds(variables: Variables, last: Variables) -> bool:
-        return together(
-            [measure(variables[name] - (last[name] if delta else 0)) > 0 for name, delta, measure in tests]
-            + [condition(variables, last) for condition in inner]
-        )
+        held: list[bool] = []
+        for name, delta, measure in tests:
+            value = variables[name] - last[name] if delta else variables[name]
+            held.append(measure(value) > 0)
+        for condition in inner:
+            held.append(condition(variables, last))
+        return together(held)
 
     return holds

@@ -218,7 +218,9 @@ def _scale(adapter: Mapping[str, Any], module: str) -> float:
     """Return by how much a module's change is multiplied."""
     rank = _rank(adapter, module)
     alpha: float = _of_module(adapter, "alpha_pattern", module, adapter.get("lora_alpha", PEFT_ALPHA))
-    return alpha / math.sqrt(rank) if adapter.get("use_rslora") else alpha / rank
+    if adapter.get("use_rslora"):
+        return alpha / math.sqrt(rank)
+    return alpha / rank
 
 
 def _rank(adapter: Mapping[str, Any], module: str) -> int:

@@ -141,7 +141,9 @@ def _check_sizes(where: str, config: Mapping[str, Any], family: Family, tensors:
 def _find(config: Mapping[str, Any], path: str) -> Any:
     part, _, name = path.partition(".")
     inner = config.get(part)
-    return inner.get(name) if isinstance(inner, dict) else None
+    if isinstance(inner, dict):
+        return inner.get(name)
+    return None
 
 
 def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:
@@ -149,7 +151,9 @@ def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:
     if source.endswith("."):
         return len({name.removeprefix(source).partition(".")[0] for name in tensors if name.startswith(source)})
     shape = tensors[source].shape if source in tensors else ()
-    return shape[0] if shape else 0
+    if shape:
+        return shape[0]
+    return 0
 
 
 def _object(what: str, text: str) -> Mapping[str, Any]:

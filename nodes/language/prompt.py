@@ -58,11 +58,22 @@ class PromptBuilder(Node, category="language"):
     def tick(self, fight: FightSocket, history: Text | None = None) -> Prompt:
         brain = self.brain
         own, enemy = round(100 * fight.own_hp), round(100 * fight.enemy_hp)
-        lead = own - enemy
+        if own > enemy:
+            advantage = f"you lead by {own - enemy}"
+        elif own < enemy:
+            advantage = f"you are behind by {enemy - own}"
+        else:
+            advantage = "even"
+        if fight.band == "close":
+            strategy = brain.close
+        elif fight.band == "mid":
+            strategy = brain.mid
+        else:
+            strategy = brain.far
         text = brain.template.format(
             own_hp=own,
             enemy_hp=enemy,
-            advantage=f"you lead by {lead}" if lead > 0 else f"you are behind by {-lead}" if lead else "even",
+            advantage=advantage,
             distance=fight.distance,
             band=fight.band,
             facing="right" if fight.right else "left",
@@ -71,6 +82,6 @@ class PromptBuilder(Node, category="language"):
             own_height=fight.own_height,
             enemy_height=fight.enemy_height,
             history=history or "unknown",
-            strategy=brain.close if fight.band == "close" else brain.mid if fight.band == "mid" else brain.far,
+            strategy=strategy,
         )
         return Prompt(text, len(text), len(text.split()))

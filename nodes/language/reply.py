@@ -77,10 +77,9 @@ class ActionParser(Node, category="language"):
         self._basic = frozenset(self.brain.basic)
         self._to_basic = dict(zip((True, False), self.brain.to_basic.tolist(), strict=True))
         plain = [str(action) for action in range(self.brain.to_basic.shape[1])]
-        self._plain = {
-            (right, basic): {text: self._numbered(text, right, basic) for text in plain}
-            for right, basic in product((True, False), repeat=2)
-        }
+        self._plain: dict[tuple[bool, bool], dict[str, Parsed | None]] = {}
+        for right, basic in product((True, False), repeat=2):
+            self._plain[right, basic] = {text: self._numbered(text, right, basic) for text in plain}
 
     def reset(self, episode: Episode) -> None:
         self.turn = 0
@@ -109,11 +108,15 @@ class ActionParser(Node, category="language"):
                 return Parsed(action, "basic")
             if nearest is None:
                 nearest = to_basic[action]
-        return None if nearest is None else Parsed(nearest, "complex")
+        if nearest is None:
+            return None
+        return Parsed(nearest, "complex")
 
     def _worded(self, text: str) -> Parsed | None:
         found = self._keyword.search(text)
-        return Parsed(self.brain.keywords[found[0].lower()], "keyword") if found else None
+        if found:
+            return Parsed(self.brain.keywords[found[0].lower()], "keyword")
+        return None
 
     def _in_turn(self) -> Parsed:
         action = self.brain.basic[self.turn]

@@ -91,7 +91,9 @@ class DecisionLog(Node, category="recording", collects=True):
         self._waiting.put(_Decision(line, None if prompt is None else image))
 
     def report(self) -> Mapping[str, Any]:
-        return {"unknown_tiles": round(self.unknown / self.shown, 4)} if self.shown else {}
+        if self.shown:
+            return {"unknown_tiles": round(self.unknown / self.shown, 4)}
+        return {}
 
     def close(self) -> None:
         if not hasattr(self, "_thread"):

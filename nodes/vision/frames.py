@@ -38,7 +38,9 @@ class ToPicture(Node, category="vision"):
         if picture.shape[2] == 4:
             color, alpha = picture[:, :, :3].astype(np.uint16), picture[:, :, 3:]
             picture = ((color * alpha + 127) // 255).astype(np.uint8)
-        return picture if picture.shape[2] == 3 else np.repeat(picture, 3, axis=2)
+        if picture.shape[2] == 3:
+            return picture
+        return np.repeat(picture, 3, axis=2)
 
 
 def _colors_last(frame: np.ndarray) -> np.ndarray:
@@ -50,7 +52,9 @@ def _colors_last(frame: np.ndarray) -> np.ndarray:
         raise MinibrainsError(
             f"a picture of {found} came in; expected h x w, or 1, 3 or 4 colours either first or last: h x w x 3, 3 x h x w"
         )
-    return frame if last else frame.transpose(1, 2, 0)
+    if last:
+        return frame
+    return frame.transpose(1, 2, 0)
 
 
 def _bytes(picture: np.ndarray) -> np.ndarray:
@@ -93,7 +97,9 @@ class Resize(Node, category="vision"):
         grey = frame.shape[2] == 1
         picture = Image.fromarray(np.ascontiguousarray(frame[:, :, 0] if grey else frame))
         small = np.asarray(picture.resize((self.width, self.height), Image.Resampling.BOX))
-        return small[:, :, None] if grey else small
+        if grey:
+            return small[:, :, None]
+        return small
 
 
 class FrameStackTaps(Brain):

@@ -67,7 +67,9 @@ class GridOverlay(Node, category="vision"):
     ) -> ColorFrame:
         picture = frame.copy()
         if labels is not None:
-            self._color(picture, labels, legend if legend is not None else self.brain.labels)
+            if legend is None:
+                legend = self.brain.labels
+            self._color(picture, labels, legend)
         if self.grid:
             lines = picture[::SIDE].copy()  # where the lines cross, once is enough
             picture[:, ::SIDE] = _mixed(picture[:, ::SIDE], self.brain.grid)
@@ -90,13 +92,16 @@ class GridOverlay(Node, category="vision"):
             raise MinibrainsError(
                 f"a tile has the label {labels.max()}, and the legend has {len(legend)} names; link labels and legend of one node"
             )
-        # the last row is for -1, and lays nothing over
-        colors = np.array([self._colors.get(name, np.zeros(4, np.uint8)) for name in legend] + [np.zeros(4)], np.uint8)
-        found = colors[labels].repeat(SIDE, axis=1)
+        nothing = np.zeros(4, np.uint8)
+        colors = [self._colors.get(name, nothing) for name in legend]
+        colors.append(nothing)  # for the label -1
+        found = np.array(colors, np.uint8)[labels].repeat(SIDE, axis=1)
         share = found[..., 3:].astype(np.uint16).repeat(3, axis=2)
         # whole lines of pixels, because NumPy is slow where it goes on by three numbers at a time
         lines = picture.reshape(len(labels), SIDE, -1)
-        lines[...] = _laid(lines, *(part.reshape(len(labels), 1, -1) for part in (found[..., :3] * share, 255 - share)))
+        light = (found[..., :3] * share).reshape(len(labels), 1, -1)
+        rest = (255 - share).reshape(len(labels), 1, -1)
+        lines[...] = _laid(lines, light, rest)
 
     def _numbered(self, height: int, width: int) -> tuple[np.ndarray, ...]:
         """Where column and row numbers have ink: rows and columns of pixels."""
@@ -124,7 +129,10 @@ class GridOverlay(Node, category="vision"):
         """Write `text` with its upper left corner at (x, y); what does not fit is left out."""
         if not text:
             return
-        drawn = np.concatenate([part for letter in text for part in (self._glyphs.get(letter, self._blank), self._gap)], axis=1)
+        parts: list[np.ndarray] = []
+        for letter in text:
+            parts += [self._glyphs.get(letter, self._blank), self._gap]
+        drawn = np.concatenate(parts, axis=1)
         area = ink[y : y + drawn.shape[0], x : x + drawn.shape[1]]
         area |= drawn[: area.shape[0], : area.shape[1]]
 

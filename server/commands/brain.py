@@ -30,7 +30,10 @@ def main(arguments: argparse.Namespace) -> int:
         description.update(as_error(error))
         status = WRONG
         tell(str(error))
-    print(json.dumps(description) if arguments.json else "\n".join(describe(description)))
+    if arguments.json:
+        print(json.dumps(description))
+    else:
+        print("\n".join(describe(description)))
     return status
 
 
@@ -48,9 +51,12 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
     if description["used_by"]:
         yield f"used by      {', '.join(description['used_by'])}"
     tensors = description["tensors"]
-    numbers = sum(math.prod(tensor["shape"]) for tensor in tensors)
-    yield f"tensors      {len(tensors)}, {numbers} numbers, {sum(tensor['bytes'] for tensor in tensors)} bytes"
-    width = max((len(_shown(tensor["name"])) for tensor in tensors), default=0)
+    numbers = size = width = 0
+    for tensor in tensors:
+        numbers += math.prod(tensor["shape"])
+        size += tensor["bytes"]
+        width = max(width, len(_shown(tensor["name"])))
+    yield f"tensors      {len(tensors)}, {numbers} numbers, {size} bytes"
     for tensor in tensors:
         shape = f"{tensor['dtype']}[{' '.join(map(str, tensor['shape']))}]"
         yield f"  {_shown(tensor['name']):<{width}}  {shape}, {tensor['bytes']} bytes"
@@ -59,4 +65,7 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
 def _shown(value: Any) -> str:
     """In one line and printable: the file may come from anywhere, and a terminal obeys control characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return "".join(character if character.isprintable() else " " for character in text)
+    shown = ""
+    for character in text:
+        shown += character if character.isprintable() else " "
+    return shown

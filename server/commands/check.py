@@ -1,4 +1,4 @@
-"""`check`: say what is wrong with a workflow, or print its plan, and what may be lost in it."""
+"""`check`: say what is wrong with a workflow, or print its plan, what may be lost in it, and its step functions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from minibrains.engine.lost_events import find_lost_events
 from minibrains.engine.plan import Clock, Plan, Step
+from minibrains.engine.steps import shape_of, write_source
 from minibrains.run.run import Run
 from server.cli import DONE
 from server.commands.workflow_arguments import read_registry, read_spec
@@ -19,9 +20,25 @@ def main(arguments: argparse.Namespace) -> int:
     registry = read_registry(arguments)
     # making the run makes the nodes, which look for their brain, game and states; nothing is opened
     plan = Run(read_spec(arguments), registry=registry).engine.plan
+    if arguments.source:
+        _print_source(step_sources(plan), arguments.json)
+        return DONE
     description = describe_plan(plan)
-    print(json.dumps(description) if arguments.json else printable(describe(description)))
+    if arguments.json:
+        print(json.dumps(description))
+    else:
+        print(printable(describe(description)))
     return DONE
+
+
+def _print_source(sources: dict[str, list[str]], as_json: bool) -> None:
+    if as_json:
+        functions = [{"steps": steps, "source": source} for source, steps in sources.items()]
+        print(json.dumps({"step_functions": functions}))
+        return
+    for source, steps in sources.items():
+        print(printable(f"# {', '.join(steps)}"))
+        print(source)
 
 
 _TAKING = ("tick", "launch", "latch")
@@ -30,16 +47,36 @@ _TAKING = ("tick", "launch", "latch")
 
 def describe_plan(plan: Plan) -> dict[str, Any]:
     """The plan as `--json` prints it: steps and latches in the order of a tick, what each reads, and events that may be lost."""
-    latches = [_about(plan, latch.node, "latch", "after the steps") for latch in plan.latches]
+    lost_events = []
+    for lost in find_lost_events(plan):
+        edge = lost.edge
+        lost_events.append({"node": edge.target, "socket": edge.input.name, "message": str(lost)})
     return {
         "workflow": str(plan.graph.workflow.path or ""),
         "nodes": len(plan.graph.workflow.nodes),
         "steps": [_step(plan, step) for step in plan.steps],
-        "latches": latches,
-        "lost_events": [
-            {"node": lost.edge.target, "socket": lost.edge.input.name, "message": str(lost)} for lost in find_lost_events(plan)
-        ],
+        "latches": [_about(plan, latch.node, "latch", "after the steps") for latch in plan.latches],
+        "lost_events": lost_events,
     }
+
+
+def step_sources(plan: Plan) -> dict[str, list[str]]:
+    """The source of each shape of step function that the engine generates for a plan, and the steps that have it.
+
+    A gate has none. Whatever else happens on a step, a wait for a first delivery, a clock, a fallback, is plain Python
+    around its function.
+    """
+    sources: dict[str, list[str]] = {}
+    for step in plan.steps:
+        if step.role == "gate":
+            continue
+        record = plan.graph.nodes[step.node].cls.schema.record and step.role not in ("read", "launch")
+        source = write_source(shape_of(step.inputs, step.outputs, record))
+        sources.setdefault(source, []).append(f"{step.role} {_name(step)}")
+    for latch in plan.latches:
+        source = write_source(shape_of(latch.inputs, (), record=False))
+        sources.setdefault(source, []).append(f"latch {latch.node}")
+    return sources
 
 
 def describe(description: dict[str, Any]) -> str:
@@ -47,9 +84,13 @@ def describe(description: dict[str, Any]) -> str:
     steps, latches = description["steps"], description["latches"]
     rows = [_row(entry) for entry in [*steps, *latches]]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"{description['workflow']}: nodes {description['nodes']}, steps {len(steps)}, latches {len(latches)}"]
-    lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    lines += [f"warning: {lost['message']}" for lost in description["lost_events"]]
+    head = f"{description['workflow']}: nodes {description['nodes']}"
+    lines = [f"{head}, steps {len(steps)}, latches {len(latches)}"]
+    for row in rows:
+        cells = map(str.ljust, row, widths)
+        lines.append("  ".join(cells).rstrip())
+    for lost in description["lost_events"]:
+        lines.append(f"warning: {lost['message']}")
     return "\n".join(lines)
 
 
@@ -59,9 +100,11 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
         name += f".{entry['output']}"
     elif entry["role"] == "gate":
         name, type_ = ", ".join(entry["opens"]), ""
-    runs = f"{entry['runs']} (inherited)" if entry.get("inherited") else entry["runs"]
-    reads = "; ".join(f"{socket}: {', '.join(links)}" for socket, links in entry["reads"].items())
-    return entry["role"], name, type_, runs, reads
+    runs = entry["runs"]
+    if entry.get("inherited"):
+        runs = f"{runs} (inherited)"
+    reads = [f"{socket}: {', '.join(links)}" for socket, links in entry["reads"].items()]
+    return entry["role"], name, type_, runs, "; ".join(reads)
 
 
 def _about(plan: Plan, name: str, role: str, runs: str) -> dict[str, Any]:
@@ -80,7 +123,8 @@ def _step(plan: Plan, step: Step) -> dict[str, Any]:
         description["reads"] = {"when": [str(step.clock.when)]} if step.inputs else {}
         return description
     entry = plan.graph.nodes[step.node].entry
-    own = step.role in _TAKING and (entry.every, entry.hertz, entry.when, entry.optional) != (1, None, None, False)
+    has_clock = (entry.every, entry.hertz, entry.when, entry.optional) != (1, None, None, False)
+    own = step.role in _TAKING and has_clock
     description["inherited"] = bool(step.clocks) and not own
     if step.role == "read":
         description["output"] = step.outputs[0].name
@@ -89,32 +133,46 @@ def _step(plan: Plan, step: Step) -> dict[str, Any]:
 
 def _name(step: Step) -> str:
     """What a step is called: a node, or the lazy output that it reads."""
-    return f"{step.node}.{step.outputs[0].name}" if step.role == "read" else step.node
+    if step.role == "read":
+        return f"{step.node}.{step.outputs[0].name}"
+    return step.node
 
 
 def _runs(plan: Plan, step: Step) -> str:
     """When a step runs, in words."""
     if step.clock is not None:
         return _clock(plan, step.clock)
-    if step.role in _TAKING and (socket := _starved(plan, step)):
-        return f"never: nothing that runs is linked to {socket}"
+    if step.role in _TAKING:
+        socket = _starved(plan, step)
+        if socket is not None:
+            return f"never: nothing that runs is linked to {socket}"
     clocks = " or ".join(sorted(_clock(plan, clock) for clock in step.clocks))
     if step.always_polled:
         return clocks or "every tick"
-    due = "when delivered" if any(read.sources for read in step.inputs) else "once"
-    return f"{clocks}, {due}" if clocks else due
+    is_fed = any(read.sources for read in step.inputs)
+    due = "when delivered" if is_fed else "once"
+    if clocks:
+        return f"{clocks}, {due}"
+    return due
 
 
 def _starved(plan: Plan, step: Step) -> str | None:
     """A required input that only a muted node is linked to."""
-    inputs = zip(plan.graph.nodes[step.node].cls.schema.inputs.values(), step.inputs, strict=True)
-    return next((i.name for i, read in inputs if i.required and not i.many and not read.sources), None)
+    inputs = plan.graph.nodes[step.node].cls.schema.inputs.values()
+    for declared, read in zip(inputs, step.inputs, strict=True):
+        if declared.required and not declared.many and not read.sources:
+            return declared.name
+    return None
 
 
 def _clock(plan: Plan, clock: Clock) -> str:
-    parts = [f"at {clock.hertz:g} hz"] if clock.hertz is not None else []
+    parts = []
+    if clock.hertz is not None:
+        parts.append(f"at {clock.hertz:g} hz")
     if clock.every > 1:
-        parts.append(f"every {clock.every}" + (f" from tick {clock.offset}" if clock.offset else ""))
+        parts.append(f"every {clock.every}")
+        if clock.offset:
+            parts.append(f"from tick {clock.offset}")
     if clock.when is not None:
         muted = "" if clock.when.node in plan.graph.nodes else " (muted)"
         parts.append(f"while {clock.when}{muted} is true")

@@ -43,31 +43,45 @@ class _Section:
 def main(arguments: argparse.Namespace) -> int:
     registry = read_registry(arguments)
     rules, sections = _prepare(arguments, registry)
-    players = [player for section in sections for player in section.players]
+    players: list[Player] = []
+    for section in sections:
+        players.extend(section.players)
     out = Path(arguments.out)
     wanted = range(arguments.episodes)
-    rows_of = {player.key: Rows(out / "episodes" / f"{player.title}.jsonl", player.identity) for player in players}
+    rows_of: dict[str, Rows] = {}
+    for player in players:
+        rows_of[player.key] = Rows(out / "episodes" / f"{player.title}.jsonl", player.identity)
     if _play(arguments, players, rows_of, out):
-        there = sum(len(rows.episodes.keys() & set(wanted)) for rows in rows_of.values())
+        there = 0
+        for rows in rows_of.values():
+            there += len(rows.episodes.keys() & set(wanted))
         stopped = f"stopped; {there} of {len(rows_of) * len(wanted)} episodes are kept in {out}"
         message = f"{stopped}, the same command goes on from there"
         if arguments.json:
             print(json.dumps({"error": {"message": message}}))
         _say(message)
         return STOPPED
-    rows = {key: {index: each.episodes[index] for index in wanted} for key, each in rows_of.items()}
-    result = _result(arguments, rules, sections, rows)
+    counted: dict[str, dict[int, dict[str, Any]]] = {}
+    failed: list[str] = []
+    for key, rows in rows_of.items():
+        counted[key] = {index: rows.episodes[index] for index in wanted}
+        failed += [row["error"] for row in counted[key].values() if outcome(row) == "failed"]
+    result = _result(arguments, rules, sections, counted)
     stem = f"{players[0].name}-{players[0].protocol.split}-{arguments.episodes}-{_tag(players)}"
     files = {kind: out / f"{stem}.{kind}" for kind in ("json", "png")}
     result["files"] = {kind: str(file) for kind, file in files.items()}
-    result["files"]["episodes"] = [str(each.path) for each in rows_of.values()]
+    result["files"]["episodes"] = [str(rows.path) for rows in rows_of.values()]
     write_atomic(files["json"], json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     chart.draw(result, files["png"])
-    print(json.dumps(result) if arguments.json else printable("\n".join([describe(result), *map(str, files.values())])))
-    failed = [row["error"] for played in rows.values() for row in played.values() if outcome(row) == "failed"]
+    if arguments.json:
+        print(json.dumps(result))
+    else:
+        lines = [describe(result), *map(str, files.values())]
+        print(printable("\n".join(lines)))
     if failed:
         _say(f"{len(failed)} episodes failed, they count as not won; the first: {failed[0]}")
-    return FAILED if failed else DONE
+        return FAILED
+    return DONE
 
 
 def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, list[_Section]]:
@@ -81,9 +95,10 @@ def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, 
     protocols = [protocol]
     if arguments.opponents is None:
         level = rules.level_of(list(protocol.states))
-        named += [(role, baseline) for role, baseline in rules.simple_players(level).items()]
+        named += rules.simple_players(level).items()
     else:
-        protocols = [protocol.against(opponent) for opponent in rules.choose_opponents(arguments.opponents)]
+        opponents = rules.choose_opponents(arguments.opponents)
+        protocols = [protocol.against(opponent) for opponent in opponents]
     entrants = [("evaluated", spec, workflow)]
     for role, baseline in named:
         other = RunSpec(baseline.workflow, widgets=baseline.widgets, packs=spec.packs, installed_packs=spec.installed_packs)
@@ -112,8 +127,12 @@ def _result(
     """Say all there is to say about these episodes, which are given by the keys of their players."""
     played = []
     for section in sections:
-        who = [player.as_json() for player in section.players]
-        players = compared(who, [rows[player.key] for player in section.players])
+        who: list[dict[str, Any]] = []
+        episodes: list[dict[int, dict[str, Any]]] = []
+        for player in section.players:
+            who.append(player.as_json())
+            episodes.append(rows[player.key])
+        players = compared(who, episodes)
         played.append({"protocol": section.protocol.as_json(), "episodes": arguments.episodes, "players": players})
     if arguments.opponents is not None:
         return {"episodes": arguments.episodes, "opponents": played, **made_with()}
@@ -125,7 +144,10 @@ def _result(
 def _play(arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path) -> bool:
     """Play what is missing; True if that was stopped."""
     wanted = range(arguments.episodes)
-    missing = [[index for index in wanted if index not in rows_of[player.key].episodes] for player in players]
+    missing: list[list[int]] = []
+    for player in players:
+        episodes = rows_of[player.key].episodes
+        missing.append([index for index in wanted if index not in episodes])
     whole = len(players) * arguments.episodes
     form = "{desc} {bar} {n_fmt}/{total_fmt} {elapsed}<{remaining}{postfix}"
     ends: Counter[str] = Counter()
@@ -151,7 +173,8 @@ def _launcher(arguments: argparse.Namespace) -> Launcher:
 
 
 def _tag(players: list[Player]) -> str:
-    return hashlib.sha256("".join(player.key for player in players).encode()).hexdigest()[:8]
+    keys = [player.key for player in players]
+    return hashlib.sha256("".join(keys).encode()).hexdigest()[:8]
 
 
 def _say(text: str) -> None:

@@ -29,10 +29,16 @@ def main(arguments: argparse.Namespace) -> int:
         print(dump_json(workflow_schema(registry)), end="")
     elif arguments.type is None:
         nodes = [node_heading(name, cls) for name, cls in registry.items()]
-        print(json.dumps({"nodes": nodes}) if arguments.json else printable(describe_all(nodes)))
+        if arguments.json:
+            print(json.dumps({"nodes": nodes}))
+        else:
+            print(printable(describe_all(nodes)))
     else:
         description = describe_node(*_find(registry, arguments.type))
-        print(json.dumps(description) if arguments.json else printable("\n".join(describe(description))))
+        if arguments.json:
+            print(json.dumps(description))
+        else:
+            print(printable("\n".join(describe(description))))
     return DONE
 
 
@@ -51,7 +57,8 @@ def describe_all(nodes: list[dict[str, Any]]) -> str:
     by_category = itemgetter("category")
     for category, members in groupby(sorted(nodes, key=by_category), by_category):
         lines.append(category)
-        lines.extend(f"  {node['type']:<{width}}  {node['doc']}" for node in members)
+        for node in members:
+            lines.append(f"  {node['type']:<{width}}  {node['doc']}")
     return "\n".join(lines)
 
 
@@ -67,8 +74,10 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
         if description[part]:
             yield f"\n{part}"
             yield from _table(description[part])
-    if brain := description["brain"]:
-        yield f"\nbrain of kind {brain['kind']}, version {brain['version']}{'' if brain['required'] else ', optional'}"
+    brain = description["brain"]
+    if brain:
+        optional = "" if brain["required"] else ", optional"
+        yield f"\nbrain of kind {brain['kind']}, version {brain['version']}{optional}"
         yield from _table(brain["tensors"])
         if brain["further_tensors"]:
             yield "  tensors that follow from the settings"
@@ -78,7 +87,8 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
 def _table(entries: list[dict[str, Any]]) -> Iterator[str]:
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
-        yield f"  {entry['name']:<{width}}  {', '.join([entry['type'], *_remarks(entry)])}"
+        remarks = ", ".join([entry["type"], *_remarks(entry)])
+        yield f"  {entry['name']:<{width}}  {remarks}"
 
 
 def _remarks(entry: dict[str, Any]) -> Iterator[str]:
@@ -92,7 +102,9 @@ def _remarks(entry: dict[str, Any]) -> Iterator[str]:
         yield "made only when somebody reads it"
     if entry.get("absent"):
         yield "not delivered on every tick"
-    if "required" in entry:
-        yield "must be set" if entry["required"] else f"default {json.dumps(entry['default'])}"
+    if entry.get("required"):
+        yield "must be set"
+    elif "required" in entry:
+        yield f"default {json.dumps(entry['default'])}"
     if entry.get("doc"):
         yield entry["doc"]

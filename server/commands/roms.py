@@ -43,7 +43,10 @@ def main(arguments: argparse.Namespace) -> int:
             f"no ROM of a known game is in {', '.join(arguments.paths)} (files looked at: {search.looked_at}); "
             "expected unchanged dumps of games that stable-retro has data for"
         )
-    print(json.dumps(search.to_json()) if arguments.json else printable("\n".join(search.describe())))
+    if arguments.json:
+        print(json.dumps(search.to_json()))
+    else:
+        print(printable("\n".join(search.describe())))
     return DONE
 
 

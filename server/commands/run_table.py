@@ -11,13 +11,7 @@ MIN_SAVED: Final = 0.001
 def describe(summary: dict[str, Any]) -> str:
     """The summary as a table for people."""
     episodes = summary["episodes"]
-    lines = [f"{'episode':>7}  {'score':>9}  {'won':>4}  {'ticks':>7}  ended"]
-    for number, episode in enumerate(episodes[:40], 1):
-        won = "draw" if episode["drawn"] else {True: "yes", False: "no", None: "-"}[episode["won"]]
-        score = "-" if episode["score"] is None else f"{episode['score']:g}"
-        lines.append(f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}")
-    if len(episodes) > 40:
-        lines.append(f"    ... {len(episodes) - 40} more in episodes.jsonl")
+    lines = _episodes(episodes)
     whole = [episode for episode in episodes if episode["ended"] in ("done", "limit")]
     scores = [episode["score"] for episode in whole if episode["score"] is not None]
     if scores:
@@ -30,25 +24,43 @@ def describe(summary: dict[str, Any]) -> str:
                      f"p50 {times['p50']:.3f}, p99 {times['p99']:.3f}, at most {times['max']:.3f} ms")  # fmt: skip
     if "deadlines" in summary:
         lines.extend(_deadlines(summary))
-    slow = sorted(summary["nodes"].items(), key=lambda item: -(item[1]["mean_us"] or 0) * item[1]["runs"])
-    failed = {name: node for name, node in summary["nodes"].items() if "errors" in node}
-    lines.extend(
-        f"{name} failed {node['errors']} times, and the run went on: {node['first_error']}" for name, node in failed.items()
-    )
+    for name, node in summary["nodes"].items():
+        if "errors" in node:
+            lines.append(f"{name} failed {node['errors']} times, and the run went on: {node['first_error']}")
     if "cache" in summary:
         lines.extend(_cache(summary["cache"]))
     if summary["worker_deaths"]:
         lines.append(f"workers died {summary['worker_deaths']} times")
-    lines.append(f"{'slowest nodes':<20}  {'runs':>9}  {'skips':>9}  {'µs a run':>9}")
-    for name, node in slow[:5]:
-        mean = "-" if node["mean_us"] is None else f"{node['mean_us']:.2f}"
-        lines.append(f"{name:<20}  {node['runs']:>9}  {node['skips']:>9}  {mean:>9}")
+    lines.extend(_slowest_nodes(summary["nodes"]))
     if summary["game"]:
         lines.append(f"game {summary['game']}, actions {(summary['actions_sha256'] or '-')[:16]}, seed {summary['seed']}")
     lines.append(f"run folder {summary['run_dir']}")
     if "clip" in summary:
         lines.append(f"clip {summary['clip']}")
     return "\n".join(lines)
+
+
+def _episodes(episodes: list[dict[str, Any]]) -> list[str]:
+    lines = [f"{'episode':>7}  {'score':>9}  {'won':>4}  {'ticks':>7}  ended"]
+    for number, episode in enumerate(episodes[:40], 1):
+        won = {True: "yes", False: "no", None: "-"}[episode["won"]]
+        if episode["drawn"]:
+            won = "draw"
+        score = "-" if episode["score"] is None else f"{episode['score']:g}"
+        lines.append(f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}")
+    if len(episodes) > 40:
+        lines.append(f"    ... {len(episodes) - 40} more in episodes.jsonl")
+    return lines
+
+
+def _slowest_nodes(nodes: dict[str, dict[str, Any]]) -> list[str]:
+    """The five that took most of the run."""
+    lines = [f"{'slowest nodes':<20}  {'runs':>9}  {'skips':>9}  {'µs a run':>9}"]
+    slow = sorted(nodes.items(), key=lambda item: -(item[1]["mean_us"] or 0) * item[1]["runs"])
+    for name, node in slow[:5]:
+        mean = "-" if node["mean_us"] is None else f"{node['mean_us']:.2f}"
+        lines.append(f"{name:<20}  {node['runs']:>9}  {node['skips']:>9}  {mean:>9}")
+    return lines
 
 
 def _cache(cache: dict[str, Any]) -> list[str]:
@@ -67,13 +79,17 @@ def _cache(cache: dict[str, Any]) -> list[str]:
 def _deadlines(summary: dict[str, Any]) -> list[str]:
     deadlines = summary["deadlines"]
     missed = deadlines["missed"]
-    causes = [(f"{count} by {name}", count) for name, count in missed["nodes"].items()]
-    causes += [(f"{missed['engine']} by the engine", missed["engine"])]
-    causes += [(f"{missed['unscheduled']} while the process was not scheduled", missed["unscheduled"])]
     share = "-" if deadlines["on_time"] is None else f"{100 * deadlines['on_time']:.2f} %"
     lines = [f"realtime at {deadlines['rate']:.2f} hz: {share} on time but for what was not scheduled; "
              f"ticks began at most {deadlines['late_ms']['max']:.1f} ms late"]  # fmt: skip
-    if summary["misses"]:
-        lines.append(f"{summary['misses']} deadlines missed: " + ", ".join(text for text, count in causes if count)
-                     + (f"; the schedule moved by {deadlines['slipped_s']:.2f} s" if deadlines["slipped_s"] else ""))  # fmt: skip
-    return lines
+    if not summary["misses"]:
+        return lines
+    causes = [f"{count} by {name}" for name, count in missed["nodes"].items() if count]
+    if missed["engine"]:
+        causes.append(f"{missed['engine']} by the engine")
+    if missed["unscheduled"]:
+        causes.append(f"{missed['unscheduled']} while the process was not scheduled")
+    line = f"{summary['misses']} deadlines missed: {', '.join(causes)}"
+    if deadlines["slipped_s"]:
+        line += f"; the schedule moved by {deadlines['slipped_s']:.2f} s"
+    return [*lines, line]

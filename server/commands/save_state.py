@@ -28,8 +28,10 @@ from server.commands.workflow_arguments import read_registry, read_spec
 def main(arguments: argparse.Namespace) -> int:
     registry = read_registry(arguments)
     source = Path(arguments.workflow)
-    recorded = source.is_dir() or source.suffix == ".tape"
-    saved = _replay(arguments, registry) if recorded else _play(arguments, registry)
+    if source.is_dir() or source.suffix == ".tape":
+        saved = _replay(arguments, registry)
+    else:
+        saved = _play(arguments, registry)
     file = saved.keep(arguments.name, arguments.force)
     result = {
         "state": arguments.name,

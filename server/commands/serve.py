@@ -35,14 +35,17 @@ def main(arguments: argparse.Namespace) -> int:
     """
     registry = read_registry(arguments)
     disk_cache()  # if its size is no number, that is said now, and not by each worker
-    token = arguments.token or (None if is_loopback(arguments.host) else secrets.token_urlsafe(24))
+    token = arguments.token or None
+    if not token and not is_loopback(arguments.host):
+        token = secrets.token_urlsafe(24)
+    files = [Path(file).absolute() for file in arguments.pack]
     settings = ServiceSettings(
         data=Path(arguments.data) if arguments.data else home(),
         host=arguments.host,
         token=token,
         parallel=arguments.parallel or max(2, os.cpu_count() or 1),
         packs=not arguments.no_packs,
-        files=tuple(Path(file).absolute() for file in arguments.pack),
+        files=tuple(files),
     )
     asyncio.run(_serve(make_app(settings, registry), settings, arguments.port, arguments.json))
     return DONE

@@ -147,7 +147,9 @@ class BrainFiles:
         """List the files that a workflow may mean by this name: the one in models/, and those that lie beside workflows."""
         target = self._models / name
         beside = [file for file in files_below(self._workflows, _SUFFIX) if file.name == name]
-        return [target, *beside] if target.exists() else beside
+        if target.exists():
+            return [target, *beside]
+        return beside
 
     async def _read(self, work: Callable[[], T]) -> T:
         """Read headers on a thread, after who came before."""

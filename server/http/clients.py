@@ -266,15 +266,18 @@ class Clients:
             self._inputs.release(client, run, node)
 
     def _watch(self, client: Client, data: dict[str, Any]) -> None:
-        previews, values = (tuple(str(node) for node in data.get(key, ())[:_WATCHED]) for key in ("previews", "values"))
+        previews = tuple(map(str, data.get("previews", ())[:_WATCHED]))
+        values = tuple(map(str, data.get("values", ())[:_WATCHED]))
         before, prompt_id = client.prompt_id, data.get("prompt_id")
         if prompt_id != before:
             client.prompt_id = prompt_id if isinstance(prompt_id, str) else None
             client.underway.clear()
             client.shown.clear()
             client.seen.pop(client.prompt_id or "", None)
-        client.underway = Counter({node: count for node, count in client.underway.items() if node in previews})
-        client.shown = {node: number for node, number in client.shown.items() if node in previews}
+        for node in client.underway.keys() - set(previews):
+            del client.underway[node]
+        for node in client.shown.keys() - set(previews):
+            del client.shown[node]
         client.watch = Watch(previews, values)
         client.seen_inside = 0
         client.due = 0.0
@@ -287,9 +290,11 @@ class Clients:
         run = self._run(prompt_id)
         if run is None:
             return
-        watches = [client.watch for client in self._watching(run)]
-        previews = dict.fromkeys(node for watch in watches for node in watch.previews)
-        values = dict.fromkeys(node for watch in watches for node in watch.values)
+        previews: dict[str, None] = {}
+        values: dict[str, None] = {}
+        for client in self._watching(run):
+            previews.update(dict.fromkeys(client.watch.previews))
+            values.update(dict.fromkeys(client.watch.values))
         run.watch = Watch(tuple(previews), tuple(values))
         run.send("watch", run.watch)
         self._want(run)
@@ -304,10 +309,14 @@ class Clients:
                 run.send("want", node)
 
     def _run(self, prompt_id: str | None) -> ServerRun | None:
-        return self.runs.known.get(prompt_id) if self.runs and prompt_id else None
+        if self.runs and prompt_id:
+            return self.runs.known.get(prompt_id)
+        return None
 
     def _known(self) -> list[ServerRun]:
-        return list(self.runs.known.values()) if self.runs else []
+        if self.runs:
+            return list(self.runs.known.values())
+        return []
 
     # -- sending --------------------------------------------------------------------------------------
 
@@ -368,4 +377,6 @@ def _event(type_: str, data: Any) -> str:
 
 def _type(run: ServerRun, node: str) -> str:
     entry = run.workflow.nodes.get(node)
-    return f"{entry.type}@{entry.version}" if entry else ""
+    if entry:
+        return f"{entry.type}@{entry.version}"
+    return ""

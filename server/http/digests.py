@@ -41,7 +41,9 @@ class Digests:
     def known(self, path: Path) -> str | None:
         """Return the digest if it is known. Reads nothing."""
         key = file_key(path)
-        return None if key is None else self._known.get(key)
+        if key is None:
+            return None
+        return self._known.get(key)
 
     def keep(self, path: Path, digest: str) -> None:
         """Keep what somebody else worked out."""
@@ -53,7 +55,9 @@ class Digests:
         """Return the digest; None if the file cannot be read, or after `timeout` seconds: then the work goes on."""
         key = file_key(path)
         if key is None or key in self._known:
-            return None if key is None else self._known[key]
+            if key is None:
+                return None
+            return self._known[key]
         if key not in self._waiting:
             self._waiting[key] = asyncio.get_running_loop().create_future()
             self._asked.put(_Unfinished(path, key))
@@ -63,7 +67,9 @@ class Digests:
             self._thread.start()
         waiting = self._waiting[key]
         over, _ = await asyncio.wait([waiting], timeout=timeout)
-        return waiting.result() if over else None
+        if over:
+            return waiting.result()
+        return None
 
     def _keep(self, key: FileKey, digest: str) -> None:
         self._known[key] = digest

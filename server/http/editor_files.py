@@ -23,7 +23,9 @@ _TYPES = {
 def built_editor() -> Path:
     """Where the built editor lies: in a checkout web/dist, else the wheel's copy."""
     package = Path(__file__).resolve().parents[2]
-    return package / "web" / "dist" if (package / "pyproject.toml").exists() else package / "minibrains" / "shipped" / "web"
+    if (package / "pyproject.toml").exists():
+        return package / "web" / "dist"
+    return package / "minibrains" / "shipped" / "web"
 
 
 class EditorFiles:

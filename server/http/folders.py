@@ -40,7 +40,9 @@ class DataFolders:
 
     def workflow(self, name: str | None) -> Path | None:
         """Where the workflow of this name lies, or would, with or without its ending. Raises BadName."""
-        return inside(self.workflows, f"{name.removesuffix('.json')}.json") if name else None
+        if name:
+            return inside(self.workflows, f"{name.removesuffix('.json')}.json")
+        return None
 
     def throw_away(self, *paths: Path) -> None:
         """Move files or folders into the trash, and flush that to the disk. Raises OSError."""
@@ -96,7 +98,9 @@ def files_below(folder: Path, suffix: str) -> Iterator[Path]:
 
     It may be a link that leads nowhere, or a file that cannot be read. A folder that cannot be read has no files.
     """
-    found = [Path(root, name) for root, _, names in os.walk(folder) for name in names]
+    found: list[Path] = []
+    for root, _, names in os.walk(folder):
+        found.extend(Path(root, name) for name in names)
     for path in sorted(found):
         if path.name.endswith(suffix) and not path.name.startswith("."):
             yield path

@@ -81,7 +81,9 @@ def _same(given: str, token: str) -> bool:
 def _name(host: str) -> str:
     """Return the name or address in a Host header; "" if it is not of the form that browsers send."""
     match = _HOST.fullmatch(host)
-    return (match["address"] or match["name"]).lower() if match else ""
+    if match:
+        return (match["address"] or match["name"]).lower()
+    return ""
 
 
 def _netloc(origin: str) -> str | None:

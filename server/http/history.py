@@ -23,11 +23,14 @@ class History:
         self._folders = folders
         newest = 0
         found: list[tuple[int, Path, str]] = []
-        for path in sorted(path for path in folders.runs.iterdir() if path.is_dir()):
+        for path in sorted(folders.runs.iterdir()):
+            if not path.is_dir():
+                continue
             request = _read(path / _REQUEST)
-            position = request.get("place")
             # by the name alone a run would change its place when the clock is set back; the command line knows no places
-            position = position if isinstance(position, int) else newest
+            position = request.get("place")
+            if not isinstance(position, int):
+                position = newest
             newest = max(newest, position)
             found.append((position, path, str(request.get("prompt_id") or path.name)))
         self._paths = {prompt_id: path for _, path, prompt_id in sorted(found)}
@@ -41,7 +44,8 @@ class History:
     def forget(self, prompt_ids: list[str]) -> None:
         """Move run folders to the trash."""
         found = {prompt_id: self._paths[prompt_id] for prompt_id in prompt_ids if prompt_id in self._paths}
-        self._folders.throw_away(*(path for path in found.values() if path.exists()))
+        folders = [path for path in found.values() if path.exists()]
+        self._folders.throw_away(*folders)
         for prompt_id in found:
             del self._paths[prompt_id]
 
@@ -55,46 +59,35 @@ class History:
         """A run that is over, as `GET /runs/{id}` shows it. Raises KeyError."""
         path = self._paths[prompt_id]
         workflow, summary = _read(path / "workflow.json"), _read(path / "summary.json")
+        error = summary.get("error") or None
+        if not summary:
+            error = {"message": SERVER_GONE}
         return {
             "prompt_id": prompt_id,
             **_run(summary),
             "workflow": workflow,
             "settings": workflow.get("run", {}),
-            "nodes": {
-                name: {
-                    "state": "idle",
-                    "runs": node.get("runs", 0),
-                    "us": node.get("mean_us"),
-                    **{key: node[key] for key in ("think_times", "restarts") if key in node},
-                }
-                for name, node in summary.get("nodes", {}).items()
-            },
+            "nodes": {name: _node(node) for name, node in summary.get("nodes", {}).items()},
             "values": {},
             "said": [],
             "result": summary or None,
-            "error": summary.get("error") or (None if summary else {"message": SERVER_GONE}),
+            "error": error,
         }
 
     def item(self, prompt_id: str) -> dict[str, Any]:
         """The same as ComfyUI has it. Raises KeyError."""
         path = self._paths[prompt_id]
         request, summary, workflow = _read(path / _REQUEST), _read(path / "summary.json"), _read(path / "workflow.json")
-        state, nodes = _state(summary), list(workflow.get("nodes", {}))
-        messages: list[Any] = [["execution_start", {"prompt_id": prompt_id, "timestamp": request.get("started")}]]
-        if state == "failed":
-            error = summary.get("error") or {"message": SERVER_GONE}
-            messages.append(["execution_error", {"prompt_id": prompt_id, "exception_message": error["message"]}])
-        elif state == "stopped":
-            messages.append(["execution_interrupted", {"prompt_id": prompt_id}])
-        else:
-            messages.append(["execution_success", {"prompt_id": prompt_id}])
-        status = {"status_str": "error" if state == "failed" else "success", "completed": state == "done", "messages": messages}
+        nodes = list(workflow.get("nodes", {}))
+        meta: dict[str, Any] = {}
+        for node in nodes:
+            meta[node] = {"node_id": node, "display_node": node, "parent_node": None, "real_node_id": node}
         return {
             "prompt": [request.get("number", 0), prompt_id, workflow, request.get("extra_data", {}), nodes],
             "outputs": dict(self._outputs(path, nodes)),
-            "status": status,
-            "meta": {node: {"node_id": node, "display_node": node, "parent_node": None, "real_node_id": node} for node in nodes},
-            "state": state,
+            "status": _status(prompt_id, request, summary),
+            "meta": meta,
+            "state": _state(summary),
             "result": summary or None,
         }
 
@@ -110,7 +103,33 @@ def _state(summary: dict[str, Any]) -> str:
     if not summary or "error" in summary:
         return "failed"
     state = summary.get("state", "done")
-    return state if state in ("done", "stopped") else "failed"
+    if state in ("done", "stopped"):
+        return str(state)
+    return "failed"
+
+
+def _status(prompt_id: str, request: dict[str, Any], summary: dict[str, Any]) -> dict[str, Any]:
+    """How a run ended, in ComfyUI's messages."""
+    state = _state(summary)
+    messages: list[Any] = [["execution_start", {"prompt_id": prompt_id, "timestamp": request.get("started")}]]
+    if state == "failed":
+        error = summary.get("error") or {"message": SERVER_GONE}
+        messages.append(["execution_error", {"prompt_id": prompt_id, "exception_message": error["message"]}])
+    elif state == "stopped":
+        messages.append(["execution_interrupted", {"prompt_id": prompt_id}])
+    else:
+        messages.append(["execution_success", {"prompt_id": prompt_id}])
+    text = "error" if state == "failed" else "success"
+    return {"status_str": text, "completed": state == "done", "messages": messages}
+
+
+def _node(node: dict[str, Any]) -> dict[str, Any]:
+    """A node of a summary, as a page is told of those of a run that goes on."""
+    about = {"state": "idle", "runs": node.get("runs", 0), "us": node.get("mean_us")}
+    for key in ("think_times", "restarts"):
+        if key in node:
+            about[key] = node[key]
+    return about
 
 
 def _run(summary: dict[str, Any]) -> dict[str, Any]:

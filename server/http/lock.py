@@ -75,4 +75,6 @@ def _describe_holder(file: int) -> str:
         process = f"process {owner['pid']}"
     except (OSError, ValueError, KeyError):
         return "it has not said which one yet"
-    return f"{process}, at {owner['address']}" if "address" in owner else process
+    if "address" in owner:
+        return f"{process}, at {owner['address']}"
+    return process

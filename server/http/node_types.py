@@ -95,7 +95,10 @@ class NodeTypes:
 
     async def object_info_of(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        return web.json_response({name: self._comfy[name]} if name in self._comfy else {})
+        found = {}
+        if name in self._comfy:
+            found[name] = self._comfy[name]
+        return web.json_response(found)
 
     async def schema(self, request: web.Request) -> web.Response:
         return web.json_response(self._schema)
@@ -111,8 +114,9 @@ class NodeTypes:
             return web.json_response({"faults": faults_of(error), "workflow": None, **_NOTHING_TO_LINK})
         answer = await asyncio.to_thread(self._describe_draft, draft)
         # it is another object only if older nodes, or an older format, were brought up to date
-        migrated = None if draft.workflow.raw is data else draft.workflow.to_json()
-        return web.json_response({**answer, "workflow": migrated})
+        is_migrated = draft.workflow.raw is not data
+        answer["workflow"] = draft.workflow.to_json() if is_migrated else None
+        return web.json_response(answer)
 
     def _describe_draft(self, draft: Draft) -> dict[str, Any]:
         links = _describe_linking(linking(draft, self.registry.values()))
@@ -140,7 +144,8 @@ def _prepare(draft: Draft) -> Graph:
     graph = draft.graph()
     plan = compile_graph(graph)
     # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
-    made = instantiate_nodes(plan, [name for name, node in graph.nodes.items() if node.brain is None])
+    without_brain = [name for name, node in graph.nodes.items() if node.brain is None]
+    made = instantiate_nodes(plan, without_brain)
     check_collectors(graph, {name: runtime.node for name, runtime in made.items()})
     return graph
 
@@ -150,8 +155,8 @@ _NOTHING_TO_LINK: Final[dict[str, Any]] = {"outputs": {}, "inputs": {}, "fits": 
 
 def _describe_linking(links: Linking) -> dict[str, Any]:
     return {
-        "outputs": {f"{node}.{socket}": type_name for (node, socket), type_name in links.outputs.items()},
-        "inputs": {f"{node}.{socket}": type_name for (node, socket), type_name in links.inputs.items()},
+        "outputs": {".".join(place): type_name for place, type_name in links.outputs.items()},
+        "inputs": {".".join(place): type_name for place, type_name in links.inputs.items()},
         "fits": links.fits,
         "before": links.before,
     }
@@ -168,6 +173,9 @@ def _parse(data: Any, path: Path | None) -> Workflow:
 
 def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
     schema, heading = cls.schema, node_heading(name, cls)
+    brain = None
+    if schema.brain:
+        brain = {"kind": schema.brain.kind, "required": schema.brain_required}
     return {
         "type": heading["type"],
         "category": heading["category"],
@@ -177,7 +185,7 @@ def _describe(name: str, cls: type[Node]) -> dict[str, Any]:
         "inputs": {name: _input(declared) for name, declared in schema.inputs.items()},
         "outputs": {name: _output(declared) for name, declared in schema.outputs.items()},
         "widgets": {name: _widget(declared) for name, declared in schema.widgets.items()},
-        "brain": {"kind": schema.brain.kind, "required": schema.brain_required} if schema.brain else None,
+        "brain": brain,
         "register": issubclass(cls, Register),
         "console": issubclass(cls, Console),
         "outside": cls.outside,
@@ -209,8 +217,14 @@ def _output(declared: Output) -> dict[str, Any]:
 
 def _kind(kind: SocketTypes) -> dict[str, Any]:
     """A socket's type: in words, and by its parts, of which several are alternatives."""
-    options = [{"label": o.name, "dtype": o.dtype, "dims": list(o.dims)} for o in kind.options]
-    first = options[0] if options else {"label": "anything" if kind.anything else kind.variable, "dtype": None, "dims": []}
+    options: list[dict[str, Any]] = []
+    for option in kind.options:
+        options.append({"label": option.name, "dtype": option.dtype, "dims": list(option.dims)})
+    if options:
+        first = options[0]
+    else:
+        label = "anything" if kind.anything else kind.variable
+        first = {"label": label, "dtype": None, "dims": []}
     return {"kind": str(kind), **first, "options": options, "variable": kind.variable, "anything": kind.anything}
 
 
@@ -256,11 +270,14 @@ def _comfy_info(name: str, cls: type[Node]) -> dict[str, Any]:
 
 
 def _comfy_type(kind: SocketTypes) -> str:
-    return ",".join(option.name.upper() for option in kind.options) or "*"
+    names = [option.name.upper() for option in kind.options]
+    return ",".join(names) or "*"
 
 
 def _tooltip(doc: str) -> dict[str, str]:
-    return {"tooltip": doc} if doc else {}
+    if not doc:
+        return {}
+    return {"tooltip": doc}
 
 
 def _comfy_widget(widget: Widget) -> list[Any]:

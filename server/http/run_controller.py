@@ -210,13 +210,17 @@ def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> n
 
 def _values(engine: Engine, nodes: tuple[str, ...]) -> list[tuple[str, Any]]:
     graph = engine.plan.graph.nodes
-    known = [(node, graph[node].cls.schema.outputs) for node in nodes if node in graph]
-    return [
-        (f"{node}.{name}", value)
-        for node, outputs in known
-        for name, output in outputs.items()
-        if not output.lazy and (value := peek(engine, node, name)) is not None
-    ]
+    values: list[tuple[str, Any]] = []
+    for node in nodes:
+        if node not in graph:
+            continue
+        for name, output in graph[node].cls.schema.outputs.items():
+            if output.lazy:
+                continue
+            value = peek(engine, node, name)
+            if value is not None:
+                values.append((f"{node}.{name}", value))
+    return values
 
 
 MAX_CHARACTERS: Final = 80
@@ -227,7 +231,9 @@ def describe_value(value: Any) -> Any:
     if isinstance(value, (bool, int)) and -(2**53) < value < 2**53:
         return value
     if isinstance(value, float):
-        return value if np.isfinite(value) else str(value)
+        if np.isfinite(value):
+            return value
+        return str(value)
     if isinstance(value, np.generic):
         return describe_value(value.item())
     if isinstance(value, np.ndarray):
@@ -240,4 +246,6 @@ def describe_value(value: Any) -> Any:
         text = ", ".join(str(describe_value(item)) for item in value[:20]) or "nothing"
     else:
         text = type(value).__name__
-    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    return f"{text[: MAX_CHARACTERS - 1]}…"

@@ -195,7 +195,8 @@ class RunQueue:
 
     async def free(self) -> None:
         """Let go of what idle workers keep, by ending them. The next run starts a new one."""
-        await asyncio.gather(*(worker.close() for worker, run in list(self._workers.items()) if run is None))
+        idle = [worker for worker, run in self._workers.items() if run is None]
+        await asyncio.gather(*[worker.close() for worker in idle])
 
     # -- the queue ------------------------------------------------------------------------------------
 

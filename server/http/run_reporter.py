@@ -61,7 +61,8 @@ class RunReporter:
             self._wake.clear()
             self._send_lines()
             self._send_pictures()
-            if (now := perf_counter()) >= due:
+            now = perf_counter()
+            if now >= due:
                 due = now + _EVERY
                 self._send_changes()
         self._send_lines()
@@ -80,9 +81,10 @@ class RunReporter:
                 self._encoders[node] = Encoder()
             if id(picture) not in done:
                 done[id(picture)] = picture, self._encoders[node].encode(picture)
+            _, encoded = done[id(picture)]
             self._number += 1
             about = {"node": node, "node_id": node, "prompt_id": self._request.prompt_id, "seq": self._number, "tick": tick}
-            self._send("frame", (node, self._number, done[id(picture)][1].message(about)))
+            self._send("frame", (node, self._number, encoded.message(about)))
 
     def _send_changes(self) -> None:
         engine, stats = self._controller.engine, self._controller.stats
@@ -97,7 +99,10 @@ class RunReporter:
 
     def _new(self, part: str, entries: dict[str, Any]) -> dict[str, Any]:
         reported = self._reported[part]
-        news = {key: value for key, value in entries.items() if key not in reported or reported[key] != value}
+        news: dict[str, Any] = {}
+        for key, value in entries.items():
+            if key not in reported or reported[key] != value:
+                news[key] = value
         reported.update(news)
         return news
 
@@ -105,8 +110,12 @@ class RunReporter:
         self._history.append((stats.when, stats.ticks))
         while len(self._history) > 2 and stats.when - self._history[0][0] > _RATE_OVER:
             self._history.popleft()
-        seconds, ticks = stats.when - self._history[0][0], stats.ticks - self._history[0][1]
+        first_when, first_ticks = self._history[0]
+        seconds, ticks = stats.when - first_when, stats.ticks - first_ticks
         paused = self._controller.waiting
+        ticks_per_s = round(ticks / seconds, 1) if seconds else None
+        if paused:
+            ticks_per_s = 0.0
         episode, score = self.progress
         return {
             "state": "paused" if paused else "running",
@@ -114,7 +123,7 @@ class RunReporter:
             "episodes": self._request.settings.episodes,
             "tick": stats.tick,
             "ticks": stats.ticks,
-            "ticks_per_s": 0.0 if paused else round(ticks / seconds, 1) if seconds else None,
+            "ticks_per_s": ticks_per_s,
             "score": score,
             "clock": self._request.settings.clock,
             "misses": stats.misses,
@@ -123,7 +132,11 @@ class RunReporter:
     def _nodes(self, stats: StatsSample, states: Mapping[str, str]) -> dict[str, Any]:
         if stats is self._sampled:  # only what is in the background can have changed meanwhile
             reported = self._reported["nodes"]
-            return {name: {**reported[name], "state": state} for name, state in states.items() if name in reported}
+            changed: dict[str, Any] = {}
+            for name, state in states.items():
+                if name in reported:
+                    changed[name] = {**reported[name], "state": state}
+            return changed
         self._sampled = stats
         entries = {name: self._node(name, now, states.get(name)) for name, now in stats.nodes.items()}
         self._stats = dict(stats.nodes)
@@ -131,14 +144,24 @@ class RunReporter:
 
     def _node(self, name: str, now: NodeStats, state: str | None) -> dict[str, Any]:
         """Return what is reported of a node; `state`: the one it has in the background, if any."""
-        before, reported = self._stats.get(name), self._reported["nodes"].get(name)
-        runs = now.runs - (before.runs if before else 0)
-        if reported is not None and before is not None and state is None and not runs and now.skips == before.skips:
-            return reported if reported["state"] not in _BACKGROUND_STATES else {**reported, "state": "skipped"}
-        seconds = now.seconds - (before.seconds if before else 0.0)
+        before = self._stats.get(name)
+        reported: dict[str, Any] | None = self._reported["nodes"].get(name)
+        runs, seconds = now.runs, now.seconds
+        if before is not None:
+            runs -= before.runs
+            seconds -= before.seconds
+        is_unchanged = before is not None and not runs and now.skips == before.skips
+        if reported is not None and is_unchanged and state is None:
+            if reported["state"] in _BACKGROUND_STATES:
+                return {**reported, "state": "skipped"}
+            return reported
         if state is None:
             state = _foreground_state(now, runs)
-        us = round(seconds / runs * 1e6, 1) if runs > 0 else (reported or {}).get("us")
+        us = None
+        if runs > 0:
+            us = round(seconds / runs * 1e6, 1)
+        elif reported is not None:
+            us = reported.get("us")
         if now.thinking and now.runs:  # a computation may end in another report than the one in which it began
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
         now_and_then = {

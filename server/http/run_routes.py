@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -89,8 +89,9 @@ class RunRoutes:
         if not isinstance(given, dict):
             raise RequestError(400, "bad_request", "'settings' is not an object")
         if isinstance(data, dict) and isinstance(data.get("run", {}), dict):
-            run = {**data.get("run", {}), **given}
-            data = {**data, "run": {key: value for key, value in run.items() if value is not None}}
+            settings = {**data.get("run", {}), **given}
+            settings = {key: value for key, value in settings.items() if value is not None}
+            data = {**data, "run": settings}
         try:
             workflow = await self._types.parse(data, path)
             await self._types.check_fully(workflow)
@@ -102,22 +103,33 @@ class RunRoutes:
         return web.json_response({"exec_info": {"queue_remaining": self._runs.remaining}})
 
     async def queue(self, request: web.Request) -> web.Response:
-        running, pending = ([_item(run) for run in runs] for runs in (self._runs.running, self._runs.queue))
+        running = [_item(run) for run in self._runs.running]
+        pending = [_item(run) for run in self._runs.queue]
         return web.json_response({"queue_running": running, "queue_pending": pending})
 
     async def change_queue(self, request: web.Request) -> web.Response:
         body = await read_object(request)
-        waiting = [run.prompt_id for run in self._runs.queue]
-        await self._runs.cancel(waiting if body.get("clear") else texts(body, "delete"))
+        if body.get("clear"):
+            ids = [run.prompt_id for run in self._runs.queue]
+        else:
+            ids = texts(body, "delete")
+        await self._runs.cancel(ids)
         return web.Response()
 
     async def history(self, request: web.Request) -> web.Response:
         limit, offset = _whole(request, "max_items"), _whole(request, "offset")
         ids = [prompt_id for prompt_id in self._history.ids() if not self._is_alive(prompt_id)]
-        limit = _SHOWN if limit is None else limit
-        chosen = ids[offset:][:limit] if offset is not None and offset >= 0 else ids[max(0, len(ids) - limit) :]
-        items = await asyncio.to_thread(lambda: {prompt_id: self._history.item(prompt_id) for prompt_id in chosen})
+        if limit is None:
+            limit = _SHOWN
+        if offset is not None and offset >= 0:
+            chosen = ids[offset:][:limit]
+        else:
+            chosen = ids[max(0, len(ids) - limit) :]
+        items = await asyncio.to_thread(self._items, chosen)
         return web.json_response(items)
+
+    def _items(self, ids: Iterable[str]) -> dict[str, Any]:
+        return {prompt_id: self._history.item(prompt_id) for prompt_id in ids}
 
     async def history_of(self, request: web.Request) -> web.Response:
         prompt_id = request.match_info["id"]
@@ -150,15 +162,16 @@ class RunRoutes:
     # -- our own --------------------------------------------------------------------------------------
 
     async def list(self, request: web.Request) -> web.Response:
-        shown = [
-            {"prompt_id": run.prompt_id, "title": run.workflow.title, **run.live_state.parts["run"]}
-            for run in self._runs.known.values()
-        ]
+        shown = []
+        for run in self._runs.known.values():
+            about = run.live_state.parts["run"]
+            shown.append({"prompt_id": run.prompt_id, "title": run.workflow.title, **about})
         return web.json_response(shown)
 
     async def details(self, request: web.Request) -> web.Response:
         prompt_id = request.match_info["id"]
-        if (run := self._runs.known.get(prompt_id)) is not None:
+        run = self._runs.known.get(prompt_id)
+        if run is not None:
             return web.json_response(run.details(), dumps=_dump)
         if prompt_id not in self._history:
             raise _unknown(prompt_id)
@@ -245,17 +258,31 @@ def _whole(request: web.Request, key: str) -> int | None:
 def _invalid(error: MinibrainsError, data: Any) -> RequestError:
     """Everything that is wrong with a workflow: in ComfyUI's shape by node, and as our own faults."""
     faults = faults_of(error)
-    nodes = data.get("nodes") if isinstance(data, dict) else None
     node_errors: dict[str, Any] = {}
     for fault in faults:
         node = fault["node"]
         if node is None:
             continue
-        entry = nodes.get(node) if isinstance(nodes, dict) else None
-        type_ = entry.get("type") if isinstance(entry, dict) else None
-        errors = node_errors.setdefault(node, {"errors": [], "class_type": type_, "dependent_outputs": [node]})
+        if node not in node_errors:
+            node_errors[node] = {"errors": [], "class_type": _type_of(node, data), "dependent_outputs": [node]}
         extra = {"input_name": fault["socket"], "received_value": fault["found"], "expected": fault["expected"]}
-        details = " ".join(filter(None, [fault["socket"], fault["hint"]]))
-        errors["errors"].append({"type": fault["code"], "message": fault["message"], "details": details, "extra_info": extra})
-    type_ = "prompt_outputs_failed_validation" if isinstance(error, WorkflowError) and node_errors else "invalid_prompt"
+        about = {
+            "type": fault["code"],
+            "message": fault["message"],
+            "details": " ".join(filter(None, [fault["socket"], fault["hint"]])),
+            "extra_info": extra,
+        }
+        node_errors[node]["errors"].append(about)
+    type_ = "invalid_prompt"
+    if isinstance(error, WorkflowError) and node_errors:
+        type_ = "prompt_outputs_failed_validation"
     return RequestError(400, type_, "the workflow has faults", str(error), node_errors=node_errors, faults=faults)
+
+
+def _type_of(node: str, workflow: Any) -> Any:
+    """What stands as a node's type in a workflow that may be anything; None if nothing does."""
+    for key in ("nodes", node, "type"):
+        if not isinstance(workflow, dict):
+            return None
+        workflow = workflow.get(key)
+    return workflow

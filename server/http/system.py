@@ -34,9 +34,16 @@ class System:
             "cpu_count": os.cpu_count(),
             "argv": sys.argv[:1],  # the others may hold the token
         }
-        cpu = {"name": "cpu", "type": "cpu", "index": None}
-        memory = {f"{kind}_{what}": system[f"ram_{what}"] for kind in ("vram", "torch_vram") for what in ("total", "free")}
-        return web.json_response({"system": system, "devices": [{**cpu, **memory}]})
+        cpu = {
+            "name": "cpu",
+            "type": "cpu",
+            "index": None,
+            "vram_total": system["ram_total"],
+            "vram_free": system["ram_free"],
+            "torch_vram_total": system["ram_total"],
+            "torch_vram_free": system["ram_free"],
+        }
+        return web.json_response({"system": system, "devices": [cpu]})
 
     async def features(self, request: web.Request) -> web.Response:
         return web.json_response({"supports_preview_metadata": True, "max_upload_size": UPLOAD_LIMIT, "minibrains": 1})

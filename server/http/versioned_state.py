@@ -30,8 +30,8 @@ class VersionedState:
         if self.version <= version:
             return {}
         heads = None if keys is None else frozenset(keys)
-        return {
-            key: self.parts[part][key]
-            for key, changed in self._since[part].items()
-            if changed > version and (heads is None or key.partition(".")[0] in heads)
-        }
+        entries: dict[str, Any] = {}
+        for key, changed in self._since[part].items():
+            if changed > version and (heads is None or key.partition(".")[0] in heads):
+                entries[key] = self.parts[part][key]
+        return entries

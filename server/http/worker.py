@@ -152,7 +152,10 @@ class RunSession(Hook):
 
     def receive(self, node: str, value: Any) -> None:
         """Hand on what came from outside the run."""
-        found = self.controller.engine.nodes.get(node) if self.controller.engine is not None else None
+        engine = self.controller.engine
+        if engine is None:
+            return
+        found = engine.nodes.get(node)
         if isinstance(found, Register) and found.outside:
             try:
                 found.receive(value)
@@ -162,7 +165,10 @@ class RunSession(Hook):
     def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
         """Go on with another workflow, or keep a save state, or say why not. Slow things happen here, beside the game."""
         try:
-            answer = self._change(*content) if command == "edit" else self._save_state(*content)
+            if command == "edit":
+                answer = self._change(*content)
+            else:
+                answer = self._save_state(*content)
         except Exception as error:
             answer = {"error": sentence(error), "faults": faults_of(error)}
         self._send("answer", (number, answer))
@@ -209,5 +215,6 @@ def _blamed(error: BaseException) -> str | None:
     """The node a failure belongs to."""
     node = getattr(error, "node", None)
     if node is None:
-        node = next((fault.node for fault in getattr(error, "faults", ()) if fault.node), None)
+        nodes = [fault.node for fault in getattr(error, "faults", ()) if fault.node]
+        node = nodes[0] if nodes else None
     return node if isinstance(node, str) else None

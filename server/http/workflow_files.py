@@ -45,12 +45,16 @@ class WorkflowFiles:
         folder = request.query.get("dir")
         if folder is None:
             raise RequestError(400, "bad_request", "?dir= is missing; expected dir=workflows")
-        root = self._folders.workflows if folder == "workflows" else inside(self._folders.root, folder)
+        root = self._folders.workflows
+        if folder != "workflows":
+            root = inside(self._folders.root, folder)
         if not root.is_relative_to(self._folders.workflows) or not root.is_dir():
             raise RequestError(404, "not_found", f"there is no folder {folder!r}; workflows lie in 'workflows'")
         full, recurse = _is_true(request, "full_info"), _is_true(request, "recurse")
         listed = await asyncio.to_thread(_list, root, recurse)
-        return web.json_response(listed if full else [about["path"] for about in listed])
+        if full:
+            return web.json_response(listed)
+        return web.json_response([about["path"] for about in listed])
 
     async def read(self, request: web.Request) -> web.Response:
         path = self._existing(request.match_info["file"])
@@ -90,7 +94,8 @@ class WorkflowFiles:
         return web.json_response(await asyncio.to_thread(lambda: [_template(file) for file in _templates()]))
 
     async def template(self, request: web.Request) -> web.StreamResponse:
-        name, known = request.match_info["name"].removesuffix(".json"), {file.stem: file for file in _templates()}
+        name = request.match_info["name"].removesuffix(".json")
+        known = {file.stem: file for file in _templates()}
         if name not in known:
             message = f"there is no shipped workflow {name!r}; the shipped ones are {', '.join(known)}"
             raise RequestError(404, "not_found", message)
@@ -132,11 +137,13 @@ def _formatted(body: bytes) -> str:
 
 def _refuse_stale(request: web.Request, path: Path) -> None:
     """Refuse unless what is on the disk is what the client has seen last. Without If-Match it need not have."""
-    now = path.read_bytes() if path.is_file() else None
+    now = None
+    if path.is_file():
+        now = path.read_bytes()
     seen = request.headers.get("If-Match")
     if now is not None and (request.query.get("overwrite") == "false" or request.headers.get("If-None-Match") == "*"):
         raise RequestError(409, "exists", f"there is a workflow {request.match_info['file']!r} already")
-    if seen is None or seen == (None if now is None else _etag(now)):
+    if seen is None or (now is not None and seen == _etag(now)):
         return
     if now is None:
         raise RequestError(412, "stale", "the workflow was deleted or renamed meanwhile", sha256=None, workflow=None)

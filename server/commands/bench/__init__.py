@@ -43,16 +43,24 @@ def main(arguments: argparse.Namespace) -> int:
         from server.commands.bench import editor
 
         results["editor"] = editor.run(arguments.seconds or 600)
-    if arguments.json:
-        print(json.dumps(results[arguments.name] if arguments.name else results))
+    if not arguments.json:
+        tables = [_table(name, result) for name, result in results.items()]
+        print("\n\n".join(tables))
+    elif arguments.name:
+        print(json.dumps(results[arguments.name]))
     else:
-        print("\n\n".join(_table(name, result) for name, result in results.items()))
+        print(json.dumps(results))
     return DONE
 
 
 def _table(name: str, result: dict[str, Any]) -> str:
     rows = result.get("cases", [result])
-    widths = {key: max(len(key), *(len(str(row[key])) for row in rows)) for key in rows[0]}
-    lines = [name, "  ".join(key.rjust(width) for key, width in widths.items())]
-    lines += ["  ".join(str(row[key]).rjust(width) for key, width in widths.items()) for row in rows]
+    columns = list(rows[0])
+    table = [columns]
+    for row in rows:
+        table.append([str(row[key]) for key in columns])
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [name]
+    for texts in table:
+        lines.append("  ".join(map(str.rjust, texts, widths)))
     return "\n".join(lines)

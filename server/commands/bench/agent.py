@@ -25,6 +25,7 @@ from minibrains.engine.engine import Engine
 from minibrains.engine.peek import peek
 from minibrains.errors import MinibrainsError
 from minibrains.host import Episode
+from minibrains.node import Node
 from minibrains.run.memory import freeze_heap
 from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
@@ -89,7 +90,10 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
             for _ in range(REPEATS if _background_nodes(engine) else 0):
                 engine.reset(0, 0)
                 engine.advance(ticks)
-    times = {side: [whole - background for whole, background in zip(taken[side], thinking[side], strict=True)] for side in taken}
+    times: dict[str, list[float]] = {}
+    for side in taken:
+        pairs = zip(taken[side], thinking[side], strict=True)
+        times[side] = [whole - background for whole, background in pairs]
     compared = {side: _compared(times["workflow"], times[side], ticks) for side in loops}
     return {
         "workflow": str(plan.graph.workflow.path or ""),
@@ -136,7 +140,8 @@ def _interval(ratios: list[float]) -> tuple[float, float]:
 
 
 def _cpu_ratio(workflow: list[float], loop: list[float]) -> float:
-    return round(median(hand / flow for hand, flow in zip(loop, workflow, strict=True)), 4)
+    ratios = [hand / flow for hand, flow in zip(loop, workflow, strict=True)]
+    return round(median(ratios), 4)
 
 
 @contextmanager
@@ -225,26 +230,35 @@ def _record(engine: Engine, console: Any) -> Script:
             if engine.advance(1):
                 break
             after, looked = engine.node_stats(), watched.looked
-            made, background_calls = (
-                [(engine.nodes[name].tick, _given(engine, name)) for name in names if after[name].runs > before[name].runs]
-                for names in (painters, background_nodes)
-            )
+            have_run = {name for name in after if after[name].runs > before[name].runs}
+            made = _calls(engine, painters, have_run)
+            background_calls = _calls(engine, background_nodes, have_run)
             script.append(Turn(looked, made, background_calls, watched.masks))
     finally:
         console.emulator = emulator
     return script
 
 
+def _calls(engine: Engine, names: list[str], have_run: set[str]) -> list[tuple[Callable[..., Any], dict[str, Any]]]:
+    """Those of the nodes that have run, as functions with what they were given."""
+    return [(engine.nodes[name].tick, _given(engine, name)) for name in names if name in have_run]
+
+
 def _painters(engine: Engine) -> list[str]:
     """Nodes that make a picture into something else, in the order in which they run."""
-    nodes = {step.node: engine.plan.graph.nodes[step.node] for step in engine.plan.steps if step.role == "tick"}
-    return [
-        name
-        for name, node in nodes.items()
-        if node.background is None
-        and node.cls.schema.outputs
-        and any(option.name == "frame" for socket in node.cls.schema.inputs.values() for option in socket.kind.options)
-    ]
+    painters: list[str] = []
+    for step in engine.plan.steps:
+        node = engine.plan.graph.nodes[step.node]
+        if step.role == "tick" and node.background is None and node.cls.schema.outputs and _takes_frame(node.cls):
+            painters.append(step.node)
+    return painters
+
+
+def _takes_frame(cls: type[Node]) -> bool:
+    for socket in cls.schema.inputs.values():
+        if any(option.name == "frame" for option in socket.kind.options):
+            return True
+    return False
 
 
 def _background_nodes(engine: Engine) -> list[str]:

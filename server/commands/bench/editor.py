@@ -47,8 +47,11 @@ def run(seconds: float) -> dict[str, Any]:
         with tab(browser, server.address) as page:
             clicks = _clicks(page)
         loads = _loads(server)
-    with_page, without = (_missed_percent(turns, page) for page in (True, False))
-    rates = [rate for turn in turns if turn["fps"] for rate in turn["fps"].values()]
+    with_page, without = _missed_percent(turns, True), _missed_percent(turns, False)
+    rates: list[float] = []
+    for turn in turns:
+        if turn["fps"]:
+            rates.extend(turn["fps"].values())
     cases = [
         ("ticks missed with the page, %", round(with_page, 4), ""),
         ("ticks missed without, %", round(without, 4), ""),
@@ -62,7 +65,8 @@ def run(seconds: float) -> dict[str, Any]:
         ("models made by a first run", loads[0], ""),
         ("models made by a second run", loads[1], "0"),
     ]
-    return {"cases": [{"what": what, "measured": measured, "aim": aim} for what, measured, aim in cases], "turns": turns}
+    rows = [{"what": what, "measured": measured, "aim": aim} for what, measured, aim in cases]
+    return {"cases": rows, "turns": turns}
 
 
 def _duel() -> dict[str, Any]:
@@ -96,7 +100,10 @@ def _thousand() -> dict[str, Any]:
 def _take_turns(browser: Browser, server: Server, seconds: float) -> list[dict[str, Any]]:
     count = ceil(seconds / _TURN_S)
     # each comes first as often as the other, so that neither always has the warmer machine
-    pages = [page for number in range(count) for page in ((True, False) if number % 2 == 0 else (False, True))]
+    pages: list[bool] = []
+    for number in range(count):
+        page_first = number % 2 == 0
+        pages += [page_first, not page_first]
     return [_turn(browser, server, seconds / count, page) for page in pages]
 
 

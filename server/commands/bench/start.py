@@ -30,7 +30,8 @@ def run(spec: RunSpec) -> dict[str, Any]:
     turns = [_start(spec) for _ in range(REPEATS)]
     cases = []
     for phase in turns[0][0]:
-        new, following = ([turn[side].get(phase, 0.0) for turn in turns] for side in (0, 1))
+        new = [first.get(phase, 0.0) for first, _ in turns]
+        following = [second.get(phase, 0.0) for _, second in turns]
         case = {"phase": phase, "new_ms": round(median(new) * 1e3, 1), "next_ms": round(median(following) * 1e3, 1)}
         cases.append(case)
     return {"workflow": str(spec.load_workflow().path or ""), "cases": cases}

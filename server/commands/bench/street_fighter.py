@@ -39,7 +39,9 @@ class GameResult(NamedTuple):
 def is_the_agent(nodes: Mapping[str, Any]) -> bool:
     """Whether a graph is of just those parts, and its model chooses among answers."""
     part = {type(node).__name__: node for node in nodes.values() if not isinstance(node, Console)}
-    return len(nodes) == len(part) + 1 and tuple(sorted(part)) == AGENT and part["VLMStrategist"].answer == "choose"
+    if len(nodes) != len(part) + 1 or tuple(sorted(part)) != AGENT:
+        return False
+    return bool(part["VLMStrategist"].answer == "choose")
 
 
 Ask = Callable[..., Answer]
@@ -65,20 +67,27 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
 
     part = {type(node).__name__: node for node in nodes.values()}
     console: Any = find_console(nodes)[1]
-    tiles, overlay, view = (part[name] for name in ("TileTokenizer", "GridOverlay", "Resize"))
-    log, history, repeat = (part[name] for name in ("DecisionLog", "FrameHistory", "AntiRepeat"))
+    tiles, overlay, view = part["TileTokenizer"], part["GridOverlay"], part["Resize"]
+    log, history, repeat = part["DecisionLog"], part["FrameHistory"], part["AntiRepeat"]
     every, recovery = part["Every"].ticks, part["CooldownGate"].brain.recovery.tolist()
     template, table = part["PromptBuilder"].brain, part["EmulatorSink"].brain
     advice = {"close": template.close, "mid": template.mid, "far": template.far}
-    sequences = {right: [table.pads(action, right) for action in range(len(table.names))] for right in (True, False)}
+    actions = range(len(table.names))
+    looking_right = [table.pads(action, True) for action in actions]
+    looking_left = [table.pads(action, False) for action in actions]
     adapters = [part["LoRALoader"].tick()]
     buttons = stable_retro.get_system_info("Genesis")["buttons"]
 
     def moved(pixels: int) -> str:
-        return "still" if abs(pixels) <= history.still else "toward" if pixels > 0 else "away"
+        if abs(pixels) <= history.still:
+            return "still"
+        return "toward" if pixels > 0 else "away"
 
     def points(change: float) -> str:
-        return f"{round(change * 100):+d}" if round(change * 100) else "0"
+        hundredths = round(change * 100)
+        if hundredths:
+            return f"{hundredths:+d}"
+        return "0"
 
     def play() -> GameResult:
         console.reset(episode)
@@ -91,27 +100,41 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
         position, recovers, latest, times = 0, 0, -1, 0
         moments: list[tuple[float, float, int, int, bool]] = []
         for tick in range(ticks):
+            # decide, if it is time to and the last action is over
             sent = None
             if tick % every == 0 and not recovers:
+                # what the model is shown
                 frame = emulator.get_screen()
                 tokens = tiles.tick(frame)
                 picture = view.tick(overlay.tick(frame, [], tokens.labels, tokens.legend))
 
-                own_hp, enemy_hp = (min(max(variables[name], 0) / 176, 1.0) for name in ("agent_hp", "enemy_hp"))
+                # what it is told
+                own_hp = min(max(variables["agent_hp"], 0) / 176, 1.0)
+                enemy_hp = min(max(variables["enemy_hp"], 0) / 176, 1.0)
                 own_x, enemy_x = variables["agent_x"], variables["enemy_x"]
                 distance, right = abs(own_x - enemy_x), own_x <= enemy_x
-                band = "close" if distance < 40 else "mid" if distance <= 80 else "far"
+                if distance < 40:
+                    band = "close"
+                elif distance <= 80:
+                    band = "mid"
+                else:
+                    band = "far"
                 moments = [*moments, (own_hp, enemy_hp, own_x, enemy_x, right)][-history.steps - 1 :]
-                happened = [
-                    f"you {points(now[0] - was[0])} hp, {moved((now[2] - was[2]) * (1 if was[4] else -1))}; "
-                    f"other {points(now[1] - was[1])} hp, {moved((now[3] - was[3]) * (-1 if was[4] else 1))}"
-                    for was, now in pairwise(moments)
-                ]
+                happened: list[str] = []
+                for was, now in pairwise(moments):
+                    ahead = 1 if was[4] else -1
+                    mine = f"you {points(now[0] - was[0])} hp, {moved((now[2] - was[2]) * ahead)}"
+                    theirs = f"other {points(now[1] - was[1])} hp, {moved((now[3] - was[3]) * -ahead)}"
+                    happened.append(f"{mine}; {theirs}")
                 own, enemy = round(100 * own_hp), round(100 * enemy_hp)
-                lead = own - enemy
+                advantage = "even"
+                if own > enemy:
+                    advantage = f"you lead by {own - enemy}"
+                elif own < enemy:
+                    advantage = f"you are behind by {enemy - own}"
                 prompt = template.template.format(
                     own_hp=own, enemy_hp=enemy, distance=distance, band=band, facing="right" if right else "left",
-                    advantage=f"you lead by {lead}" if lead > 0 else f"you are behind by {-lead}" if lead else "even",
+                    advantage=advantage,
                     own_status=STATUS.get(variables["agent_status"], "unknown"),
                     enemy_status=STATUS.get(variables["enemy_status"], "unknown"),
                     own_height=max(192 - variables["agent_y"], 0), enemy_height=max(192 - variables["enemy_y"], 0),
@@ -122,7 +145,8 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                 answer = ask(picture, prompt, adapters)
                 model_seconds += perf_counter() - began
 
-                action = int(answer.text or 0)  # it chooses among numbers
+                # what it answers; it chooses among numbers
+                action = int(answer.text or 0)
                 if action == latest and times >= repeat.limit:
                     action = next(other for other in repeat.instead if other != action)
                 times = times + 1 if action == latest else 1
@@ -132,10 +156,12 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
             elif recovers:
                 recovers -= 1
 
+            # the buttons of this tick
             if position + 1 < len(sequence):
                 position += 1
             elif sent is not None:
-                sequence, position = sequences[variables["agent_x"] <= variables["enemy_x"]][sent], 0
+                right = variables["agent_x"] <= variables["enemy_x"]
+                sequence, position = (looking_right if right else looking_left)[sent], 0
             pad = sequence[position]
             if pad is not held:
                 if pad not in masks:
@@ -143,6 +169,8 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                 emulator.set_button_mask(masks[pad], 0)
                 held = pad
             pressed.append(pad)
+
+            # the game
             emulator.step()
             variables = data.lookup_all()
             reward, done = scenario.frame(variables)

@@ -136,4 +136,6 @@ def _table(actions: Mapping[str, Sequence[str]], buttons: Sequence[str]) -> Acti
 
 
 def _joined(way: str, button: str) -> str:
-    return f"{way}+{button}" if way else button
+    if way:
+        return f"{way}+{button}"
+    return button
