@@ -18,6 +18,8 @@ from games.source.duel.native.players import action_numbers, won
 from games.source.duel.native.teacher import ACTIONS, BANDS, CELLS, Teacher, Worth, record_teacher, teach
 from games.source.duel.search import teaching
 from games.source.duel.search.teaching import as_source, improve, told_by_facing, weights
+from minibrains.files import shipped
+from nodes.actions.sink import ActionTable
 from nodes.fighting.choices import PATIENT
 from nodes.fighting.strategist import CASES
 
@@ -48,9 +50,12 @@ def pads_of(player: fighters.Restricted, match: Setting, frames: int) -> list[in
     return pads
 
 
-def test_every_action_has_a_name_by_facing() -> None:
-    assert sorted(NAMES) == sorted(action_numbers().values())
-    assert len(set(NAMES.values())) == ACTIONS
+def test_the_teacher_chooses_among_the_actions_of_its_table() -> None:
+    table = ActionTable.load(shipped("models") / "action_table/sf2.safetensors")
+    absolute = {"left", "right"}
+    assert set(NAMES.values()) <= set(table.names) - absolute
+    assert len(set(NAMES.values())) == len(NAMES) > 40
+    assert set(NAMES) < set(action_numbers().values())
 
 
 @pytest.mark.parametrize(("interval", "late"), [(30, 0), (30, 12), (12, 0), (6, 12)])
