@@ -251,7 +251,7 @@ class BackgroundNode:
 
 
 class PendingResult:
-    """The result of a node that continues: launched on one tick, given out `latency` ticks later.
+    """The result of a node that continues: launched on one tick, delivered `latency` ticks later.
 
     The fast clock waits for a late result, so that the results of a run do not depend on the machine. In real
     time a late one is given out on the first tick on which it is there.
@@ -267,7 +267,7 @@ class PendingResult:
         self.wanted = False
         """The node became due again while it was busy."""
         self._expected = 0
-        """The tick on which the result is to be given out."""
+        """The tick on which the result is to be delivered."""
 
     def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool) -> None:
         """Begin a call. With `waits`, a process that is still starting is waited for. Raises RunError if it cannot begin."""
@@ -279,7 +279,7 @@ class PendingResult:
         self.call, self._expected = NodeCall.completed(tick, None, error), tick + self.latency
 
     def arrives(self, tick: int, waits: bool) -> bool:
-        """Return True if the result is given out on this tick. With `waits`, a late result is waited for."""
+        """Return True if the result is delivered on this tick. With `waits`, a late result is waited for."""
         call = self.call
         if call is None or tick < self._expected:
             return False
@@ -312,7 +312,7 @@ class PendingResult:
         self.call, self.wanted, self.late, self._expected = other.call, other.wanted, other.late, other._expected
 
     def state(self) -> dict[str, Any]:
-        """Return the result and the tick on which it is given out; the call has finished."""
+        """Return the result and the tick of its delivery; the call has finished."""
         call = self.call
         found = call and (call.tick, self._expected, call.result, call.error and describe_error(call.error))
         return {"job": found, "wanted": self.wanted}

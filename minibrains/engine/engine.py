@@ -32,7 +32,7 @@ MakeHost = Callable[[NodeRuntime, "Engine"], Host]
 class Engine:
     """Ticks a plan. One engine has one set of nodes and plays one episode after another.
 
-    A tick has three phases. Emit: every register gives out its outputs. Step: the due nodes run, in plan
+    A tick has three phases. Emit: every register delivers its outputs. Step: the due nodes run, in plan
     order. Latch: every register takes its inputs. On a terminal tick nothing is latched.
     """
 

@@ -64,7 +64,7 @@ Role = Literal["emit", "tick", "read", "gate", "launch", "arrive"]
 class Step:
     """One thing done in the step phase: a node's tick, a register's emit, the read of a lazy output, a clock's gate.
 
-    A node that thinks beside the clock has two: `launch` takes its inputs, `arrive` gives out the result some ticks later.
+    A node that continues has two: `launch` takes its inputs, `arrive` delivers the result some ticks later.
     """
 
     role: Role
