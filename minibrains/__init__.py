@@ -1,12 +1,12 @@
-"""What a node author imports, and the door to runs.
+"""The public API: the classes that node authors import, and the entry points for running workflows.
 
 from minibrains import Action, Node, On, widget
 
 import minibrains as mb
 with mb.Run(mb.RunSpec("sf2")) as run: ...
 
-A name's module is imported when the name is asked for: the command line says what is missing where NumPy is, and a node
-does without what lies above it.
+A name's module is imported on first access. So the command line can report a missing package, such as NumPy, in a sentence,
+and importing a node does not import the layers above it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _NAMES = {
     "minibrains.torch_node": ("TorchNode",),
     "minibrains.widgets": ("widget",),
 }
-"""Module -> what a node author, or whoever plays, takes from it."""
+"""Module -> the names that node authors and callers import from it."""
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 

@@ -1,4 +1,4 @@
-"""How a node's inputs are read and its outputs given, written in the annotations of its methods."""
+"""Annotations that say how a node reads its inputs and delivers its outputs."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ ABSENT: Final = Absent.ABSENT
 
 
 class OnDelivery:
-    """Marks an input that is read as an event; see `On`."""
+    """Marker for an input that is read as an event; see `On`."""
 
 
 class OnDemand:
-    """Marks an output that is given as a function; see `Lazy`."""
+    """Marker for an output that is given as a function; see `Lazy`."""
 
 
 On = Annotated[T | None, OnDelivery()]
 """An input read as an event: the value on the tick it is delivered, None on every other tick."""
 
 Lazy = Annotated[Callable[[], T], OnDemand()]
-"""A register's output given as a function, called only on ticks on which somebody reads the output."""
+"""A register's output given as a function, which is called only on ticks on which something reads the output."""
 
 
 class Sample(NamedTuple, Generic[T]):

@@ -28,10 +28,10 @@ from minibrains.values import describe_type, is_value_type, read_value, to_json
 
 MAP_FROM: Final = 64 * 2**20
 """Files of at least this many bytes are memory-mapped. Smaller ones are read, because a mapped file that
-somebody else truncates kills the process."""
+another process truncates kills this one."""
 
 UNSET: Final = object()
-"""The default of a setting that must be given."""
+"""The default of a setting that has no default: it must be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class SettingField:
 
 @dataclass(frozen=True, slots=True)
 class BrainSchema:
-    """What a kind of brain declares, by name."""
+    """The tensors and settings that a kind of brain declares, by name."""
 
     tensors: Mapping[str, TensorField]
     settings: Mapping[str, SettingField]
@@ -81,7 +81,7 @@ class Brain:
     version: ClassVar[int] = 1
     schema: ClassVar[BrainSchema] = BrainSchema({}, {})
     ref: BrainRef | None = None
-    """How a link refers to it; None for a brain made in memory."""
+    """The reference to this brain that travels on links; None for a brain made in memory."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -104,7 +104,7 @@ class Brain:
         cls.schema = BrainSchema(MappingProxyType(tensors), MappingProxyType(settings))
 
     def __init__(self, tensors: Mapping[str, np.ndarray] | None = None, **fields: Any) -> None:
-        """A brain made in memory: tensors and settings by name, or all `tensors` of a network at once.
+        """Make a brain in memory, from tensors and settings by name, or from all `tensors` of a network at once.
 
         Raises BrainError if a tensor or setting is missing, unknown, or of another dtype or shape.
         """
@@ -132,21 +132,21 @@ class Brain:
         self.check(where)
 
     def check(self, where: str) -> None:
-        """Look at the values. Subclasses raise BrainError, starting with `where`."""
+        """Check the values. Subclasses raise BrainError with a message that starts with `where`."""
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
-        """Name -> spec of every tensor; networks override it, because their tensors depend on `config`."""
+        """Return the spec of every tensor by name; networks override it, because their tensors depend on `config`."""
         return {name: declared.spec for name, declared in cls.schema.tensors.items()}
 
     @classmethod
     def derived_sizes(cls, sizes: Mapping[str, int], config: Mapping[str, Any]) -> Mapping[str, int]:
-        """Further sizes that sockets may name, worked out from those of the tensors and the settings."""
+        """Return further sizes that sockets may name, derived from the sizes of the tensors and from the settings."""
         return {}
 
     @classmethod
     def read_config(cls, where: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The settings with their defaults. Raises BrainError naming the first that is wrong."""
+        """Return the settings, with defaults filled in. Raises BrainError naming the first that is wrong."""
         result = {}
         for name, declared in cls.schema.settings.items():
             if name not in config and declared.default is UNSET:
@@ -162,7 +162,7 @@ class Brain:
 
     @classmethod
     def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
-        """Check names, dtypes and shapes; returns the sizes they say. Raises BrainError."""
+        """Check names, dtypes and shapes, and return the sizes that follow from them. Raises BrainError."""
         sizes: dict[str, int] = {name: value for name, value in config.items() if type(value) is int}
         try:
             specs = cls.tensor_specs(config)
@@ -189,7 +189,7 @@ class Brain:
 
     @classmethod
     def check_header(cls, header: BrainHeader) -> Mapping[str, int]:
-        """Check that a file holds this kind of brain, before a tensor is read; returns its sizes."""
+        """Check, before any tensor is read, that a file holds this kind of brain; return its sizes. Raises BrainError."""
         where = str(header.path)
         if header.kind != cls.kind or header.version != cls.version:
             found = "no brain of ours"
@@ -200,7 +200,7 @@ class Brain:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read a brain file. Raises BrainError in one sentence if it is not a sound brain of this kind."""
+        """Read a brain file. Raises BrainError with one sentence if it is not a valid brain of this kind."""
         try:
             with path.open("rb") as file:
                 header = read_open_header(path, file)
@@ -255,7 +255,7 @@ class Brain:
 
 
 def _sorted_header(data: bytes) -> bytes:
-    """The same file with its header in a fixed order; the library writes metadata in the order of a hash map."""
+    """Return the file with its header in a fixed order; the library writes metadata in the order of a hash map."""
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -280,5 +280,5 @@ def _label(array: np.ndarray) -> str:
 
 
 def _name(dtype: np.dtype) -> str:
-    """What safetensors calls it."""
+    """Return the name that safetensors has for a dtype."""
     return "bfloat16" if dtype == DTYPES["bf16"] else dtype.name

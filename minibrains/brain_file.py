@@ -19,17 +19,17 @@ from minibrains.sockets import DTYPES
 from minibrains.values import parse_json
 
 HEADER_LIMIT: Final = 50_000_000
-"""Bytes. Settings stand in the header, and a language model's tokenizer has a good ten million of them."""
+"""Largest header in bytes. The header holds the settings, and a language model's tokenizer takes over ten million bytes."""
 TENSOR_LIMIT: Final = 100_000
-"""Tensors of one file."""
+"""Largest number of tensors in one file."""
 
 _NAMES: Final = {name.upper(): name for name in DTYPES}
-"""A dtype as safetensors writes it -> as a spec does."""
+"""The name of a dtype in safetensors -> its name in a spec."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """Where one tensor lies in the file."""
+    """The dtype and shape of one tensor, and its position in the file."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -42,7 +42,7 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class BrainHeader:
-    """What a brain file says about itself, read without touching a tensor."""
+    """The header of a brain file, read without touching a tensor."""
 
     path: Path
     size: int
@@ -53,10 +53,12 @@ class BrainHeader:
 
     @property
     def kind(self) -> str | None:
+        """The kind of brain that the file declares; None if it declares none."""
         return self.metadata.get("minibrains.kind")
 
     @property
     def version(self) -> int:
+        """The version of that kind: 1 if the file declares none, 0 if what it declares is not a number."""
         text = self.metadata.get("minibrains.version", "1")
         if text.isascii() and text.isdigit() and len(text) < 10:
             return int(text)
@@ -73,7 +75,7 @@ def read_header(path: Path) -> BrainHeader:
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of a file, as people and workflows name a brain."""
+    """Return the SHA-256 of a file, which is how people and workflows identify a brain."""
     return _hash_file(path.absolute(), FileState.of(path))
 
 
@@ -90,7 +92,7 @@ def _hash_file(path: Path, state: FileState) -> str:
 
 
 def read_open_header(path: Path, file: BinaryIO) -> BrainHeader:
-    """The same of a file that is open at its beginning; afterwards it is at the first tensor's first byte."""
+    """Read the header of a file that is open at its beginning, and leave it at the first byte of the first tensor."""
     size = os.fstat(file.fileno()).st_size
     start = file.read(8)
     length = int.from_bytes(start, "little")
@@ -156,7 +158,7 @@ def _read_tensor_info(path: Path, name: str, entry: Any) -> TensorInfo:
 
 
 def short(value: Any) -> str:
-    """A value of the header for a sentence; it may be as long as the file."""
+    """Shorten a value from the header for an error message: it may be as long as the file."""
     text = repr(value)
     if len(text) <= 200:
         return text

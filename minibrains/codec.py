@@ -1,7 +1,7 @@
-"""Values that travel on links, as bytes and exactly back again: the format of the tape and of cached outputs.
+"""Encode the values that travel on links as bytes, and decode them exactly: the format of the tape and of cached outputs.
 
-The bytes are msgpack. What msgpack has no form for is a list whose first item is an extension that says
-what the rest is; `_plain` and `_value` are each other's inverse.
+The bytes are MessagePack. A value that MessagePack cannot represent becomes a list whose first item is an extension that
+says what the rest is; `_plain` and `_value` are each other's inverse.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _PLAIN: Final = frozenset({type(None), bool, float, str, bytes})
 
 
 def pack(value: Any) -> bytes:
-    """`value` as bytes.
+    """Encode a value as bytes.
 
-    It may be None, bool, int, float, str, bytes, ABSENT, a NumPy array or scalar of bools, integers or floats,
-    and a list, tuple, mapping, NamedTuple or frozen dataclass of these. Raises TypeError, naming the type and its
+    The value may be None, bool, int, float, str, bytes, ABSENT, a NumPy array or scalar of bools, integers or floats,
+    or a list, tuple, mapping, NamedTuple or frozen dataclass of these. Raises TypeError, naming the type and its
     place, on anything else, on a class that its module does not have under its name, and on what is nested too deeply.
     """
     try:
@@ -46,7 +46,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """What `pack` made these bytes of: mappings as dicts, arrays in C order and read-only.
+    """Decode bytes that `pack` made. Mappings come back as dicts, arrays in C order and read-only.
 
     A NamedTuple or dataclass is made only of a class whose module is already imported; its constructor is not called.
     Raises ValueError on bytes that `pack` cannot have made, whatever they are.
@@ -54,7 +54,7 @@ def unpack(data: bytes) -> Any:
     try:
         parts = msgpack.Unpacker(max_buffer_size=max(len(data), 1))
         parts.feed(data)
-        parts.skip()  # whatever lengths are claimed, the items are there: unpacking allocates no more than they need
+        parts.skip()  # every item is there, whatever lengths are claimed: unpacking allocates no more than they need
         if parts.tell() != len(data):
             raise ValueError("there is something behind its end")
         plain = msgpack.unpackb(data, max_map_len=0, unicode_errors="surrogatepass")
@@ -64,7 +64,7 @@ def unpack(data: bytes) -> Any:
 
 
 class _Unknown(Exception):
-    """A value that cannot be packed; on its way out it collects its place, innermost first."""
+    """Raised for a value that cannot be packed; on its way up it collects the value's place, innermost first."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -170,11 +170,11 @@ _MOVED: Final = {
     "nodes.vlm:Answer": "nodes.language.vlm:Answer",
     "minibrains.node:Sample": "minibrains.annotations:Sample",
 }
-"""Classes that have moved since tapes were written with them: their name then, and now."""
+"""Classes that have moved since older tapes were written: old name -> new name."""
 
 
 def _fields(cls: type) -> tuple[str, ...] | None:
-    """The fields of a NamedTuple or frozen dataclass; None for any other class."""
+    """Return the fields of a NamedTuple or frozen dataclass; None for any other class."""
     fields = getattr(cls, "_fields", None)
     if issubclass(cls, tuple) and type(fields) is tuple:
         return fields
@@ -193,7 +193,7 @@ def _record_mark(cls: type) -> Any:
 
 
 def _record(form: str, values: list[Any]) -> Any:
-    """The NamedTuple or dataclass `module:Class field …`, made without its constructor."""
+    """Make the NamedTuple or dataclass `module:Class field …` without calling its constructor."""
     name, *fields = form.split(" ")
     cls = _find_class(_MOVED.get(name, name))
     if cls is None or _fields(cls) != tuple(fields) or len(values) != len(fields):
@@ -207,7 +207,7 @@ def _record(form: str, values: list[Any]) -> Any:
 
 
 def _find_class(name: str) -> type | None:
-    """The class `module:Outer.Inner`, if its module is imported and it was defined there under that public name."""
+    """Find the class `module:Outer.Inner`, if its module is imported and defines it under that public name."""
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in path.split("."):

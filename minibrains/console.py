@@ -1,4 +1,4 @@
-"""Console: what every game console in a graph is, whatever emulates it."""
+"""Console: the base class of every game console in a graph, whatever emulates it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPPOSITE: Final = frozenset({"LEFT", "RIGHT"}), frozenset({"UP", "DOWN"})
 
 
 class ConsoleOutput(NamedTuple):
-    """What a console gives out at the start of a tick."""
+    """The outputs of a console at the start of a tick."""
 
     frame: Lazy[ColorFrame]
     variables: Variables
@@ -30,10 +30,10 @@ class ConsoleOutput(NamedTuple):
 
 
 class Console(Register, ABC, abstract=True, category="consoles", terminal="terminated"):
-    """A game: shows a frame, takes the pads, goes on by one frame a tick.
+    """A game: shows its screen, takes the pads, and advances by one frame a tick.
 
-    pad1, pad2:  buttons held, by name; nothing linked: nothing held. A direction and its opposite are neither, whoever
-                 holds them, as on a real pad
+    pad1, pad2:  names of the buttons held; without a link, none are. Opposite directions held at once cancel each other, as
+                 on a real pad
     frame:       uint8 [h, w, 3], the screen; read only on ticks on which somebody looks
     variables:   the game's variables by name
     reward:      of the last frame, in the unit of the game's scenario
@@ -73,25 +73,25 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
                 raise NodeClassError(f"{cls.__name__} is a Console without the input {name!r}; latch() takes pad1 and pad2")
 
     def buttons(self) -> tuple[str, ...] | None:
-        """Name the buttons of the pad, before the console is opened; None: that is not known before."""
+        """Return the names of the pad's buttons, before the console is opened; None if they are not known by then."""
         return None
 
     @property
     @abstractmethod
     def frames(self) -> int:
-        """How many frames this episode has gone on by, without those before its first tick."""
+        """Return the number of frames that this episode has advanced by, without those before its first tick."""
 
     def save_state(self) -> SaveState:
-        """Take the game as it stands, between two ticks. Raises GameError if this console cannot do that."""
+        """Return the state of the game between two ticks. Raises GameError if this console cannot save states."""
         raise GameError(f"{type(self).__name__} cannot save states")
 
     @abstractmethod
     def emit(self) -> ConsoleOutput:
-        """Show the game as it stands."""
+        """Return the current frame, variables and reward, and whether the episode is over."""
 
     @abstractmethod
     def latch(self, pad1: Pad | None = None, pad2: Pad | None = None) -> None:
-        """Go on by one frame with these buttons held, by name, but for `without_opposites`."""
+        """Advance by one frame with these buttons held, by name; see `without_opposites`."""
 
 
 @lru_cache(maxsize=4096)
@@ -104,7 +104,7 @@ def without_opposites(pad: Pad) -> Pad:
 def find_console(nodes: Mapping[str, Any]) -> tuple[str, Console]:
     """Return the id of the only console among the nodes of an engine, and the console itself.
 
-    Raises MinibrainsError if there is not just one.
+    Raises MinibrainsError if there is none, or more than one.
     """
     consoles = [(name, node) for name, node in nodes.items() if isinstance(node, Console)]
     if len(consoles) != 1:

@@ -1,4 +1,4 @@
-"""What is kept from one process to the next: files in one folder, of which the least recently used go first."""
+"""A cache that outlives the process: one folder of files, from which the least recently used are removed first."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import home, write_atomic
 
 BUDGET: Final = 2 << 30
-"""Bytes that the cache may take, if nobody says otherwise."""
+"""Default size limit of the cache, in bytes."""
 BUDGET_VARIABLE: Final = "MINIBRAINS_CACHE_MB"
 MIN_ENTRY_BYTES: Final = 1 << 14
-"""What an entry counts for at least: so there are never more files than can be looked through."""
+"""The least that an entry counts for, in bytes: this bounds the number of files in the folder."""
 _MEGABYTES: Final = re.compile("[0-9]{1,15}")
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
 _SECONDS: Final = struct.Struct("<d")
 _ABANDONED: Final = 3600.0
-"""Seconds after which nobody is going to finish a file that was begun."""
+"""Age in seconds from which an unfinished file counts as abandoned."""
 
 
 class Made(NamedTuple):
-    """Something that took time to make."""
+    """A value, and the seconds that it took to make."""
 
     value: Any
     seconds: float
@@ -44,26 +44,26 @@ class DiskCache:
     """
 
     def __init__(self, folder: Path, budget: int = BUDGET) -> None:
-        """`budget`: bytes on the disk; with 0 nothing is kept, and nothing found."""
+        """Use `folder`, and at most `budget` bytes of disk; with 0, nothing is kept or found."""
         self.folder = folder
         self.budget = budget
 
     def get(self, key: str, kind: type = object) -> Made:
-        """Return what was kept.
+        """Return the entry of a key, and mark it as used.
 
         Args:
-            key: What it was put under.
-            kind: The class of its value.
+            key: The key that was given to `put`.
+            kind: The class that the value must have.
 
         Raises:
-            KeyError: It is not there, not whole, or its value is of another class.
+            KeyError: There is no such entry, it is damaged, or its value is of another class.
         """
         if not self.budget:
             raise KeyError(key)
         file = self.folder / key
         try:
             made = _read(file)
-        except Exception:  # whatever somebody put there, what is wanted can be made again
+        except Exception:  # whatever is in the file, the value can be made again
             raise KeyError(key) from None
         if not isinstance(made.value, kind):
             raise KeyError(key)
@@ -84,23 +84,23 @@ class DiskCache:
         content = _SECONDS.pack(made.seconds) + pack(made.value)
         if len(content) > self.budget:
             return
-        with suppress(OSError):  # that costs time, not the run
+        with suppress(OSError):  # an entry that is not kept costs time, but must not end the run
             write_atomic(self.folder / key, _hash(key, content) + content)
             self._sweep()
 
     def _sweep(self) -> None:
-        """Remove what was not used for longest until the rest is within the budget."""
+        """Remove the least recently used entries until the rest is within the budget."""
         entries = sorted(self._entries())
         over = sum(size for _, size, _ in entries) - self.budget
         for _, size, file in entries:
             if over <= 0:
                 return
-            with suppress(OSError):  # another person's
+            with suppress(OSError):  # it belongs to another user
                 file.unlink(missing_ok=True)
                 over -= size
 
     def _entries(self) -> Iterator[tuple[float, int, Path]]:
-        """Yield when each entry was last used, what it counts for, and its file."""
+        """Yield the time of last use, the bytes that count, and the file of each entry."""
         for file in self.folder.iterdir():
             try:
                 found = file.stat()
@@ -114,7 +114,7 @@ class DiskCache:
 
 
 def disk_cache() -> DiskCache:
-    """Return the person's own: the folder `cache` in $MINIBRAINS_HOME or ~/.minibrains, of $MINIBRAINS_CACHE_MB megabytes.
+    """Return the user's cache: the folder `cache` in $MINIBRAINS_HOME or ~/.minibrains, of $MINIBRAINS_CACHE_MB megabytes.
 
     Raises:
         MinibrainsError: The variable is no number, or larger than any disk.
@@ -130,7 +130,7 @@ def disk_cache() -> DiskCache:
 
 
 def _read(file: Path) -> Made:
-    """Return what was written. Raises whatever reading something else may raise."""
+    """Return the entry in a file. On a damaged file it may raise anything."""
     if not file.is_file():
         raise ValueError("it is a folder, or a pipe that nobody may ever write to")
     data = file.read_bytes()

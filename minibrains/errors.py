@@ -1,4 +1,4 @@
-"""What can be wrong, said in one sentence: what, where, what was expected, what to do."""
+"""Errors for people: one sentence that names the problem, the place, what was expected, and what to do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FaultCode = Literal[
     "value_smaller_than_min",
     "wrong_game",
 ]
-"""What kinds of faults there are, for programs; they stay as they are. docs/protocol.md says what each means."""
+"""The kinds of faults, for programs; they do not change between versions. docs/protocol.md explains each."""
 
 PACKAGES: Final = {
     "PIL": "pillow",
@@ -60,16 +60,16 @@ PACKAGES: Final = {
     "tqdm": "tqdm",
     "transformers": "transformers",
 }
-"""The packages that Minibrains needs: what is imported, and what pip calls it."""
+"""The packages that Minibrains needs: import name -> name on PyPI."""
 FAULTS_TOLD: Final = 100
-"""How many faults of a workflow are told; the others are counted."""
+"""Largest number of faults of a workflow that are listed; the rest are only counted."""
 _LONGEST: Final = 20_000
-"""Characters of an error that are told: what a node raises may say any number."""
+"""Longest message in characters: the exception of a node may have one of any length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a workflow, and the place where it is wrong."""
+    """One thing that is wrong with a workflow, and its place."""
 
     code: FaultCode = field(kw_only=True)
     message: str
@@ -78,7 +78,7 @@ class Fault:
     expected: str | None = None
     found: str | None = None
     cause: str | None = None
-    """Where sizes disagree: who said each of them."""
+    """For sizes that disagree: where each of them comes from."""
     hint: str | None = None
 
     def __str__(self) -> str:
@@ -100,21 +100,21 @@ class Fault:
         return shorten(text)
 
     def as_json(self) -> dict[str, str | None]:
-        """Return all fields by name."""
+        """Return all fields as a JSON object."""
         texts = {declared.name: getattr(self, declared.name) for declared in fields(self)}
         return {name: text and shorten(text) for name, text in texts.items()}
 
 
 class MinibrainsError(Exception):
-    """The request was wrong. The message is meant for the person who made it."""
+    """Base class of our errors: the request was wrong. The message is written for the person who made it."""
 
 
 class NodeClassError(MinibrainsError, TypeError):
-    """A node or brain class cannot be used as it is written; raised at import."""
+    """A node or brain class is declared wrongly; raised when its module is imported."""
 
 
 class BrainError(MinibrainsError):
-    """A brain file is not what it should be."""
+    """A brain file is missing, damaged, of the wrong kind, or does not fit its node."""
 
 
 class GameError(MinibrainsError):
@@ -122,7 +122,7 @@ class GameError(MinibrainsError):
 
 
 class WorkflowError(MinibrainsError):
-    """Everything that is wrong with a workflow, all at once."""
+    """A workflow is wrong; `faults` lists everything at once."""
 
     def __init__(self, faults: Iterable[Fault], where: str = "the workflow") -> None:
         self.faults = tuple(faults)
@@ -135,18 +135,18 @@ class WorkflowError(MinibrainsError):
 
 
 class RunError(MinibrainsError):
-    """A run failed while it was running."""
+    """A run failed while it was being played."""
 
 
 def shorten(text: str) -> str:
-    """Return a text that may have any length as it is told."""
+    """Return the text, shortened if it is longer than a message may be."""
     if len(text) <= _LONGEST:
         return text
     return f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
 def text_of(error: BaseException) -> str:
-    """Return what an error says. One that a node raises may say anything, or fail to."""
+    """Return the message of an error, even if its `__str__` raises."""
     try:
         return shorten(str(error))
     except Exception as trouble:
@@ -154,9 +154,9 @@ def text_of(error: BaseException) -> str:
 
 
 def missing_package(error: BaseException | None) -> str | None:
-    """Return which package of ours could not be imported, as pip calls it, if that is what an error comes of."""
+    """Return the PyPI name of the required package whose absence caused an error; None if that is not the cause."""
     while isinstance(error, ImportError):
-        # of a plain ImportError the package is there, and lacks a name
+        # after a plain ImportError the package is there, but lacks a name
         if isinstance(error, ModuleNotFoundError) and error.name in PACKAGES:
             return PACKAGES[error.name]
         error = error.__cause__
@@ -164,14 +164,14 @@ def missing_package(error: BaseException | None) -> str | None:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether an error says that what was asked for cannot be done here; if not, it was tried and failed."""
+    """Return whether an error refuses a request. Otherwise, the request was tried and failed."""
     if isinstance(error, MinibrainsError):
         return not isinstance(error, RunError)
     return missing_package(error) is not None
 
 
 def describe_error(error: BaseException) -> str:
-    """What went wrong: our own errors are sentences, of all others the type is named."""
+    """Describe an error: the message of our own errors, which are sentences; type and message of all others."""
     package = missing_package(error)
     if package is not None:
         return f"the Python package {package} is missing; install it with: pip install {package}"
@@ -182,7 +182,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return what was probably meant, or None. Look at the first thousand names only: comparing them is slow."""
+    """Return the known name most similar to `name`, or None. Only the first thousand are compared, because that is slow."""
     matches: Sequence[str] = get_close_matches(name[:100], list(islice(known, 1000)), n=1)
     if matches:
         return matches[0]
@@ -190,7 +190,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
 
 
 def near(name: str, known: Iterable[str]) -> str | None:
-    """Return a hint naming what was probably meant, or None."""
+    """Return a hint with the known name that was probably meant, or None."""
     meant = closest(name, known)
     if meant:
         return f"Did you mean {meant!r}?"
@@ -198,7 +198,7 @@ def near(name: str, known: Iterable[str]) -> str | None:
 
 
 def sentence(error: BaseException) -> str:
-    """Say what ended a command, in words for people."""
+    """Return the message that a command ends with, for people."""
     if isinstance(error, MinibrainsError) or missing_package(error):
         return describe_error(error)
     if isinstance(error, KeyboardInterrupt):
@@ -216,7 +216,7 @@ def _more_faults(count: int) -> str:
 
 
 def faults_of(error: BaseException) -> list[dict[str, str | None]]:
-    """List everything that is wrong, each fault with its place."""
+    """Return all faults of an error as JSON objects; none if it has no faults."""
     if isinstance(error, WorkflowError):
         faults = [fault.as_json() for fault in error.faults[:FAULTS_TOLD]]
         if len(error.faults) > FAULTS_TOLD:
@@ -227,7 +227,7 @@ def faults_of(error: BaseException) -> list[dict[str, str | None]]:
 
 
 def as_error(error: BaseException) -> dict[str, Any]:
-    """Put a failure as `--json` prints it: `{"error": {"message", "faults"}}`, the faults only of a workflow."""
+    """Return the object that `--json` prints for an error: `{"error": {"message", "faults"}}`, `faults` only for workflows."""
     about: dict[str, Any] = {"message": sentence(error)}
     if isinstance(error, WorkflowError):
         about["faults"] = faults_of(error)

@@ -1,4 +1,4 @@
-"""Files that are never half written, and where the shipped ones are."""
+"""Files that are never half written, and the folders of shipped files."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def write_atomic(path: Path, data: bytes | str) -> None:
         os.chmod(temporary, 0o644)
         rename(Path(temporary), path)
     except BaseException:
-        with suppress(FileNotFoundError):  # it was renamed, and that could not be flushed
+        with suppress(FileNotFoundError):  # it was renamed already, and only the flush of the folder failed
             os.unlink(temporary)
         raise
 
 
 def write_into(room: Path, path: Path, data: str) -> None:
-    """Write `data` over what is in the file `room`, which may be longer, and rename it: this also works on a full disk."""
+    """Overwrite the file `room`, which may be longer than `data`, and rename it to `path`: this works even on a full disk."""
     with room.open("r+b") as file:
         file.write(to_bytes(data))
         file.truncate()
@@ -37,18 +37,18 @@ def write_into(room: Path, path: Path, data: str) -> None:
 
 
 def rename(path: Path, to: Path) -> None:
-    """Rename a file or folder, over a file of that name, and flush both names to the disk."""
+    """Rename a file or folder, replacing a file of that name, and flush both names to the disk."""
     os.replace(path, to)
     sync_folders(path.parent, to.parent)
 
 
 def to_bytes(text: str) -> bytes:
-    """Return a text as UTF-8. Half a surrogate pair, which UTF-8 does not have, becomes `\\ud800`: in JSON that is the same."""
+    """Encode a text as UTF-8. A lone surrogate, which UTF-8 lacks, becomes `\\ud800`: in JSON that is the same."""
     return text.encode(errors="backslashreplace")
 
 
 def sync_folders(*folders: Path) -> None:
-    """Flush the names in folders to the disk: after a power cut a file that was renamed may have its old name again."""
+    """Flush the names in folders to the disk: without that, a renamed file may have its old name after a power cut."""
     for folder in set(folders):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -58,17 +58,17 @@ def sync_folders(*folders: Path) -> None:
 
 
 class LineFile:
-    """A text file that lines are appended to, each at once and as a whole: killing the process loses none of them."""
+    """A text file to which whole lines are appended at once, so that none is lost when the process is killed."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; make it if it is not there."""
+        """Open the file, or create it."""
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
     def append(self, line: str) -> None:
-        """Append a line, given without its end.
+        """Append a line, given without its line break.
 
         Raises:
-            OSError: There is no room for all of it; then nothing of it is in the file.
+            OSError: There is no room for the whole line; then no part of it is in the file.
         """
         data = to_bytes(line + "\n")
         written = os.write(self._handle, data)
@@ -76,11 +76,11 @@ class LineFile:
             self._append_rest(data, written)
 
     def close(self) -> None:
-        """Close the file. Nothing has to be written any more."""
+        """Close the file. There is nothing left to write."""
         os.close(self._handle)
 
     def _append_rest(self, data: bytes, written: int) -> None:
-        """Write what did not go into one write, or take back what did."""
+        """Write the rest of a line that one write did not finish, or remove its first part."""
         start = os.fstat(self._handle).st_size - written
         try:
             while written < len(data):
@@ -91,16 +91,16 @@ class LineFile:
 
 
 def is_plain_name(name: str) -> bool:
-    """Return whether a file can have this name in a folder, with room for what a temporary file has before and behind it.
+    """Return whether a file in a folder may have this name, with room for the prefix and suffix of a temporary file.
 
-    Not with separators, control characters or half surrogate pairs, and not of more than 200 bytes. Names that begin
-    with a dot are kept for temporary files.
+    Refuses separators, control characters, lone surrogates, and names of more than 200 bytes. Names that begin with a dot
+    are reserved for temporary files.
     """
     return not name.startswith(".") and not set(name) & {"/", "\\"} and name.isprintable() and 0 < len(name.encode()) <= 200
 
 
 def find_inside(name: str, folders: Iterable[Path]) -> Path | None:
-    """The file `name` in the first folder that has it; never one outside of that folder. None if there is none."""
+    """Return the file `name` in the first folder that has it, never one outside of that folder; None if there is none."""
     for folder in folders:
         root = folder.resolve()
         try:
@@ -108,12 +108,12 @@ def find_inside(name: str, folders: Iterable[Path]) -> Path | None:
             if path.is_relative_to(root) and path.is_file():
                 return path
         except (OSError, ValueError, RuntimeError):
-            continue  # a name no file can have, a loop of links, a folder that may not be read
+            continue  # an impossible name, a loop of links, or a folder that cannot be read
     return None
 
 
 def shipped(folder: str) -> Path:
-    """A shipped folder, `workflows`, `models` or `games`: in a checkout the real one, else the wheel's copy."""
+    """Return a shipped folder, `workflows`, `models` or `games`: the one of the checkout, else the copy in the wheel."""
     package = Path(__file__).resolve().parent
     checkout = package.parent / folder
     if (package.parent / "pyproject.toml").exists():
@@ -122,5 +122,5 @@ def shipped(folder: str) -> Path:
 
 
 def home() -> Path:
-    """The person's own folder, for imported ROMs: $MINIBRAINS_HOME, else ~/.minibrains."""
+    """Return the user's own folder: $MINIBRAINS_HOME, else ~/.minibrains."""
     return Path(os.environ.get("MINIBRAINS_HOME") or Path.home() / ".minibrains")

@@ -1,4 +1,4 @@
-"""What a TorchNode's `forward` is annotated with: read when the class is made, and refused where a network cannot have it."""
+"""The annotations of a TorchNode's `forward`: read when the class is made, and refused if a network cannot have such sockets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def tick_signature(where: str, forward: Callable[..., Any], recurrent: bool) -> 
     """Return the signature of `forward` without its state.
 
     Args:
-        where: What errors call it.
-        forward: The function that the class has.
-        recurrent: It takes a state, and returns it.
+        where: The name of the function in error messages.
+        forward: The function of the class.
+        recurrent: Whether it takes and returns a state.
 
     Raises:
         NodeClassError: An annotation is missing or cannot be read, or outputs and state are not as they should be.
@@ -54,7 +54,7 @@ def tick_signature(where: str, forward: Callable[..., Any], recurrent: bool) -> 
 
 
 def input_forms(where: str, inputs: Mapping[str, Input]) -> dict[str, TensorForm]:
-    """Return what the inputs are as tensors. Raises NodeClassError for one that a network cannot take."""
+    """Return the tensor forms of the inputs. Raises NodeClassError for one that a network cannot take."""
     for name, declared in inputs.items():
         if declared.reading == "on":
             raise NodeClassError(
@@ -65,7 +65,7 @@ def input_forms(where: str, inputs: Mapping[str, Input]) -> dict[str, TensorForm
 
 
 def output_forms(where: str, outputs: Mapping[str, Output]) -> dict[str, TensorForm]:
-    """Return what the outputs are as tensors. Raises NodeClassError for one that a network cannot give."""
+    """Return the tensor forms of the outputs. Raises NodeClassError for one that a network cannot give."""
     if not outputs:
         raise NodeClassError(f"{where} gives out nothing; expected a socket type, or a NamedTuple of some")
     for name, declared in outputs.items():

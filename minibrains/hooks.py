@@ -1,4 +1,4 @@
-"""Hooks: what looks at a run, or steers it, from outside of its graph."""
+"""Hooks: objects that observe or steer a run from outside of its graph."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 
 class Budget(NamedTuple):
-    """How far a run may go before its hooks are asked again."""
+    """A limit for the run until its hooks are called again."""
 
     ticks: int = sys.maxsize
-    """At most so many."""
+    """The largest number of ticks."""
     seconds: float = 0.1
-    """About so long, at most."""
+    """The longest time in seconds, approximately."""
 
 
 NO_LIMIT: Final = Budget()
 
 
 class Progress(NamedTuple):
-    """How far a run is."""
+    """The progress of a run."""
 
     episode: int
     """Index of the episode; with several workers, how many are over."""
     tick: int
     """Ticks of the episode; with several workers, of all episodes that are being played."""
     ticks_per_s: float
-    """Over the whole run."""
+    """Ticks per second over the whole run."""
     score: float | None
-    """Of the episode so far."""
+    """The score of the episode so far."""
 
 
 _MOMENTS: Final = ("before_", "after_", "between_", "on_")
@@ -58,7 +58,7 @@ class Hook:
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuse a method that looks like one of these and would never be called. Raises MinibrainsError."""
+        """Refuse a misspelt method, which would never be called. Raises MinibrainsError."""
         super().__init_subclass__(**kwargs)
         for name in vars(cls):
             if name.startswith(_MOMENTS) and not hasattr(Hook, name):
@@ -67,7 +67,7 @@ class Hook:
                 raise MinibrainsError(f"{cls.__name__}.{name} is not called by any run. {hint}")
 
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
-        """Change the workflow before it is checked, also in a live edit: put in a node that films, say.
+        """Change the workflow before it is checked, for example by adding a node. Called for live edits too.
 
         registry:  the node types of the run; the workflow's nodes have their versions
         """
@@ -80,34 +80,34 @@ class Hook:
         """Begin: the nodes are open."""
 
     def before_episode(self, run: Run, index: int) -> None:
-        """See an episode begin: the nodes were reset."""
+        """Observe the beginning of an episode: the nodes were reset."""
 
     def between_ticks(self, run: Run) -> Budget | None:
-        """Look at the engine or change it, between two ticks, and return how far it may go until the next look.
+        """Observe or change the engine between two ticks, and return how far it may go until the next call.
 
-        None: as far as others let it. `Budget(ticks=1)` asks for a look before every tick.
+        None: as far as the other hooks allow. With `Budget(ticks=1)` it is called before every tick.
 
-        It may wait; after that it has to call `resume` of a realtime clock.
+        It may wait, but then has to call `resume` of a realtime clock.
         """
         return None
 
     def on_progress(self, run: Run, progress: Progress) -> None:
-        """Hear how far the run is, ten times a second."""
+        """Receive the progress of the run, ten times a second."""
 
     def on_message(self, run: Run, text: str) -> None:
-        """Hear a line for people, from a node or from the run itself. May be called on any thread."""
+        """Receive a line for people, from a node or from the run itself. May be called on any thread."""
 
     def on_edit(self, run: Run, edit: Edit) -> None:
-        """Hear of a live edit that is ready to be applied between two ticks. Called on the thread that edits."""
+        """Receive a live edit that is ready to be applied between two ticks. Called on the thread that edits."""
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
-        """Take an episode that is over, also one that failed."""
+        """Receive an episode that is over, even if it failed."""
 
     def before_close(self, run: Run) -> None:
-        """Let go of the engine, which does no more ticks; the nodes are still open. `run.error` says what went wrong."""
+        """Release the engine: there are no more ticks, but the nodes are still open. `run.error` is the error, if any."""
 
     def after_close(self, run: Run) -> None:
-        """Finish what belongs to the results: the nodes are closed."""
+        """Finish the results: the nodes are closed."""
 
     def on_summary(self, run: Run) -> None:
-        """Take `run.summary`, which is whole."""
+        """Receive the complete `run.summary`."""

@@ -23,22 +23,22 @@ Result = TypeVar("Result")
 class Episode:
     """One game within a run, as one node sees it.
 
-    Everything random in a node comes from here: from (run seed, node id, episode index) and nothing
-    else, so adding a node, or spreading episodes over processes, changes no other game.
+    All randomness in a node comes from here. It depends on run seed, node id and episode index alone, so adding a node, or
+    spreading episodes over processes, changes no other game.
     """
 
     index: int
     seed: int
     node: str = ""
     limit: int | None = None
-    """Ticks after which the run ends the episode if nothing else has; None: it does not."""
+    """Number of ticks after which the run ends the episode; None: no limit."""
 
     def rng(self) -> np.random.Generator:
-        """A new generator for this node in this episode; two calls give equal generators."""
+        """Return a new generator for this node in this episode; two calls return equal generators."""
         return np.random.default_rng([self.seed, _stable_number(self.node), self.index])
 
     def shuffled(self, count: int) -> int:
-        """A number from 0 to count - 1 such that any `count` episodes in a row get each number once a round."""
+        """Return a number from 0 to count - 1, such that each number occurs once in every round of `count` episodes."""
         round_, position = divmod(self.index, count)
         order = np.random.default_rng([self.seed, _stable_number(self.node), round_]).permutation(count)
         return int(order[position])
@@ -49,7 +49,7 @@ def _stable_number(text: str) -> int:
 
 
 class Host(Protocol):
-    """Given to `Node.open`: where a node writes, and how it speaks to the engine and to people."""
+    """The engine's services for a node, given to `Node.open`: its folder, its clock, and its messages."""
 
     @property
     def node(self) -> str:
@@ -57,7 +57,7 @@ class Host(Protocol):
 
     @property
     def dir(self) -> Path:
-        """The run folder, or a worker's own within it. What a node leaves behind goes here."""
+        """The folder for the files of a node: the run folder, or a worker's own folder within it."""
 
     @property
     def tick(self) -> int:
@@ -68,42 +68,42 @@ class Host(Protocol):
         """Ticks a second of the game's own clock, once the console is open; None in a graph without one."""
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        """What `make` makes of a brain file, a model say, from what this process keeps within a budget of memory.
+        """Return what `make` makes of a brain file, for example a model, from a cache of this process if it is there.
 
-        `what` names it: the same reference and name give the same object, in every node and run. Nobody may change it.
+        `what` names it: the same reference and name give the same object in every node and run. It must not be changed.
         """
 
     def size(self, **sizes: int) -> None:
-        """Say sizes of this node's sockets that only became known now: `host.size(h=224, w=320)`."""
+        """Give sizes of this node's sockets that are known only now: `host.size(h=224, w=320)`."""
 
     def rate(self, frames_per_second: float) -> None:
-        """Say that this node sets the clock: it emulates so many frames in a second of the game."""
+        """Declare that this node sets the clock: it emulates this many frames in a second of the game."""
 
     def say(self, text: str) -> None:
-        """Tell people one line."""
+        """Show people one line of text."""
 
     def record(self, **metadata: str) -> None:
         """Add metadata of the whole run to its results: `host.record(game="Airstriker-Genesis-v0")`."""
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """The function applied to every item, results in the order of the items.
+        """Apply the function to every item, and return the results in the order of the items.
 
-        In a run with `--workers` the items are spread over this worker and those that are free, otherwise they
-        are done here, one after the other. The function stands at the top of a module, a node pack's say, and
-        neither keeps nor changes anything outside of it; functions, items and results travel as pickles. If an
-        item raises, this raises the same once those already begun are done. Raises RunError if something cannot
-        be pickled, or if an item's worker died twice.
+        In a run with `--workers` the items are spread over this worker and those that are free; otherwise they
+        are processed here, one after the other. The function must be defined at the top level of a module, which may
+        be that of a node pack, and have no side effects; functions, items and results travel as pickles. If an item
+        raises, this raises the same once the items already begun are done. Raises RunError if something cannot be
+        pickled, or if an item's worker died twice.
         """
 
 
 def map_here(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """`Host.map` in this process. A function that could not travel is refused here as well."""
+    """Implement `Host.map` in this process. A function that could not travel is refused here as well."""
     pickle_function(function)
     return [function(item) for item in items]
 
 
 def pickle_function(function: Callable[..., Any]) -> bytes:
-    """A function by its name, as another process will look it up. Raises RunError if it cannot be found by that."""
+    """Pickle a function by its name. Raises RunError if another process could not look it up."""
     name = getattr(function, "__qualname__", repr(function))
     try:
         if getattr(function, "__module__", None) == "__main__":

@@ -1,4 +1,4 @@
-"""The SHA-256 of large files, kept on the disk: who hashes gigabytes at each start waits for seconds."""
+"""The SHA-256 of large files, kept on disk, because hashing gigabytes at each start would take seconds."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from minibrains.disk_cache import Made, disk_cache
 from minibrains.savings import tell_saving
 
 LARGE_FILE: Final = 64 << 20
-"""Bytes from which on it takes longer to hash a file than to look its hash up."""
+"""Size in bytes from which hashing a file takes longer than looking its hash up."""
 _SETTLED_NS: Final = 2_000_000_000
-"""Nanoseconds after which a file's times tell whether it was changed, on any file system."""
+"""Age in nanoseconds from which a file's times reveal any later change, on every file system."""
 
 
 class FileKey(NamedTuple):
-    """Tells whether a file still holds the same: another content changes it, another name does not."""
+    """Identifies the content of a file: it changes with the content, but not with the name."""
 
     device: int
     inode: int
     size: int
-    """Bytes."""
+    """Size in bytes."""
     modified: int
     """The time of the last change in ns."""
 
     @classmethod
     def of(cls, stat: os.stat_result) -> FileKey:
-        """Return the key of a file that was looked at."""
+        """Return the key of a file from its status."""
         return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 class FileState(NamedTuple):
-    """The key, and what changes even when somebody sets the modification time back."""
+    """A FileKey, and a time that changes even if the modification time is set back."""
 
     key: FileKey
     changed: int
-    """The time of the last change of anything about it in ns; nobody can set it."""
+    """The time of the last change of content or metadata in ns, which no program can set."""
 
     @classmethod
     def of(cls, file: Path | int) -> FileState:
@@ -48,12 +48,12 @@ class FileState(NamedTuple):
 
     @property
     def is_large(self) -> bool:
-        """Whether hashing it takes longer than looking its hash up."""
+        """True if hashing the file takes longer than looking its hash up."""
         return self.key.size >= LARGE_FILE
 
 
 def find_digest(path: Path, state: FileState) -> str | None:
-    """Return the SHA-256 of a large file in this state, if it was kept."""
+    """Return the SHA-256 of a large file in this state; None if it was not kept."""
     if not state.is_large:
         return None
     try:
@@ -65,9 +65,9 @@ def find_digest(path: Path, state: FileState) -> str | None:
 
 
 def keep_digest(path: Path, state: FileState, digest: str, seconds: float) -> None:
-    """Keep the SHA-256 of a large file, which had this state before it was read and took so long."""
+    """Keep the SHA-256 of a large file, which had this state before it was hashed in `seconds`."""
     newest = max(state.key.modified, state.changed)
-    # one that is written to just now may change once more without its times
+    # a file that was written just now may change again without a change of its times
     is_settled = time.time_ns() - newest > _SETTLED_NS
     if state.is_large and is_settled:
         disk_cache().put(_key(path, state), Made(digest, seconds))

@@ -1,4 +1,4 @@
-"""References to brains, which travel on links, and what is made of them, which does not."""
+"""References to brains, which travel on links, and the cache of what is made of them, which does not."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from minibrains.savings import tell_saving
 
 T = TypeVar("T")
 _HOLD_NOTHING: Final = (str, bytes, int, float, type, ModuleType)
-"""Kinds of objects that are not looked into for arrays and tensors."""
+"""Types of objects that are not searched for arrays and tensors."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrainRef:
-    """Which brain: a file and its SHA-256, and adapters on top of it with their weights."""
+    """A reference to a brain: a file and its SHA-256, and the adapters to merge with their weights."""
 
     file: str
     sha256: str
@@ -35,14 +35,14 @@ class BrainRef:
 
     @property
     def label(self) -> str:
-        """The name of the file, and how many adapters are on top of it: for people."""
+        """The name of the file and the number of adapters, for people."""
         count = len(self.adapters)
         if not count:
             return Path(self.file).name
         return f"{Path(self.file).name} with {count} {'adapter' if count == 1 else 'adapters'}"
 
     def verify(self) -> None:
-        """Raises BrainError if a file is gone or no longer the one that was meant."""
+        """Raise BrainError if a file is missing or is no longer the one that was meant."""
         try:
             found = hash_file(Path(self.file))
         except OSError as error:
@@ -57,40 +57,40 @@ class BrainRef:
 class _Entry:
     made: Any
     seconds: float
-    """What it took to make."""
+    """Seconds that it took to make."""
     memory: Mapping[int, int]
-    """The blocks of memory that it holds: address -> bytes."""
+    """The blocks of memory that it holds: address -> size in bytes."""
 
 
 @dataclass(eq=False, slots=True)
 class _Turn:
-    """Whose turn it is to make something."""
+    """A lock for making one thing, and the number of threads that use it."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     threads: int = 0
-    """How many hold the lock, or wait for it."""
+    """Number of threads that hold the lock or wait for it."""
 
 
 class ModelCache:
-    """What was made of brains, by reference; the least recently used goes first. `host.load` asks the process's own."""
+    """Objects made of brains, by reference; the least recently used are evicted first. `host.load` uses MODEL_CACHE."""
 
     def __init__(self, budget: int) -> None:
-        """`budget`: bytes of arrays and tensors that it may hold. The newest stays even if it is larger."""
+        """Hold at most `budget` bytes of arrays and tensors. The newest entry stays even if it is larger."""
         self.budget = budget
         self.used = 0
-        """Bytes. What several hold, like the weights that no adapter changes, counts once."""
+        """Bytes in use. Memory that several entries share, like weights that no adapter changes, counts once."""
         self.loads = 0
-        """How often something had to be made."""
+        """Number of times that something had to be made."""
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[BrainRef, str], _Entry] = OrderedDict()
         self._turns: dict[tuple[BrainRef, str], _Turn] = {}
         self._holders: Counter[int] = Counter()
-        """How many entries hold a block of memory, by its address."""
+        """Address of a block of memory -> number of entries that hold it."""
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        """What `make` made of this brain; `what` names it, so that two makers are not mixed up. Raises BrainError.
+        """Return what `make` made of this brain; `what` tells two makers apart. Raises BrainError.
 
-        Who wants the same thing while it is made waits for it; who wants another does not.
+        While something is being made, a thread that wants the same waits for it; a thread that wants another thing does not.
         """
         key = ref, what
         with self._alone(key):
@@ -107,14 +107,14 @@ class ModelCache:
         return found
 
     def clear(self) -> None:
-        """Let go of everything; who still uses something keeps it."""
+        """Remove all entries. Objects that are in use stay alive."""
         with self._lock:
             while self._entries:
                 self._drop_oldest()
 
     @contextmanager
     def _alone(self, key: tuple[BrainRef, str]) -> Iterator[None]:
-        """Let one thread at a time through for a key, also when the one before failed."""
+        """Let one thread at a time through for a key, even if the one before failed."""
         with self._lock:
             turn = self._turns.setdefault(key, _Turn())
             turn.threads += 1
@@ -189,4 +189,4 @@ def _half_of_memory() -> int:
 
 
 MODEL_CACHE: Final = ModelCache(_half_of_memory())
-"""This process's."""
+"""The cache of this process."""

@@ -24,7 +24,7 @@ class Node:
     that has `reset` has state. Inputs are never modified, outputs never written after they were returned.
     """
 
-    # the class options, as they are unless the class line says otherwise
+    # the defaults of the class options
     category: ClassVar[str | None] = None
     version: ClassVar[int] = 1
     migrations: ClassVar[Mapping[int, Migration]] = MappingProxyType({})
@@ -66,7 +66,7 @@ class Node:
 
     @classmethod
     def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:
-        """Return what a node will write in the run folder, so that no two nodes write the same file.
+        """Return the files that a node will write in the run folder, so that no two nodes write the same one.
 
         Args:
             node: Its id in the workflow.
@@ -78,57 +78,56 @@ class Node:
         return ()
 
     def check(self) -> None:
-        """Look at the widgets and the brain together, before anything is opened. Raises a MinibrainsError."""
+        """Check widgets and brain together, before anything is opened. Raises a MinibrainsError."""
 
     def open(self, host: Host) -> None:
-        """Take hold of what the node needs: files, processes, modules. Raises a MinibrainsError in words."""
+        """Acquire what the node needs: files, processes, modules. Raises a MinibrainsError with a sentence for people."""
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
-        """Do beforehand what takes long and follows from inputs that do not change: merge an adapter into a model, say.
+        """Do slow work in advance that depends only on inputs that do not change, for example merging an adapter into a model.
 
-        Called when the node is open, and at each live edit, which may give it other constants. `tick` may be under way on
-        another thread just then. So leave what you make with `host.load`, where `tick` finds it, and set nothing.
+        Called once the node is open, and at each live edit, which may change the constants. `tick` may be running on
+        another thread meanwhile. So keep the result with `host.load`, where `tick` finds it, and set no attributes.
 
         Args:
-            constants: The values of those inputs that only nodes with constant results feed, by name.
+            constants: The values of the inputs that only constant nodes feed, by name.
         """
 
     def reset(self, episode: Episode) -> None:
-        """Start an episode: afterwards the node is as if it were new."""
+        """Start an episode. Afterwards the node must behave like a new one."""
 
     def close(self) -> None:
-        """Let go of everything. Called once after `open`, also when the run failed."""
+        """Release everything. Called once after `open`, even if the run failed."""
 
     def report(self) -> Mapping[str, Any]:
-        """What the episode has been worth so far, for the run's results: score, won, start, …
+        """Return the results of the episode so far: score, won, start, …
 
-        It is asked at any time between two ticks, some ten times a second, and once more when the episode is over: it
-        changes nothing.
+        Called between two ticks, about ten times a second, and again when the episode is over. It must not change anything.
         """
         return {}
 
     def check_collectors(self, names: Sequence[str]) -> None:
-        """Refuse nodes that collect or train, if what this one brings into the game is held back from training.
+        """Refuse nodes that collect or train, if this node brings something into the game that is held back from training.
 
-        It is asked before the node is opened, and when a running graph is edited. Raises MinibrainsError.
+        Called before the node is opened, and when a running graph is edited. Raises MinibrainsError.
         """
 
     def state(self) -> dict[str, Any]:
-        """A copy of everything that `reset` and `tick` have set."""
+        """Return a copy of everything that `reset` and `tick` have set."""
         return {name: copy.deepcopy(value) for name, value in vars(self).items() if name not in self._made_by_open}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Become what `state()` described."""
+        """Restore what `state()` returned."""
         for name, value in state.items():
             setattr(self, name, copy.deepcopy(value))
 
     def set(self, **widgets: Any) -> None:
-        """Change widgets in a running graph, between two ticks; they were checked. Not those that say `rebuild`."""
+        """Set widgets in a running graph, between two ticks. They were checked, and have no `rebuild`."""
         for name, value in widgets.items():
             setattr(self, name, value)
 
     def settle(self) -> None:
-        """Called after `open`: what the node holds now belongs to it for life, what comes later is state."""
+        """Note, after `open`, which attributes exist: they belong to the node, and those that are set later are its state."""
         self._made_by_open = frozenset(vars(self))
 
 
@@ -139,10 +138,10 @@ class Register(Node, abstract=True):
     """
 
     def receive(self, value: Any) -> None:
-        """Take what a page sends to a register that is `outside`: any JSON, or None when nobody sends any more.
+        """Receive a value that a page sends to a register that is `outside`: any JSON, or None once no page sends any more.
 
-        Called on another thread, at any time: keep it in one assignment, for `emit` to give out. Give out the same
-        object for as long as nothing changed; each new one goes to the tape.
+        Called on another thread, at any time: keep the value in one assignment, and return it from `emit`. Return the
+        same object for as long as nothing changed, because each new one is written to the tape.
         """
 
 
@@ -183,7 +182,7 @@ _METHODS: Final = {"tick", "emit", "latch"} | {name for name in dir(Register) if
 
 
 def check_names(node: object) -> None:
-    """Raises NodeClassError if the node has put something of its own in the place of one of its methods."""
+    """Raise NodeClassError if an attribute of the node hides one of its methods."""
     for name in _METHODS & vars(node).keys():
         raise NodeClassError(
             f"{type(node).__name__} sets self.{name}, but {name} is a method that every node has; give it another name"

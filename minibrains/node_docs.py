@@ -1,4 +1,4 @@
-'''The documentation of a node class: prose, and a line for each of its sockets.
+'''The docstring of a node class: prose, and a line for each of its sockets.
 
     """Let an action through only when the last one has recovered.
 
@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from minibrains.errors import NodeClassError, near
 
 ONLY_OUTPUT = "Out"
-"""What the documentation calls the only output."""
+"""The name of the only output in the documentation."""
 
 _SOCKETS = re.compile(r"(?P<names>Out|[a-z_]\w*(?:, [a-z_]\w*)*)(?P<out> \(out\))?:\s+(?P<text>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeDocs:
-    """A docstring of a node class, taken apart."""
+    """The parsed docstring of a node class."""
 
     prose: str
     sockets: Mapping[str, str]
@@ -36,11 +36,11 @@ class NodeDocs:
 
 
 def read_docs(cls: type) -> NodeDocs:
-    """Take the docstring of a class apart. Raises NodeClassError if it has two lines about one socket."""
+    """Parse the docstring of a class. Raises NodeClassError if it has two lines about one socket."""
     prose: list[str] = []
     sockets: dict[str, str] = {}
     continued: list[str] = []
-    """The sockets that an indented line is about; none within prose."""
+    """The sockets that an indented line is about; empty within prose."""
     for line in inspect.cleandoc(cls.__doc__ or "").splitlines():
         found = _SOCKETS.fullmatch(line)
         if found is not None:
@@ -60,7 +60,7 @@ def read_docs(cls: type) -> NodeDocs:
 
 
 def inherited_docs(bases: Iterable[type]) -> NodeDocs:
-    """Return the docs of a class with those of sockets that its bases documented.
+    """Return the docs of a class, including those of sockets that its bases documented.
 
     Args:
         bases: the node classes it derives from, the most general first, and the class itself
@@ -75,7 +75,7 @@ def inherited_docs(bases: Iterable[type]) -> NodeDocs:
 
 
 def output_key(name: str, record: bool, inputs: Collection[str]) -> str:
-    """Return what the documentation calls an output; `record`: it is a field of a NamedTuple."""
+    """Return the name of an output in the documentation; `record`: it is a field of a NamedTuple."""
     if not record:
         return ONLY_OUTPUT
     if name in inputs:
@@ -84,7 +84,7 @@ def output_key(name: str, record: bool, inputs: Collection[str]) -> str:
 
 
 def check_docs(cls: type, known: Collection[str]) -> None:
-    """Raise NodeClassError if a class documents a socket that it does not have; `known`: what its docs call those it has."""
+    """Raise NodeClassError if a class documents a socket that it does not have; `known`: the documented names of its sockets."""
     for name in read_docs(cls).sockets:
         if name in known:
             continue

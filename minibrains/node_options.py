@@ -1,4 +1,4 @@
-"""Class options: what a node class says in its class line, as in `class Every(Node, clocked=True)`."""
+"""Class options: the keyword arguments in the class line of a node, as in `class Every(Node, clocked=True)`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Background = Literal["thread", "process", "either", "optional"]
 Place = Literal["thread", "process"]
-"""Where a background node computes."""
+"""The place where a background node computes."""
 
 PLACES: Final[Mapping[Background | None, tuple[Place, ...]]] = {
     None: (),
@@ -24,7 +24,7 @@ PLACES: Final[Mapping[Background | None, tuple[Place, ...]]] = {
     "either": ("thread", "process"),
     "optional": ("thread", "process"),
 }
-"""Where a node with this class option can compute beside the tick; where it does if the workflow does not say comes first."""
+"""Class option -> the places where such a node can compute beside the tick; the default place comes first."""
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -32,22 +32,22 @@ class NodeOptions(TypedDict, total=False):
     """The class options of a node. All but `abstract` are inherited, and can be read as attributes: `cls.clocked`."""
 
     abstract: bool
-    """This class is only a base of others: it is no node type, and is not checked."""
+    """This class is only a base class: it is not a node type, and is not checked."""
 
     category: str
-    """Where lists of node types show it; without one, under the name of its pack."""
+    """The heading under which lists of node types show it; without one, the name of its pack."""
 
     version: int
     """Raised by a change that breaks saved workflows, together with an entry in `migrations` or `renamed_outputs`."""
 
     migrations: Mapping[int, Migration]
-    """From version n to n + 1: a function that takes and returns the node's entry in a workflow file."""
+    """Version n -> a function that takes the node's entry in a workflow file, and returns it in version n + 1."""
 
     renamed_outputs: Mapping[int, Mapping[str, str]]
-    """From version n to n + 1: outputs that have another name, old -> new. In a workflow file the links to them follow."""
+    """Version n -> the outputs that were renamed in version n + 1, old -> new. The links in a workflow file are adapted."""
 
     clocked: bool
-    """Run on every tick of the node's clock, not only when something was delivered."""
+    """The node runs on every tick of its clock, not only when something was delivered."""
 
     background: Background | None
     """The node may take longer than a frame, so the engine runs it off the tick: on a thread (work that releases the
@@ -56,22 +56,22 @@ class NodeOptions(TypedDict, total=False):
     otherwise within the tick."""
 
     keep: bool
-    """If the node's result is constant, cache it on the disk too, for the next process."""
+    """If the node's result is constant, it is also cached on disk, for the next process."""
 
     collects: bool
-    """What the node leaves behind is what a model can be trained on, samples of what was seen with what was done about it, or
-    is a trained brain. No console plays a held-back state for its graph. What shows a run to people, or repeats it, collects
-    nothing: a film, a log of one output, a tape."""
+    """The node writes data that a model can be trained on, such as observations with the actions that were taken, or a
+    trained brain. No console plays a held-back state in its graph. Nodes that only show or repeat a run do not collect: a
+    film, a log of one output, a tape."""
 
     fallback: Any
-    """What the node gives out instead of a result when it fails and the workflow says `"on_error": "fallback"`: a value, or
-    a function that makes one from the node's sizes by name."""
+    """The value that is delivered when the node fails and the workflow says `"on_error": "fallback"`, or a function that
+    makes one from the node's sizes by name."""
 
     terminal: str | None
-    """Of a register: the Flag output that ends the episode."""
+    """For a register: the Flag output that ends the episode."""
 
     outside: bool
-    """Of a register: what it gives out comes from outside the run (a person's pad), so it is put on the tape."""
+    """For a register: its output comes from outside the run (a person's pad), so it is written to the tape."""
 
 
 _TYPES: Final = get_type_hints(NodeOptions)
@@ -88,7 +88,7 @@ def set_options(cls: type, options: Mapping[str, Any]) -> None:
 
 
 def check_options(cls: type[Node], outputs: Mapping[str, Output], register: bool) -> None:
-    """Check the options of a class, its own and those it inherits, against its methods. Raises NodeClassError."""
+    """Check a class's own and inherited options against its methods and outputs. Raises NodeClassError."""
     _check_version(cls)
     _check_renamed_outputs(cls, outputs)
     if register:
@@ -157,7 +157,7 @@ def _check_option(cls: type, name: str, value: Any) -> None:
 
 
 def _check_body(cls: type, name: str, value: Any) -> None:
-    """Refuse a class option, or what looks like a misspelt one, in the body of the class."""
+    """Refuse a class option, or a probable misspelling of one, in the body of the class."""
     if name in _TYPES:
         line = _class_line(cls, name, value)
         raise NodeClassError(
@@ -175,7 +175,7 @@ def _check_body(cls: type, name: str, value: Any) -> None:
 
 
 def _is_plain(cls: type, name: str, value: Any) -> bool:
-    """Return True for `name = value`, False for a method, a property or a class, and for what is annotated."""
+    """Return True for `name = value`; False for methods, properties, classes and annotated attributes."""
     if name in get_annotations(cls):
         return False
     return not isroutine(value) and not isinstance(value, (type, property))

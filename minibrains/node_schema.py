@@ -1,4 +1,4 @@
-"""What a node class says about itself, read once from its annotations, and refused in a sentence where it is wrong."""
+"""The schema of a node class: its sockets, widgets and brain, read once from annotations and refused if they are wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Input:
     required: bool = True
     """The node waits for the first delivery."""
     needed: bool = True
-    """Something must be linked to it."""
+    """The input must be linked."""
     doc: str = ""
 
 
@@ -47,7 +47,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class NodeSchema:
-    """Everything a node class says about itself."""
+    """Everything that a node class declares."""
 
     inputs: Mapping[str, Input]
     outputs: Mapping[str, Output]
@@ -57,7 +57,7 @@ class NodeSchema:
     record: bool
     """True if the outputs are the fields of a NamedTuple, False if the node returns its only output itself."""
     doc: str
-    """The documentation without the lines about sockets, which are with the sockets."""
+    """The documentation, without the lines about sockets, which are in `doc` of the sockets."""
 
     @property
     def summary(self) -> str:
@@ -66,22 +66,22 @@ class NodeSchema:
 
 
 class Steps(NamedTuple):
-    """The methods that take inputs and give outputs: `tick` is both, of a register they are `latch` and `emit`."""
+    """The methods that take inputs and give outputs: `tick` for both; for a register `latch` and `emit`."""
 
     takes: inspect.Signature
     gives: inspect.Signature
 
 
 def read_schema(bases: Sequence[type], register: bool, reserved: Collection[str]) -> NodeSchema:
-    """Return what a node class declares.
+    """Read the schema of a node class.
 
     Args:
-        bases: the node classes it derives from, the most general first, and the class itself
-        register: it has `emit` and `latch` in the place of `tick`
-        reserved: names that every node has already
+        bases: The node classes that it derives from, the most general first, and the class itself.
+        register: Whether it has `emit` and `latch` instead of `tick`.
+        reserved: Names that every node has already.
 
     Raises:
-        NodeClassError: it cannot be used as it is written
+        NodeClassError: The class is declared wrongly.
     """
     cls = bases[-1]
     try:
@@ -129,7 +129,7 @@ def _read_steps(cls: type, register: bool) -> Steps:
 
 
 def _read_signature(cls: type, method: str, role: str) -> inspect.Signature:
-    """Return the signature of a method, its annotations evaluated."""
+    """Return the signature of a method with its annotations evaluated."""
     function = getattr(cls, method, None)
     if function is None:
         raise NodeClassError(f"{cls.__name__} has no {method}(); a {role} needs one")

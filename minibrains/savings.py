@@ -1,4 +1,4 @@
-"""What a cache answered in the place of work, told to whoever listens in the same thread."""
+"""The work that caches saved, reported to a listener in the same thread."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextvars import ContextVar
 from typing import Final
 
 Savings = dict[str, float]
-"""What was found in a cache, for people, and the seconds that it once took to make."""
+"""A description of what was found in a cache -> the seconds that it once took to make."""
 
 _listening: Final[ContextVar[Savings | None]] = ContextVar("listening", default=None)
 
 
 @contextmanager
 def listen(savings: Savings) -> Iterator[None]:
-    """Put everything that caches answer from here on into `savings`."""
+    """Collect everything that caches save within the `with` block in `savings`."""
     token = _listening.set(savings)
     try:
         yield
@@ -24,13 +24,13 @@ def listen(savings: Savings) -> Iterator[None]:
 
 
 def tell_saving(what: str, seconds: float) -> None:
-    """Say that something was found in a cache; without a listener nobody hears of it."""
+    """Report that something was found in a cache. Does nothing without a listener."""
     savings = _listening.get()
     if savings is not None:
         savings[what] = seconds
 
 
 def tell_savings(savings: Savings) -> None:
-    """Say again what was said in another thread or process."""
+    """Report the savings of another thread or process again in this one."""
     for what, seconds in savings.items():
         tell_saving(what, seconds)

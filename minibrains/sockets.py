@@ -1,9 +1,8 @@
-"""Socket types: ordinary Python types with a label, and the checker that unifies them over a graph.
+"""Socket types: ordinary Python types with a label, and the unifier that checks them over a graph.
 
-A socket type is written `Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]`. The label says what
-flows, the spec its dtype and shape. Dimension names belong to one node: `h` is the same number in all
-sockets of a node, and unknown until a link or the opened node says it; `{width}` is read from the
-node's widgets or its brain.
+A socket type is written `Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]`. The label names the kind of value, the spec its
+dtype and shape. Dimension names belong to one node: `h` is the same number in all sockets of a node, and unknown until a link
+or the opened node determines it; `{width}` is read from the node's widgets or its brain.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from minibrains.errors import NodeClassError
 
 @dataclass(frozen=True, slots=True)
 class Sha256:
-    """Which file is meant, whatever its name is."""
+    """The identity of a file, independent of its name."""
 
     hex: str
 
@@ -31,9 +30,9 @@ class Sha256:
 
 
 Known = int | Sha256
-"""What can be known of a size: the number, or of `sha256[…]` the file."""
+"""A known size: the number, or for `sha256[…]` the file."""
 Dim = Known | str
-"""A size: known, a free name `h`, or `{name}` for a size the node itself knows."""
+"""A size: known, a free name like `h`, or `{name}` for a size that the node itself knows."""
 
 _SPEC = re.compile(r"([a-z]+\d*)\[([^\]]*)\]")
 _DIM = re.compile(r"\d+|[a-z_][a-z0-9_]*|\{[a-z_][a-z0-9_]*\}")
@@ -43,14 +42,14 @@ _CODES = {
     "u64": "<u8", "i64": "<i8", "f64": "<f8",
 }  # fmt: skip
 DTYPES: dict[str, np.dtype] = {"bf16": np.dtype([("bf16", "<u2")]), **{label: np.dtype(code) for label, code in _CODES.items()}}
-"""The dtypes a spec may name, as NumPy's. It has no bf16: such an array is one of records that hold the bits, and
-`minibrains.tensors` makes a torch.bfloat16 of it.
-Besides there are `index[n]`, a whole number from 0 to n - 1, and `sha256[file]`, anything that goes with this one file: an
-adapter with the model it was made for."""
+"""The dtypes that a spec may name -> NumPy's. NumPy has no bf16: such an array holds the bits in records, and
+`minibrains.tensors` converts it to torch.bfloat16.
+There are also `index[n]`, a whole number from 0 to n - 1, and `sha256[file]`, a value that belongs to one file, such as an
+adapter to the model it was made for."""
 
 
 def parse_spec(spec: str) -> tuple[str, tuple[int | str, ...]]:
-    """`"u8[h w 3]"` -> `("u8", ("h", "w", 3))`. Raises NodeClassError on anything else."""
+    """Parse a spec: `"u8[h w 3]"` -> `("u8", ("h", "w", 3))`. Raises NodeClassError if it is not a valid one."""
     match = _SPEC.fullmatch(spec)
     if not match or match[1] not in (*DTYPES, *_NO_ARRAYS):
         raise NodeClassError(f"the socket spec {spec!r} cannot be read; expected for example 'f32[n {{width}} 3]'")
@@ -64,7 +63,7 @@ def parse_spec(spec: str) -> tuple[str, tuple[int | str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Socket:
-    """The label of a socket type: what it is called and, for arrays, its dtype and shape."""
+    """The label of a socket type: its name and, for arrays, its dtype and shape."""
 
     name: str
     spec: str | None = None
@@ -72,7 +71,7 @@ class Socket:
 
 @dataclass(frozen=True, slots=True)
 class SocketType:
-    """One concrete socket type as a checker sees it."""
+    """One concrete socket type: a Python type with its label, dtype and shape."""
 
     name: str
     dtype: str | None
@@ -87,7 +86,7 @@ class SocketType:
 
 @dataclass(frozen=True, slots=True)
 class SocketTypes:
-    """What a socket takes or gives: one of `options`, whatever `variable` stands for, or (`anything`) any value."""
+    """The types of a socket: one of `options`, the type that `variable` stands for, or (`anything`) any value."""
 
     options: tuple[SocketType, ...] = ()
     variable: str | None = None
@@ -95,12 +94,12 @@ class SocketTypes:
 
     @classmethod
     def named(cls, name: str) -> SocketTypes:
-        """The plain type with this label."""
+        """Return the type that has this label and no shape."""
         return cls((SocketType(name, None, (), object),))
 
     @property
     def label(self) -> str:
-        """The name an output has when its annotation gives it none of its own."""
+        """The default name of an output of this type."""
         if self.options:
             return self.options[0].name
         return "value"
@@ -112,7 +111,7 @@ class SocketTypes:
 
 
 def read_socket(annotation: Any) -> SocketTypes | None:
-    """The socket types an annotation stands for, or None if it is no socket type."""
+    """Return the socket types that an annotation stands for; None if it is not a socket type."""
     if annotation is Any:
         return SocketTypes(anything=True)
     if isinstance(annotation, TypeVar):
@@ -147,7 +146,7 @@ Logits = Annotated[np.ndarray, Socket("logits", "f32[actions]")]
 Action = Annotated[int, Socket("action", "index[actions]")]
 """A row of an action table: 0 to actions - 1."""
 Situation = Annotated[int, Socket("situation", "index[situations]")]
-"""Which of a policy's situations the game is in: 0 to situations - 1."""
+"""The situation of the game, for a policy that tells situations apart: 0 to situations - 1."""
 Pad = Annotated[tuple[str, ...], Socket("pad")]
 """The buttons held during one frame, by name, for example ("LEFT", "B")."""
 Variables = Annotated[Mapping[str, int], Socket("variables")]
@@ -162,19 +161,19 @@ Text = Annotated[str, Socket("text")]
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A size that is known, and who said it."""
+    """A known size, and the node that it comes from."""
 
     value: Known
     node: str
     dim: Dim
-    """What the node calls it; the value itself if it is written in one of the node's socket types."""
+    """The node's name for it; the value itself if one of the node's socket types contains it."""
 
 
 class Mismatch(Exception):
-    """Two socket types do not fit; `expected` and `found` are ready to be read by people."""
+    """Two socket types do not fit; `expected` and `found` are texts for people."""
 
     def __init__(self, expected: str, found: str, sizes: tuple[Size, Size] | None = None) -> None:
-        """`sizes`: the size that was expected and the one that was found, if it is these that do not fit."""
+        """Describe a mismatch; `sizes` are the expected and the found size, if sizes are what does not fit."""
         super().__init__(f"expected {expected}, found {found}")
         self.expected = expected
         self.found = found
@@ -184,15 +183,14 @@ class Mismatch(Exception):
 Key = tuple[str, str]
 """A dimension or type variable: (node id, name)."""
 Placed = tuple[str, SocketTypes]
-"""The types of a socket, and the node it belongs to."""
+"""A node, and the types of one of its sockets."""
 
 
 class Unifier:
-    """Makes the socket types of a graph agree, link by link; in which order makes no difference to whether they do.
+    """Unifies the socket types of a graph, link by link. The order of the links does not affect whether they agree.
 
-    `known(node, name)` returns a size the node itself knows (a widget, something its brain says, which file that is, what
-    the node found out when it was opened), or None. Sizes and type variables that links have made equal are kept in one
-    union-find.
+    `known(node, name)` returns a size that the node itself knows, or None: from a widget, from its brain, from the hash of a
+    file, or from opening the node. Sizes and type variables that links have made equal are kept in one union-find.
     """
 
     def __init__(self, known: Callable[[str, str], Known | None]) -> None:
@@ -200,11 +198,11 @@ class Unifier:
         self._parent: dict[Key, Key] = {}
         self._sizes: dict[Key, Size] = {}
         self._given: dict[Key, Placed] = {}
-        """What flows into the sockets of a type variable: that is its type."""
+        """Type variable -> the type that flows into its sockets."""
         self._wanted: dict[Key, list[Placed]] = defaultdict(list)
-        """What those want that its outputs are linked to."""
+        """Type variable -> the types of the inputs that its outputs are linked to."""
         self._open: list[tuple[str, SocketType, str, SocketTypes]] = []
-        """Source, type, target and what it wants: pairs of which it is not decided yet which option is meant."""
+        """Links for which it is not decided yet which option is meant: source, its type, target, and the target's types."""
 
     def link(self, source: str, given: SocketTypes, target: str, wanted: SocketTypes) -> None:
         """Join an output of node `source` to an input of node `target`. Raises Mismatch."""
@@ -220,7 +218,7 @@ class Unifier:
             self._fit(source, given, target, wanted)
 
     def resolve(self, node: str, kind: SocketTypes) -> SocketTypes:
-        """`kind` with every size filled in that is known by now."""
+        """Return `kind` with all sizes filled in that are known by now."""
         if kind.variable is not None:
             root = self._variable(node, kind)
             if root in self._given:
@@ -234,7 +232,7 @@ class Unifier:
         return SocketTypes(tuple(options), kind.variable, kind.anything)
 
     def is_given(self, node: str, variable: SocketTypes) -> bool:
-        """Return whether it is known what flows into the sockets of a node that have this type variable."""
+        """Return whether the type that flows into the sockets with this type variable is known."""
         return self._variable(node, variable) in self._given
 
     def _variable(self, node: str, kind: SocketTypes) -> Key:
@@ -270,7 +268,7 @@ class Unifier:
         for option in given.options:
             self._open.append((source, option, target, wanted))
         decided, mismatches = True, list[Mismatch]()
-        while decided:  # one decision says sizes, and they may decide others
+        while decided:  # a decision determines sizes, which may decide others
             decided = False
             for pair in list(self._open):
                 source, one, target, wanted = pair
@@ -288,7 +286,7 @@ class Unifier:
             raise mismatches[0]
 
     def _options(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> list[SocketType]:
-        """What `given` may be for the target, by all that is known of sizes."""
+        """Return the options of the target that fit `given`, by the sizes known so far."""
         options: list[SocketType] = []
         for option in wanted.options:
             if _same_form(option, given) and self._different(source, given, target, option) is None:
@@ -296,7 +294,7 @@ class Unifier:
         return options
 
     def _disagreement(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> tuple[Size, Size] | None:
-        """The first two sizes that keep `given` from being one of the types wanted; the wanted one first."""
+        """Return the first two sizes that keep `given` from fitting, the wanted one first; None if no sizes do."""
         for option in wanted.options:
             if _same_form(option, given):
                 return self._different(source, given, target, option)
@@ -310,7 +308,7 @@ class Unifier:
         return None
 
     def _equate_all(self, node: str, dims: Sequence[Dim], other_node: str, other_dims: Sequence[Dim]) -> bool:
-        """Make sizes equal, up to the first pair that cannot be; return whether there is none."""
+        """Equate pairs of sizes up to the first pair that cannot be equal; return whether all could be."""
         for dim, other in zip(dims, other_dims, strict=True):
             if not self._equate(node, dim, other_node, other):
                 return False
@@ -358,5 +356,5 @@ class Unifier:
 
 
 def _same_form(option: SocketType, given: SocketType) -> bool:
-    """Whether two types are the same, leaving their sizes aside."""
+    """Return whether two types are the same apart from their sizes."""
     return (option.name, option.dtype, len(option.dims)) == (given.name, given.dtype, len(given.dims))

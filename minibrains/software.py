@@ -1,4 +1,4 @@
-"""What results follow from besides workflow and brains: this software, its libraries, this machine."""
+"""The software and the machine, on which results depend besides workflow and brains."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from minibrains.brain_file import hash_file
 
 _LIBRARIES: Final = ("numpy", "stable-retro", "torch", "transformers", "peft")
 _OURS: Final = ("minibrains", "nodes")
-"""The code that decides how a game goes; that of node packs comes to it."""
+"""The packages whose code determines results, in addition to node packs."""
 _packs: Final[dict[str, str]] = {}
-"""The SHA-256 of node packs' files, as they were imported, by the name of the outermost package or module."""
+"""Name of a node pack's outermost package or module -> SHA-256 of its files when it was imported."""
 
 
 def hash_with_software(text: str) -> str:
-    """Return a SHA-256 for what follows from `text` on this machine with this software."""
+    """Return a SHA-256 of `text`, this software and this machine, as a key for results that depend on them."""
     everything = repr((text, sorted(software().items()), _installed(), machine()["cpu"]))
     return hashlib.sha256(everything.encode()).hexdigest()
 
 
 @cache
 def software() -> dict[str, str]:
-    """Versions of what games are played with; `code` is the SHA-256 of our own files, which change between versions."""
+    """Return the versions of the software that plays; `code` is the SHA-256 of our own files."""
     found = {"minibrains": minibrains.__version__, "python": platform.python_version()}
     for library in _LIBRARIES:
         try:
@@ -50,8 +50,8 @@ def software() -> dict[str, str]:
 def hash_pack(module: str) -> str:
     """Return a SHA-256 of the Python files that are edited together with a module of a node pack.
 
-    These are all files of the outermost package that it is in; if it is in none, those in its folder. It is "" of our own
-    modules and the standard library's, which `software` tells apart, and of what is in no file, like a notebook.
+    These are all files of its outermost package, or of its folder if it is in no package. Returns "" for our own modules and
+    the standard library, which `software` covers, and for code without a file, as in a notebook.
     """
     package = module.partition(".")[0]
     if package in _OURS or package in sys.stdlib_module_names:
@@ -62,7 +62,7 @@ def hash_pack(module: str) -> str:
 
 
 def remember_pack(package: str) -> None:
-    """Hash the files of a pack that was just imported: they may be edited while this process has their old code."""
+    """Hash the files of a pack that was just imported, because they may be edited while this process runs the old code."""
     module = sys.modules.get(package)
     file = getattr(module, "__file__", None)
     folders = list(getattr(module, "__path__", ()))
@@ -83,19 +83,19 @@ def _list_files(package: str, folder: Path, pattern: str) -> Iterator[bytes]:
         try:
             digest = hash_file(file)
         except OSError:
-            continue  # nobody can import it: an editor's lock, another person's file
+            continue  # it cannot be imported either: an editor's lock file, or one of another user
         yield f"{package}/{file.relative_to(folder).as_posix()} {digest}\n".encode()
 
 
 @cache
 def _installed() -> list[str]:
-    """List all installed packages with their versions: results follow from more of them than a summary names."""
+    """Return all installed packages with versions: results depend on more of them than a summary lists."""
     return sorted(f"{package.name} {package.version}" for package in distributions())
 
 
 @cache
 def machine() -> dict[str, Any]:
-    """The computer: sums of floating-point numbers may differ from one to another."""
+    """Return a description of this computer: sums of floating-point numbers may differ between computers."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Between what a link carries and what a network takes: an item becomes a batch of one, and comes out of it again."""
+"""Convert between values on links and tensors: an item becomes a batch of one, and is taken out of it again."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     import torch
 
 _SCALARS: Final = {bool: "bool", int: "int64", float: "float32"}
-"""What one value of a link is in a tensor [B]."""
+"""Python type of a value on a link -> dtype of the tensor [B]."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorForm:
-    """How the values of a socket look as tensors."""
+    """The form of a socket's values as tensors."""
 
     python: type
-    """What a link carries: float, bool, int or np.ndarray."""
+    """The type of the value on a link: float, bool, int or np.ndarray."""
     dtype: str
-    """The name that NumPy and torch have for the type of the numbers."""
+    """The dtype, by the name that NumPy and torch share."""
     ndim: int
-    """Dimensions of one item, without the batch."""
+    """Number of dimensions of one item, without the batch."""
 
     def __str__(self) -> str:
         sizes = ", …" * self.ndim
@@ -36,7 +36,7 @@ class TensorForm:
 
 
 def tensor_form(kind: SocketTypes) -> TensorForm | None:
-    """Return how values of these socket types look as tensors; None if some cannot, or look different from others."""
+    """Return the tensor form of these socket types; None if some have none, or the forms differ."""
     forms = {_form_of(option) for option in kind.options}
     if len(forms) == 1:
         return forms.pop()
@@ -49,13 +49,13 @@ def _form_of(option: SocketType) -> TensorForm | None:
         return TensorForm(python, _SCALARS[python], 0)
     if python is not np.ndarray or option.dtype not in DTYPES:
         return None
-    if option.dtype == "bf16":  # NumPy cannot compute with it, so no node gives it out
+    if option.dtype == "bf16":  # NumPy cannot compute with it, so no node delivers it
         return None
     return TensorForm(np.ndarray, DTYPES[option.dtype].name, len(option.dims))
 
 
 def batch_of_one(form: TensorForm, value: Any, device: torch.device) -> Any:
-    """Return what a link carries as tensors [1, …].
+    """Return the value of a link as a tensor [1, …].
 
     None stays None, a list becomes a list of tensors, and a Sample one of two tensors.
     """
@@ -92,7 +92,7 @@ def only_item(form: TensorForm, name: str, tensor: Any) -> Any:
         dtype = str(tensor.dtype).removeprefix("torch.")
         raise MinibrainsError(f"forward gave {name!r} as {dtype} {list(shape)} for a batch of 1; expected {form}")
     if form.python is np.ndarray:
-        # it may be a view of the state or of a weight, which change
+        # it may be a view of the state or of a weight, which may change
         return tensor[0].cpu().numpy().copy()
     return form.python(tensor.item())
 
@@ -109,7 +109,7 @@ def _holds(form: TensorForm, dtype: torch.dtype) -> bool:
 
 
 def check_state(state: Any, batch: int, where: str) -> None:
-    """Raises MinibrainsError if the tensors of a state are not [batch, …]."""
+    """Raise MinibrainsError if the tensors of a state are not [batch, …]."""
     for tensor in _tensors_of(state):
         if tensor.ndim == 0 or tensor.shape[0] != batch:
             raise MinibrainsError(

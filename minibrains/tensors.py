@@ -1,4 +1,4 @@
-"""Between a brain's arrays and torch's tensors: NumPy has no bfloat16, so its bits travel in records (`DTYPES["bf16"]`)."""
+"""Convert between a brain's arrays and torch's tensors: NumPy lacks bfloat16, so its bits are in records (`DTYPES["bf16"]`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def as_tensor(array: np.ndarray) -> torch.Tensor:
-    """A copy of a brain's array, any of DTYPES, as a tensor of the same shape and type."""
+    """Return a copy of a brain's array, of any of DTYPES, as a tensor of the same shape and dtype."""
     import torch
 
     if array.dtype == DTYPES["bf16"]:
@@ -22,7 +22,7 @@ def as_tensor(array: np.ndarray) -> torch.Tensor:
 
 
 def as_array(tensor: torch.Tensor) -> np.ndarray:
-    """A copy of a tensor as a brain holds it: the inverse of `as_tensor`."""
+    """Return a copy of a tensor as a brain's array: the inverse of `as_tensor`."""
     import torch
 
     tensor = tensor.detach().cpu().contiguous()
@@ -32,15 +32,15 @@ def as_array(tensor: torch.Tensor) -> np.ndarray:
 
 
 def is_finite(array: np.ndarray) -> bool:
-    """Return whether no number of a brain's array, any of DTYPES, is infinity or NaN."""
+    """Return whether a brain's array, of any of DTYPES, contains neither infinity nor NaN."""
     if array.dtype == DTYPES["bf16"]:
-        # as in f32, of which it is the upper half: every bit of the exponent is set
+        # bf16 is the upper half of f32: infinity and NaN have all bits of the exponent set
         return not ((array["bf16"] & 0x7F80) == 0x7F80).any()
     return bool(np.isfinite(array).all())
 
 
 def torch_dtype(label: str) -> torch.dtype:
-    """Return torch's dtype for the name of one of DTYPES."""
+    """Return the torch dtype for a name in DTYPES."""
     import torch
 
     name = "bfloat16" if label == "bf16" else DTYPES[label].name

@@ -31,7 +31,7 @@ Inputs = Mapping[str, Any]
 
 @dataclass
 class ScratchHost:
-    """A Host for tests: remembers what a node says, and writes into `dir`."""
+    """A Host for tests: remembers the calls of a node, whose files go to `dir`. See Host for its methods."""
 
     dir: Path
     node: str = "node"
@@ -62,7 +62,7 @@ class ScratchHost:
 
 @contextmanager
 def opened(node: Node, host: ScratchHost | None = None) -> Iterator[ScratchHost]:
-    """The node, checked and opened, and closed again at the end; without a host, in a folder that vanishes."""
+    """Check and open a node, and close it at the end of the `with` block. Without a host, its folder is temporary."""
     with tempfile.TemporaryDirectory() as folder:
         host = host or ScratchHost(Path(folder))
         try:
@@ -76,19 +76,18 @@ def opened(node: Node, host: ScratchHost | None = None) -> Iterator[ScratchHost]
 
 
 def play(node: Node, *ticks: Inputs, episode: Episode | None = None) -> list[Any]:
-    """Reset an opened node and call it once for each of `ticks`, inputs by name; returns what it gave out."""
+    """Reset an opened node, call it once for each of `ticks`, which are inputs by name, and return its results."""
     node.reset(episode or Episode(0, 0, "node"))
     check_names(node)
     return [_step(node, inputs) for inputs in ticks]
 
 
 def check_node(node: Node, *ticks: Inputs, host: ScratchHost | None = None) -> list[Any]:
-    """Check that a node keeps the rules, on at least two ticks of inputs; returns what it gave out.
+    """Check that a node keeps the rules, on at least two ticks of inputs; return its results.
 
-    It works with read-only inputs and leaves them as they are; what it gave out is still the same a tick
-    later; `reset` makes it as good as new; `state()` and `load_state()` bring it back to any tick, and
-    its state can be pickled. A TorchNode's `forward` gives an item of a batch what it gives it alone.
-    Raises AssertionError naming the rule.
+    It accepts read-only inputs and does not change them; its results are unchanged a tick later; after `reset` it behaves
+    like a new node; `state()` and `load_state()` restore any tick, and the state can be pickled. A TorchNode's `forward`
+    returns the same for an item in a batch as for the item alone. Raises AssertionError, which names the rule.
     """
     if len(ticks) < 2:
         raise AssertionError("check_node needs at least two ticks of inputs")
@@ -168,7 +167,7 @@ def _check_absent(node: Node, name: str, result: Any) -> None:
 
 
 def _check_batch(node: TorchNode, name: str, ticks: Sequence[Inputs], alone: Sequence[Any]) -> None:
-    """Play the ticks in a batch of two, beside an item of zeros; `alone` is what came of them without it."""
+    """Play the ticks in a batch of two, beside an item of zeros; `alone` holds the results of a batch of one."""
     import torch
 
     state = node.start_state(2) if hasattr(node, "initial") else None
@@ -201,14 +200,14 @@ def _beside_zeros(value: Any) -> Any:
 
 
 def _first_item(outputs: Any) -> Any:
-    """A batch of one."""
+    """Return the first item as a batch of one."""
     if isinstance(outputs, tuple):
         return tuple(output[:1] for output in outputs)
     return outputs[:1]
 
 
 def _close(a: Any, b: Any) -> bool:
-    """Equal, but for the order in which a larger batch is summed up."""
+    """Return whether two results are equal apart from rounding: a larger batch may be summed in another order."""
     if isinstance(a, tuple):
         return all(map(_close, a, b))
     if isinstance(a, float) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):
@@ -229,7 +228,7 @@ def _read_only(value: Any) -> Any:
 
 
 def _thawed(inputs: Inputs) -> dict[str, Any]:
-    """The inputs, with dicts in the place of read-only views of them, which cannot be copied."""
+    """Return the inputs, with read-only views of dicts, which cannot be copied, replaced by dicts."""
     thawed: dict[str, Any] = {}
     for key, value in inputs.items():
         thawed[key] = dict(value) if isinstance(value, Mapping) else value

@@ -1,4 +1,4 @@
-"""TorchNode: a learned part, written over batches; its `tick` is derived."""
+"""TorchNode: a node with a neural network, written over batches; its `tick` is derived."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class TorchNode(Node, abstract=True, background="optional"):
     device: Device = widget(default="cpu", rebuild=True, doc='where the network computes; "auto": an accelerator if there is one')
 
     input_forms: ClassVar[Mapping[str, TensorForm]]
-    """What `forward` takes, by name; a list and a Sample are made of such tensors."""
+    """The tensor forms of the inputs of `forward`, by name; lists and Samples consist of such tensors."""
     output_forms: ClassVar[Mapping[str, TensorForm]]
-    """What `forward` gives out, by name."""
+    """The tensor forms of the outputs of `forward`, by name."""
     _record: ClassVar[Any]
     """The NamedTuple of the outputs, for a class that has one."""
 
@@ -54,7 +54,7 @@ class TorchNode(Node, abstract=True, background="optional"):
     def build(self, config: Mapping[str, Any]) -> nn.Module:
         """Return a new, untrained network; its parameters have the names of the brain's tensors.
 
-        Look at nothing but `config`: all nodes with the same brain share one network.
+        Use nothing but `config`: all nodes with the same brain share one network.
         """
         raise NotImplementedError
 
@@ -87,12 +87,12 @@ class TorchNode(Node, abstract=True, background="optional"):
     def make_module(self) -> nn.Module:
         """Return a new network with the weights of the brain, to be trained; the node need not be opened.
 
-        It is on the node's device and in training mode, its parameters require gradients, and nobody else has
-        it. Set it as the node's `module`, and `forward` computes with it, over batches of any size.
+        It is on the node's device and in training mode, its parameters require gradients, and nothing else uses it.
+        Set it as the node's `module`, and `forward` computes with it, over batches of any size.
 
         Raises:
             BrainError: The brain does not fit the network.
-            MinibrainsError: The device is not there.
+            MinibrainsError: The device does not exist.
         """
         module = self.build(self.brain.config)
         tensors = {name: as_tensor(array) for name, array in self.brain.tensors.items()}
@@ -126,7 +126,7 @@ class TorchNode(Node, abstract=True, background="optional"):
         kind = cls.schema.brain
         assert kind is not None
         settings = kind.read_config(cls.__name__, config)
-        # build looks at nothing but the settings, so a node that is not complete will do
+        # build uses nothing but the settings, so an incomplete node is enough
         node = cls.__new__(cls)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
@@ -134,7 +134,7 @@ class TorchNode(Node, abstract=True, background="optional"):
         return _read_weights(module, kind, settings)
 
     def _find_frozen(self, host: Host) -> nn.Module:
-        """Return the network to play with. Nobody writes into it, so all nodes and runs of this process share it."""
+        """Return the network to play with. It is never written to, so all nodes and runs of this process share it."""
         ref = self.brain.ref
         if ref is None:
             return self._make_frozen()
@@ -145,17 +145,17 @@ class TorchNode(Node, abstract=True, background="optional"):
         return self.make_module().requires_grad_(False).eval()
 
     def start_state(self, batch: int) -> Any:
-        """Return what `initial` gives, on the node's device."""
+        """Return the result of `initial`, on the node's device."""
         with find_device(self.device):
             return self.initial(batch)
 
     def as_inputs(self, values: Sequence[Any]) -> list[Any]:
-        """Return what `tick` was called with as `forward` takes it; optional inputs at the end may be left out."""
+        """Convert the arguments of `tick` to those of `forward`; optional inputs at the end may be left out."""
         forms = self.input_forms.values()
         return [batch_of_one(form, value, self._device) for form, value in zip(forms, values, strict=False)]
 
     def as_outputs(self, result: Any) -> Any:
-        """Return what `forward` gave for a batch of one as `tick` returns it."""
+        """Convert the result of `forward` for a batch of one to that of `tick`."""
         if not self.schema.record:
             ((name, form),) = self.output_forms.items()
             return only_item(form, name, result)
@@ -169,11 +169,11 @@ class TorchNode(Node, abstract=True, background="optional"):
 
 
 _threads_before: int | None = None
-"""How many threads torch computed on before it was told to use one."""
+"""Number of threads that torch used before it was limited to one."""
 
 
 def compute_on_one_thread() -> None:
-    """Let torch compute on one thread in this process: several would wait for each other longer than a small network takes."""
+    """Limit torch to one thread in this process: with more, synchronising them takes longer than a small network."""
     import torch
 
     global _threads_before
@@ -183,7 +183,7 @@ def compute_on_one_thread() -> None:
 
 
 def restore_threads() -> None:
-    """Let torch compute on as many threads as before `compute_on_one_thread`."""
+    """Restore the number of torch's threads from before `compute_on_one_thread`."""
     global _threads_before
     if _threads_before is not None:
         import torch
@@ -214,7 +214,7 @@ def find_device(name: str) -> torch.device:
 
 
 def _read_weights(module: nn.Module, kind: type[Brain], config: Mapping[str, Any]) -> Brain:
-    """Return a brain with the weights of a module, each in the type that this kind of brain stores it in."""
+    """Return a brain with the weights of a module, each in the dtype in which this kind of brain stores it."""
     specs = kind.tensor_specs(config)
     arrays = {}
     for name, tensor in module.state_dict().items():
@@ -225,7 +225,7 @@ def _read_weights(module: nn.Module, kind: type[Brain], config: Mapping[str, Any
     return kind(arrays, **config)
 
 
-# -- what tick is derived from ------------------------------------------------------------------------
+# -- the derivation of tick ---------------------------------------------------------------------------
 
 
 def _derive(cls: type[TorchNode]) -> None:

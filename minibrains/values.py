@@ -1,7 +1,7 @@
-"""JSON values and the Python annotations they are read by: what widgets and brain settings may be.
+"""JSON values and the Python annotations that they are read by: the possible values of widgets and brain settings.
 
 Allowed are int, float, str, bool, None, Any, Literal[…], unions, tuple[X, ...] for a JSON list and
-Mapping[str, X] for a JSON object. What is read is immutable. A type variable is read like Any.
+Mapping[str, X] for a JSON object. Values are immutable once read. A type variable is read like Any.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 DEEPEST: Final = 100
-"""How many lists and objects may stand within one another."""
+"""Largest nesting depth of lists and objects."""
 _UNUSUAL_NUMBER: Final = re.compile(r"[0-9]{19}|[eE]\+?[0-9]{3}")
-"""In every text with a number of more than 64 bits, or one that is too large for a float."""
+"""Matches every text with a number of more than 64 bits, or too large for a float; it matches others too."""
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
-"""In every text with half a surrogate pair."""
+"""Matches every text with a lone surrogate; it matches others too."""
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Strict JSON: UTF-8, no key twice in one object, no number that is none or too large. Raises ValueError.
+    """Parse strict JSON: UTF-8, no duplicate keys in an object, no NaN, no number that is too large. Raises ValueError.
 
-    What is read can be walked by recursion and written again.
+    The result can be processed by recursion and written again.
     """
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
-        # json calls a function of ours for each number, unless it is one of these two types
+        # json calls a Python function for each number, unless it is one of these two types
         is_unusual = _UNUSUAL_NUMBER.search(text) is not None
         value = json.loads(
             text,
@@ -87,7 +87,7 @@ def _check_depth(value: Any) -> None:
 
 
 def read_value(annotation: Any, value: Any) -> Any:
-    """`value`, a piece of JSON, as `annotation` has it. Raises ValueError if it is something else."""
+    """Convert a JSON value to the type of an annotation. Raises ValueError if it has another type."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation is Any or isinstance(annotation, TypeVar):
         return _frozen(value)
@@ -117,7 +117,7 @@ def read_value(annotation: Any, value: Any) -> Any:
 
 
 def to_json(value: Any) -> Any:
-    """The inverse of `read_value`: lists and dicts again, ready for JSON."""
+    """Convert a value back to lists and dicts for JSON: the inverse of `read_value`."""
     if isinstance(value, Mapping):
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -126,7 +126,7 @@ def to_json(value: Any) -> Any:
 
 
 def is_value_type(annotation: Any) -> bool:
-    """True if `read_value` knows how to read this annotation."""
+    """Return True if `read_value` supports this annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation in (int, float, str, bool, NoneType, Any) or origin is Literal or isinstance(annotation, TypeVar):
         return True
@@ -138,7 +138,7 @@ def is_value_type(annotation: Any) -> bool:
 
 
 def describe_type(annotation: Any) -> str:
-    """The annotation in words: `list of text`, `one of 'greedy', 'sample'`."""
+    """Describe an annotation in words: `list of text`, `one of 'greedy', 'sample'`."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return "one of " + ", ".join(map(repr, arguments))
@@ -154,7 +154,7 @@ def describe_type(annotation: Any) -> str:
 
 
 def value_schema(annotation: Any) -> dict[str, Any]:
-    """The annotation as JSON Schema."""
+    """Return the JSON Schema of an annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return {"enum": list(arguments)}

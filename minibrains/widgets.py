@@ -1,4 +1,4 @@
-"""Widgets: the parameters of a node that a person sets."""
+"""Widgets: the settings of a node that a person can change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minibrains.values import describe_type, is_value_type, read_value
 
 @dataclass(frozen=True, slots=True)
 class Widget:
-    """One widget of a node class: a parameter that a person sets."""
+    """One widget of a node class: a setting that a person can change."""
 
     name: str
     annotation: Any
@@ -21,10 +21,10 @@ class Widget:
     max: float | None = None
     doc: str = ""
     rebuild: bool = False
-    """A change in a running graph needs a new node; otherwise it is set in place."""
+    """True if a change in a running graph needs a new node; otherwise the widget is set in place."""
 
     def describe(self) -> str:
-        """Return what the widget takes, in words: `int from 1 to 60`, `one of 'repeat', 'release'`."""
+        """Describe the values of the widget in words: `int from 1 to 60`, `one of 'repeat', 'release'`."""
         text = describe_type(self.annotation)
         if self.min is not None and self.max is not None:
             return f"{text} from {self.min} to {self.max}"
@@ -35,10 +35,10 @@ class Widget:
         return text
 
     def read(self, value: Any) -> Any:
-        """Return the value as the node gets it: lists become tuples, objects read-only.
+        """Convert a JSON value to the form for the node: lists become tuples, objects become read-only.
 
         Raises:
-            ValueError: it is of another type, or out of range.
+            ValueError: The value has another type, or is out of range.
         """
         result = read_value(self.annotation, value)
         if isinstance(result, bool) or not isinstance(result, (int, float)):
@@ -55,7 +55,7 @@ _REQUIRED: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class WidgetField:
-    """What `widget(…)` returns: the declaration, before it is known which field it is for."""
+    """The result of `widget(…)`: a declaration that does not know its field yet."""
 
     default: Any
     min: float | None
@@ -75,17 +75,17 @@ def widget(
     """Declare a widget: `size: int = widget(default=84, min=1, max=512, doc="pixels")`.
 
     Args:
-        default: its value where a workflow does not set it; without one it must be set
-        min: the least number it takes
-        max: the greatest number it takes
-        doc: what it is for, with the unit
-        rebuild: `open` makes something of it, so a change in a running graph needs a new node
+        default: The value if a workflow does not set the widget; without a default it must be set.
+        min: The smallest number allowed.
+        max: The largest number allowed.
+        doc: The purpose of the widget, with the unit.
+        rebuild: Whether `open` depends on it, so that a change in a running graph needs a new node.
     """
     return WidgetField(default, min, max, doc, rebuild)
 
 
 def read_widget(where: str, name: str, annotation: Any, declared: WidgetField) -> Widget:
-    """Return the widget that a field of a node class declares. Raises NodeClassError, with `where` in its sentence."""
+    """Return the widget that a field of a node class declares. Raises NodeClassError, whose message begins with `where`."""
     if not is_value_type(annotation):
         raise NodeClassError(
             f"{where}: {annotation!r} is no widget type; "

@@ -1,1 +1,1 @@
-"""Every node that ships with Minibrains, a file a family."""
+"""The nodes that ship with Minibrains, one package per domain."""

@@ -1,4 +1,4 @@
-"""`python -m server`, and `minibrains` where it is installed."""
+"""The entry point of `python -m server`, and of `minibrains` where it is installed."""
 
 import atexit
 import signal
@@ -8,21 +8,21 @@ from typing import NoReturn
 
 
 def main() -> int:
-    """Do the command of this process and return the exit status."""
+    """Run the command of this process and return the exit status."""
     try:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, _interrupt_once)
-            # the last thing done in Python: from then on Ctrl-C would end the process by a signal, and not with its status
+            # the last action in Python: later, Ctrl-C would end the process by a signal instead of with its status
             atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         from server.cli import main as do_command
 
         return do_command()
-    except KeyboardInterrupt:  # so early that nothing has begun
+    except KeyboardInterrupt:  # this early, nothing has begun yet
         return 130
 
 
 def _interrupt_once(number: int, frame: FrameType | None) -> NoReturn:
-    """Raise KeyboardInterrupt, and never again: a person who leans on the key shall not interrupt the way out of it."""
+    """Raise KeyboardInterrupt only once: holding the key down must not interrupt the shutdown as well."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""What people read in a terminal: a terminal obeys control characters, and names and errors may come from anywhere."""
+"""Text for terminals, without control characters: a terminal obeys them, and names and errors may come from anywhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def printable(text: str) -> str:
-    """Return a text with `\\x1b` and the like in the place of what is no printable character, but for line ends and tabs."""
+    """Escape all unprintable characters, as in `\\x1b`, except line breaks and tabs."""
     if text.isprintable():
         return text
     return "".join(map(_printable, text))

@@ -130,7 +130,7 @@ def _count_tokens(source: str, tree: ast.Module) -> tuple[int, int]:
     return count, len(lines)
 
 
-def _python_files(folder: Path) -> list[Path]:
+def python_files(folder: Path) -> list[Path]:
     if folder.is_file():
         return [folder]
     return [path for path in sorted(folder.rglob("*.py")) if "build" not in path.relative_to(folder).parts]
@@ -150,7 +150,7 @@ def _report(folders: list[Path], most_files: int) -> None:
     everything = Density()
     for folder in folders:
         total = Density()
-        for path in _python_files(folder):
+        for path in python_files(folder):
             name = str(path.relative_to(ROOT))
             files[name] = count(path.read_text(encoding="utf-8"))
             total.add(files[name])
@@ -165,7 +165,7 @@ def _report(folders: list[Path], most_files: int) -> None:
 
 def _report_nested(folders: list[Path]) -> None:
     for folder in folders:
-        for path in _python_files(folder):
+        for path in python_files(folder):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             for nested in find_nested(tree):
                 print(f"{path.relative_to(ROOT)}:{nested.line}: {nested.source}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tests import docstrings
 from tests.density import count, find_nested
 
 SOURCE = '''
@@ -38,3 +39,40 @@ def test_the_layout_of_lines_changes_no_count() -> None:
     short, long = count("x = [a for a in b if c]\n"), count("x = [\n    a\n    for a in b\n    if (c)\n]\n")
     assert (short.statements, short.comprehensions) == (long.statements, long.comprehensions)
     assert short.lines < long.lines
+
+
+DOCUMENTED = '''
+"""What a module has."""
+
+limit = 3
+"""Whether this counts: it does."""
+
+class Base:
+    """A base class."""
+
+    def run(self):
+        """Run."""
+
+    def stop(self): pass
+
+class Child(Base):
+    def run(self): pass
+
+class _Private:
+    def hidden(self): pass
+
+def bare(): pass
+'''
+
+
+def test_question_words_are_counted_in_docstrings_of_attributes_too() -> None:
+    tree = ast.parse(DOCUMENTED)
+    counts = docstrings.count(tree, docstrings.Classes([tree]))
+    assert (counts.docstrings, counts.questions) == (4, 2)
+
+
+def test_a_public_method_may_inherit_its_docstring_and_private_classes_do_not_count() -> None:
+    tree = ast.parse(DOCUMENTED)
+    public = list(docstrings.find_public(tree, docstrings.Classes([tree])))
+    assert [found.name for found in public] == ["module", "Base", "Base.run", "Base.stop", "Child", "Child.run", "bare"]
+    assert [found.name for found in public if not found.documented] == ["Base.stop", "Child", "bare"]

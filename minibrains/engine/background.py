@@ -1,7 +1,7 @@
-"""Background nodes: each has a thread of its own, on which it is asked everything.
+"""Background nodes: each is called on a thread of its own.
 
-The thread either computes itself or waits for the node's own process (`node_process.py`); both let go of
-the interpreter, so the tick goes on. When that process ends the thread starts another at once, beside the game.
+The thread either computes itself or waits for the node's own process (`node_process.py`). Both release the interpreter lock,
+so the tick goes on. When that process ends, the thread starts another at once, beside the game.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minibrains.host import Episode
 from minibrains.savings import tell_savings
 
 SHUTDOWN_TIMEOUT: Final = 5.0
-"""Seconds that a node gets to finish when something else is wanted of it."""
+"""Seconds that a node gets to finish its current call when it is closed or asked for something else."""
 _HEALTH_CHECK: Final = 0.1
 """Seconds between two checks of an idle process."""
 
@@ -35,7 +35,7 @@ class NodeCall:
         self.tick = tick
         """The tick of the call; -1 outside of the clock."""
         self.started: float | None = None
-        """When the node began to work on it."""
+        """The time at which the node began to work on it; None before that."""
         self.finished = threading.Event()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -49,7 +49,7 @@ class NodeCall:
         return call
 
     def remaining(self, limit: float | None) -> float | None:
-        """Return the seconds until the node has worked on it for `limit`: all, while it has not started. None: no limit."""
+        """Return the seconds left of `limit`; all of it while the node has not begun. None means no limit."""
         if limit is None or self.started is None:
             return limit
         return max(0.0, self.started + limit - perf_counter())
@@ -62,13 +62,13 @@ class NodeCall:
 
 
 class BackgroundNode:
-    """A background node's own thread. Once it is open the node is asked nothing from any other, so never two things at once."""
+    """A background node and its thread. Once the node is open, only this thread calls it, so calls never overlap."""
 
     def __init__(self, node: Any, name: str) -> None:
         self.timeout: float | None = None
-        """Seconds that a tick of the node may take."""
+        """Time limit of one tick of the node in seconds; None: no limit."""
         self.seconds = 0.0
-        """Spent in all finished ticks of the node."""
+        """Seconds spent in all finished ticks of the node."""
         self.times = OctaveHistogram()
         self._node = node
         self._process = node if isinstance(node, NodeProcess) else None
@@ -87,12 +87,12 @@ class BackgroundNode:
         """Begin a tick of the node.
 
         Args:
-            arguments: What the node's `tick` is given.
-            tick: The tick on which it is asked.
-            waits: If its process is still being started, the call begins when it is ready; otherwise that is an error.
+            arguments: The arguments of the node's `tick`.
+            tick: The number of the current tick.
+            waits: If the node's process is still starting, begin the call when it is ready instead of failing.
 
         Raises:
-            RunError: The node cannot begin: an abandoned call is still running, or its process is not there.
+            RunError: The node cannot begin: an abandoned call is still running, or its process is not running.
         """
         if self._process is not None and not waits:
             self._process.check_health()
@@ -102,15 +102,15 @@ class BackgroundNode:
         return self._running
 
     def tick(self, *arguments: Any) -> Any:
-        """Run a tick outside of the clock, and wait for the result."""
+        """Call `tick` outside of the clock, and wait for the result."""
         call = self.launch(arguments, -1)
         self.wait(call)
         return call.take()
 
     def wait(self, call: NodeCall) -> None:
-        """Wait until a call has finished. Raises RunError after the time limit, and abandons the call.
+        """Wait until a call has finished. After the time limit, abandon it and raise RunError.
 
-        Starting a process does not count: the limit is for the computation alone.
+        The time that a process takes to start does not count.
         """
         while not call.finished.wait(call.remaining(self.timeout)):
             if call.remaining(self.timeout) == 0:
@@ -119,42 +119,42 @@ class BackgroundNode:
 
     @property
     def busy(self) -> bool:
-        """Whether it is computing a result at this moment."""
+        """True while the node computes a result."""
         return self._running is not None and not self._running.finished.is_set()
 
     @property
     def occupied(self) -> bool:
-        """Whether its latest call is still running: another one would have to wait."""
+        """True while the latest call is running, so that another one would have to wait."""
         return self._last is not None and not self._last.finished.is_set()
 
     @property
     def timed_out(self) -> bool:
-        """Whether it is still busy with an abandoned call: a thread cannot be ended from outside."""
+        """True while an abandoned call is still running: a thread cannot be ended from outside."""
         return self._abandoned is not None and not self._abandoned.finished.is_set()
 
     @property
     def health(self) -> Health:
-        """Whether the node's process is there; a thread always is."""
+        """The health of the node's process; a node on a thread is always ready."""
         return "ready" if self._process is None else self._process.health
 
     @property
     def restarts(self) -> int:
-        """How often the node's process ended and another took its place."""
+        """Number of times that the node's process ended and was replaced."""
         return 0 if self._process is None else self._process.restarts
 
     def _abandon(self, call: NodeCall) -> None:
-        """Wait no longer: a process is killed; a thread runs on, and its result is dropped."""
+        """Give up on a call: kill the process, or let the thread run on and drop its result."""
         if self._process is not None:
             self._process.kill()
         else:
             self._abandoned = call
 
-    # -- a node's life, asked on its thread ---------------------------------------------------------
+    # -- the node's life cycle, on its thread -------------------------------------------------------
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
-        """Warm the node up, whatever it is doing: on this thread, or in its process between two calls.
+        """Warm the node up: on the calling thread, or in the node's process between two calls.
 
-        May be called beside the game. A process that was warmed up with just this is not asked again, nor waited for.
+        May be called while the game runs. A process that was warmed up with the same constants is not asked again.
         """
         if self._process is None:
             self._node.warm_up(constants)
@@ -166,25 +166,29 @@ class BackgroundNode:
             tell_savings(call.take())
 
     def reset(self, episode: Episode) -> None:
+        """Start an episode of the node, and wait until it has."""
         self._ask("reset", episode)
 
     def report(self) -> Mapping[str, Any]:
+        """Return the node's results of the episode."""
         report: Mapping[str, Any] = self._ask("report")
         return report
 
     def state(self) -> dict[str, Any]:
+        """Return a copy of the node's state."""
         state: dict[str, Any] = self._ask("state")
         return state
 
     def load_state(self, state: Mapping[str, Any]) -> None:
+        """Restore a state that `state` returned."""
         self._ask("load_state", state)
 
     def set(self, **widgets: Any) -> None:
-        """Change widgets before the next call: the node may be busy now."""
+        """Change widgets before the next call, because the node may be busy now."""
         self._changes.put(widgets)
 
     def close(self, timeout: float | None = None) -> None:
-        """End the thread; the node itself is closed by whoever opened it. Raises RunError if it does not end in time."""
+        """End the thread; the caller closes the node itself. Raises RunError if the thread does not end in time."""
         self._calls.put(None)
         if self._process is not None:
             self._process.dismiss()
@@ -237,7 +241,7 @@ class BackgroundNode:
                 self._node.set(**self._changes.get())
             call.started = perf_counter()
             call.result = getattr(self._node, call.method)(*call.arguments)
-        except BaseException as error:  # it is raised again where the result is taken
+        except BaseException as error:  # `take` raises it again
             call.error = error
         if call.method == "tick" and call.started is not None:
             seconds = perf_counter() - call.started
@@ -247,7 +251,7 @@ class BackgroundNode:
 
 
 class PendingResult:
-    """The result of a node that continues: launched on one tick, given out `latency` ticks later.
+    """The result of a node that continues: launched on one tick, delivered `latency` ticks later.
 
     The fast clock waits for a late result, so that the results of a run do not depend on the machine. In real
     time a late one is given out on the first tick on which it is there.
@@ -256,33 +260,33 @@ class PendingResult:
     def __init__(self, background: BackgroundNode) -> None:
         self.background = background
         self.latency = 1
-        """Ticks from the next launch to its result."""
+        """Ticks from the next launch to the delivery of its result."""
         self.late = 0
-        """Results that came later than that."""
+        """Number of results that came later than that."""
         self.call: NodeCall | None = None
         self.wanted = False
-        """It was due again while it was busy."""
+        """The node became due again while it was busy."""
         self._expected = 0
-        """The tick on which the result is to be given out."""
+        """The tick on which the result is to be delivered."""
 
     def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool) -> None:
-        """Begin a call; the clock `waits` for a process that is being started, or not. Raises RunError if it cannot begin."""
+        """Begin a call. With `waits`, a process that is still starting is waited for. Raises RunError if it cannot begin."""
         self.call = self.background.launch(arguments, tick, waits)
         self._expected = tick + self.latency
 
     def fail(self, error: Exception, tick: int) -> None:
-        """Give out an error in the place of a result: the call could not begin."""
+        """Record an error in place of a result, because the call could not begin."""
         self.call, self._expected = NodeCall.completed(tick, None, error), tick + self.latency
 
     def arrives(self, tick: int, waits: bool) -> bool:
-        """Whether the result is given out on this tick; if it is late, the clock `waits` for it or not."""
+        """Return True if the result is delivered on this tick. With `waits`, a late result is waited for."""
         call = self.call
         if call is None or tick < self._expected:
             return False
         return waits or call.finished.is_set() or call.remaining(self.background.timeout) == 0
 
     def take(self, tick: int) -> Any:
-        """The result; raises what the node raised, or RunError after the time limit."""
+        """Return the result, or raise what the node raised, or RunError after the time limit."""
         call, self.call = self.call, None
         if call is None:
             raise RuntimeError("nothing was launched")
@@ -308,13 +312,13 @@ class PendingResult:
         self.call, self.wanted, self.late, self._expected = other.call, other.wanted, other.late, other._expected
 
     def state(self) -> dict[str, Any]:
-        """Return the result and the tick on which it is given out; the call has finished."""
+        """Return the result and the tick of its delivery; the call has finished."""
         call = self.call
         found = call and (call.tick, self._expected, call.result, call.error and describe_error(call.error))
         return {"job": found, "wanted": self.wanted}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Become what `state()` described."""
+        """Restore what `state()` returned."""
         self.cancel()
         self.wanted = state["wanted"]
         if state["job"] is not None:

@@ -1,7 +1,7 @@
-"""Checked graph -> plan: one flat list of steps in a fixed order, with integer slots instead of names.
+"""Compile a checked graph into a plan: a flat list of steps in a fixed order, with integer slots instead of names.
 
-Three things are found out here, so that no tick has to: the order; which steps are due on every tick
-anyway, so that nobody has to tell them; and which clock each node has, its own or its consumers'.
+Three things are decided here, so that no tick has to: the order of the steps; which steps are due on every tick anyway, so
+that nothing has to mark them; and which clock each node has, its own or that of its consumers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minibrains.node_schema import Input
 
 
 def compile_graph(graph: Graph) -> Plan:
-    """Compile a checked graph; checking has made sure that every loop crosses a register."""
+    """Compile a checked graph. The checker has made sure that every loop crosses a register."""
     return _Compiler(graph).plan()
 
 
@@ -43,19 +43,19 @@ class _Compiler:
         self.observed = self._find_observed()
         """Outputs that the engine itself reads on every tick."""
         self.main: dict[str, Step] = {}
-        """The step that takes a node's inputs; a register's takes none."""
+        """Node -> the step that takes its inputs; that of a register takes none."""
         self.producers: dict[str, Step] = {}
-        """The step that delivers a node's outputs."""
+        """Node -> the step that delivers its outputs."""
         for name, node in graph.nodes.items():
             self.main[name] = self._main_step(node)
             self.producers[name] = self._producing_step(node)
         self.clock_owner: dict[Clock, str] = {}
-        """A node that has this clock in the workflow."""
+        """Clock -> a node that has it in the workflow."""
         for name, step in self.main.items():
             for clock in step.clocks:
                 self.clock_owner[clock] = name
         self.readers = self._reading_steps()
-        """For each lazy output that somebody reads, the step that reads it."""
+        """For each lazy output with a consumer, the step that reads it."""
 
     def plan(self) -> Plan:
         ordered = self._order()
@@ -109,7 +109,7 @@ class _Compiler:
         return Step("tick", node.id, outputs=outputs, clocks=clocks)
 
     def _own_clocks(self, node: CheckedNode) -> frozenset[Clock]:
-        """The clock that the workflow gives a node, if it gives one."""
+        """Return the clock that the workflow gives a node; empty if it gives none."""
         entry = node.entry
         flag = self.graph.gates.get(node.id, entry.when)
         clock = Clock(entry.every, entry.hertz, entry.offset, flag, entry.optional)
@@ -124,7 +124,7 @@ class _Compiler:
         return Step("arrive", node.id, outputs=outputs)
 
     def _producer(self, node: str, socket: str) -> tuple[Step, OutputPlan]:
-        """The step that delivers an output, and its plan there."""
+        """Return the step that delivers an output, and the plan of the output."""
         reader = self.readers.get((node, socket))
         if reader is not None:
             if not reader.outputs:
@@ -136,7 +136,7 @@ class _Compiler:
         return step, _output_of(step, socket)
 
     def _order(self) -> list[Step]:
-        """Emits first, then everything after what it reads; ancestors of `when` flags as early as can be."""
+        """Order the steps: emits first, then each step after those it reads, ancestors of `when` flags as early as possible."""
         before = self._predecessors()
         early = self._ancestors_of_flags(before)
         emits = [self.producers[name] for name, node in self.graph.nodes.items() if node.delays]
@@ -158,7 +158,7 @@ class _Compiler:
         return [*emits, *early_readers, *first, *late_readers, *then]
 
     def _predecessors(self) -> dict[str, set[str]]:
-        """For each node that is no register, the nodes that have to run before it on the same tick."""
+        """Return, for each node that is not a register, the nodes that must run before it on the same tick."""
         nodes = self.graph.nodes
         before: dict[str, set[str]] = {name: set() for name, node in nodes.items() if not node.register}
         for edge in self.graph.edges:
@@ -170,7 +170,7 @@ class _Compiler:
         return before
 
     def _ancestors_of_flags(self, before: Mapping[str, set[str]]) -> set[str]:
-        """The nodes with a `when` flag, and all that these need on the same tick."""
+        """Return the nodes with a `when` flag, and all nodes that these depend on within the tick."""
         early: set[str] = set()
         frontier = [link.node for link in self.graph.gates.values() if self._is_same_tick(link)]
         while frontier:
@@ -181,7 +181,7 @@ class _Compiler:
         return early
 
     def _is_same_tick(self, flag: Link) -> bool:
-        """Return whether a `when` flag is worked out on the tick that it is read on."""
+        """Return whether a `when` flag is computed on the tick on which it is read."""
         return self._live(flag) and not self.graph.nodes[flag.node].delays
 
     def _find_constants(self, ordered: Iterable[Step]) -> None:
@@ -195,11 +195,11 @@ class _Compiler:
     # -- clocks -------------------------------------------------------------------------------------
 
     def _inherit_clocks(self, ordered: Iterable[Step], position: Mapping[int, int]) -> None:
-        """A step without state is done only when one of its consumers may run, if they all have slower clocks.
+        """Let a step without state run only when one of its consumers may, if all of these have slower clocks.
 
-        Nobody may see the difference. So its last run before a consumer's has to give what all its skipped
-        runs together would have given: the last value. One that can give nothing, or fail and be held, or
-        reads how old its inputs are keeps its own clock, and so does one of which a consumer reads when it delivered.
+        The difference must not be visible: the last run before that of a consumer has to deliver the value that would stand
+        there without the skipped runs. So a step keeps its own clock if its output may be absent, if it may fail and be held,
+        if it reads the age of its inputs, or if a consumer reads when it delivered.
         """
         read_outputs = {id(step): output for output, step in self.readers.items()}
         for step in reversed(list(ordered)):
@@ -222,7 +222,7 @@ class _Compiler:
                 step.clocks = clocks
 
     def _may_inherit(self, step: Step) -> bool:
-        """Return whether a step is of the kind that could do without some of its runs."""
+        """Return whether some runs of a step could be skipped, by its kind."""
         node = self.graph.nodes[step.node]
         if step.clocks or not may_skip_runs(node.entry.on_error):
             return False
@@ -231,7 +231,7 @@ class _Compiler:
         return step.role == "tick" and _stateless(node.cls) and not step.constant
 
     def _tells_skipped_runs(self, step: Step, edges: Iterable[Edge]) -> bool:
-        """Return whether a link from the step, or to it, would show that it did not run on every tick."""
+        """Return whether a link from or to the step would reveal that it did not run on every tick."""
         for edge in edges:
             if edge.output.absent:
                 return True
@@ -242,7 +242,7 @@ class _Compiler:
         return any(edge.input.reading != "last" for edge in self.in_edges[step.node])
 
     def _clocks_of_consumers(self, edges: Iterable[Edge]) -> frozenset[Clock]:
-        """All clocks of those who read these links; none if one of them has no clock, or is a register."""
+        """Return the clocks of all consumers of these links; empty if one of them has no clock or is a register."""
         clocks: set[Clock] = set()
         for edge in edges:
             consumer = self.main[edge.target]
@@ -252,7 +252,7 @@ class _Compiler:
         return frozenset(clocks)
 
     def _is_flag_before(self, flag: Link, step: Step, position: Mapping[int, int]) -> bool:
-        """Return whether a `when` flag is known when the step's turn comes; that of a muted node always is."""
+        """Return whether a `when` flag is known before the step runs; the flag of a muted node always is."""
         if not self._live(flag):
             return True
         source, _ = self._producer(flag.node, flag.socket)
@@ -265,7 +265,7 @@ class _Compiler:
         """Put a gate step for every clock before the first of its members, right after the flag it waits for."""
         ordered = list(ordered)
         gates: dict[Clock, Step] = {}
-        # the gates whose flag a step gives out, by that step
+        # step -> the gates that read a flag that the step delivers
         after: dict[int, list[Step]] = defaultdict(list)
         steps: list[Step] = []
         for step in ordered:
@@ -323,7 +323,7 @@ class _Compiler:
         return plans, required
 
     def _never(self) -> int:
-        """A slot nothing is ever delivered to: a required input behind a muted node."""
+        """Return a slot that nothing is ever delivered to, for a required input behind a muted node."""
         self.slots.append("last")
         return len(self.slots) - 1
 
@@ -363,7 +363,7 @@ class _Compiler:
             output.marks = sorted(marks)
 
     def _find_due_of_reading(self, step: Step, node: CheckedNode) -> None:
-        """Say of a tick or launch whether it is due on every tick, and whether its arguments are all there by then."""
+        """Decide whether a tick or launch is due on every tick, and whether all of its arguments are there by then."""
         step.always_polled = node.cls.clocked
         complete = True
         linked: set[str] = set()

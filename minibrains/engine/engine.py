@@ -32,34 +32,34 @@ MakeHost = Callable[[NodeRuntime, "Engine"], Host]
 class Engine:
     """Ticks a plan. One engine has one set of nodes and plays one episode after another.
 
-    A tick has three phases. Emit: every register gives out its outputs. Step: the due nodes run, in plan
+    A tick has three phases. Emit: every register delivers its outputs. Step: the due nodes run, in plan
     order. Latch: every register takes its inputs. On a terminal tick nothing is latched.
     """
 
     def __init__(self, plan: Plan, cache: OutputCache | None = None, tape: Tape | None = None) -> None:
-        """`cache`: shared by the runs of a process. `tape`: written to, or read from if it `replays`."""
+        """Make the nodes of a plan. `cache` is shared by the runs of a process; `tape` is written, or read if it `replays`."""
         self.plan = plan
         self.runtimes = instantiate_nodes(plan, plan.graph.nodes, tape)
-        """A record for each node, by its id. An edit puts other records in their place."""
+        """The record of each node by id. A live edit replaces the records."""
         check_pads(plan.graph, self.nodes)
         check_collectors(plan.graph, self.nodes)
         self.tick = 0
         self.ticks = 0
         """Ticks of all episodes."""
         self.stopping = False
-        """Set it (from a signal handler, say) and the run ends after the current tick."""
+        """If set, for example by a signal handler, the run ends after the current tick."""
         self.edits: deque[Edit] = deque()
-        """Prepared edits; they are applied between two ticks."""
+        """Prepared edits that wait to be applied between two ticks."""
         self.times = LatencyHistogram()
         self.context = ExecutionContext(tape)
         self.execution = ExecutionState(plan)
         self.episode: tuple[int, int, int | None] = (0, 0, None)
-        """Index, seed and limit of the episode that is played."""
+        """Index, seed and limit of the current episode."""
         self._cache = cache or OutputCache()
 
     @property
     def nodes(self) -> dict[str, Any]:
-        """The nodes by id: objects to look at, or what stands for those in other processes."""
+        """The nodes by id; a node in another process is represented by its NodeProcess."""
         return {name: runtime.node for name, runtime in self.runtimes.items()}
 
     @property
@@ -76,14 +76,14 @@ class Engine:
         """Seconds for which the clock stood still while hold nodes were thinking."""
         return self.context.hold_seconds
 
-    # -- life ---------------------------------------------------------------------------------------
+    # -- life cycle ---------------------------------------------------------------------------------
 
     def open(self, make_host: MakeHost) -> None:
-        """Open every node, registers first, check the shapes that only now became known, compute constant results."""
+        """Open all nodes, registers first; check the shapes that are known only now; compute constant results."""
         self._make_ready(self.plan, self.runtimes, self.execution, make_host)
 
     def reset(self, index: int, seed: int, limit: int | None = None) -> None:
-        """Start episode `index` of a run with this seed. `limit`: ticks after which the run is going to end it."""
+        """Start episode `index` of a run with this seed. `limit`: ticks after which the run will end it."""
         self.tick = 0
         self.episode = index, seed, limit
         for runtime in self.runtimes.values():
@@ -98,10 +98,10 @@ class Engine:
                     self._unanswered(runtime, None, error)
 
     def report(self) -> dict[str, Any]:
-        """Return what the nodes say of the episode: registers first, so that a Score node has the last word.
+        """Return the nodes' results of the episode, merged; registers first, so that a Score node has the last word.
 
-        A node that is thinking is not asked, and neither is one that hung when it was asked before, nor in real time one
-        whose process is being started.
+        Skips nodes that are thinking, nodes that hung on an earlier call and, in real time, nodes whose process is being
+        started.
         """
         report: dict[str, Any] = {}
         for runtime in registers_first(self.runtimes):
@@ -112,9 +112,9 @@ class Engine:
         return report
 
     def close(self, timeout: float | None = None) -> list[str]:
-        """Close every opened node, whatever happens in the others; return a sentence for each that failed.
+        """Close all open nodes, even if some fail; return a sentence for each that failed.
 
-        One that is thinking gets `timeout` seconds (5). Edits that were not applied are refused, and what they opened is closed.
+        A node that is thinking gets `timeout` seconds (5). Pending edits are refused, and the nodes that they opened are closed.
         """
         sentences: list[str] = []
         while self.edits:
@@ -140,7 +140,7 @@ class Engine:
         build_steps(execution, self.context, runtimes)
 
     def _unanswered(self, runtime: NodeRuntime, tick: int | None, error: Exception) -> None:
-        """A node could not be asked something: count it, or raise NodeFailed."""
+        """Handle a node that could not answer: count the error, or raise NodeFailed."""
         if ends_when_unanswered(runtime.checked.entry.on_error, isinstance(error, NodeDied)):
             raise runtime.failure(tick, error) from error
         self.execution.record_error(self.execution.owners.index(runtime.name), error)
@@ -148,9 +148,11 @@ class Engine:
     # -- ticking ------------------------------------------------------------------------------------
 
     def advance(self, ticks: int) -> bool:
-        """Do up to `ticks` ticks of the episode. True if it ended; False also after `stopping` and after an edit.
+        """Run up to `ticks` ticks of the episode.
 
-        The phases of a tick, and what holds when each of them is over:
+        Returns True if the episode ended. False: it did not, perhaps because of `stopping` or a live edit.
+
+        The phases of a tick, and what holds at the end of each:
 
         begin: `marks` has a byte for each step that is due so far, and `due` is empty
         emit and step: no step that was due is left, because a step marks only steps that stand after it
@@ -158,10 +160,10 @@ class Engine:
         latch: every register has taken its inputs; none has on a terminal tick
         clean up: no slot holds a value that is for this tick only, and the tick is counted
 
-        Then the next tick begins, or the edits that wait are applied: an edit never comes into a tick. A step that raises
+        Then the next tick begins, or the waiting edits are applied: never within a tick. A step that raises
         is counted among the steps that ran, and the phase goes on with the one after it, unless the error ends the run.
         """
-        # looked up once: each of these is needed many times a tick
+        # local names: each of these is used many times a tick
         execution, edits, context = self.execution, self.edits, self.context
         values, marks, template, size = execution.values, execution.marks, execution.template, execution.size
         steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
@@ -177,10 +179,10 @@ class Engine:
                 for due in waiting:
                     marks[due] = 1
                 waiting.clear()
-            # a step marks only steps that stand after it, so the iterators come to what is marked on the way
+            # a step marks only steps after itself, so the iterators still reach what is marked on the way
             work, taking = compress(steps, marks), iter(latches)
             started = last = perf_counter()
-            while True:  # once, and once more after each error that the run goes on from
+            while True:  # once, and again after each error that does not end the run
                 try:
                     # emit and step
                     for index, run in work:
@@ -189,7 +191,7 @@ class Engine:
                         spent[index] += clock - last
                         visits[index] += 1
                         last = clock
-                    # terminal; an output may raise when it is asked whether it is true, and is no step
+                    # terminal; testing an output for truth may raise, outside of any step
                     index = -1
                     for slot in terminals:
                         if values[slot]:
@@ -218,7 +220,7 @@ class Engine:
                 for slot in event_slots:
                     values[slot] = None
                 event_slots.clear()
-            if context.hold_seconds != hold_seconds:  # the clock stood still for so long
+            if context.hold_seconds != hold_seconds:  # the time for which the clock stood still is not the tick's
                 started += context.hold_seconds - hold_seconds
                 hold_seconds = context.hold_seconds
             add(last - started)
@@ -231,7 +233,7 @@ class Engine:
         return ended
 
     def _failed(self, index: int, error: BaseException) -> None:
-        """A step raised, or (-1) a terminal output did when it was asked whether it is true."""
+        """Handle the exception of a step, or (-1) of a terminal output that was tested for truth."""
         execution, steps = self.execution, self.plan.steps
         if index < 0:
             names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
@@ -247,37 +249,37 @@ class Engine:
                     execution.values[step.inputs[0].sources[0].slot] = nothing
 
     def node_stats(self) -> Mapping[str, NodeStats]:
-        """What every node has done so far. A register runs when it emits; gates are the engine's own."""
+        """Return the statistics of each node so far. A register runs when it emits; gates belong to the engine."""
         return collect_stats(self.execution, self.ticks, self.runtimes)
 
     def thinking(self) -> set[str]:
-        """The nodes that are thinking at this moment. May be asked from any thread."""
+        """Return the ids of the nodes that are thinking now. May be called from any thread."""
         return {name for name, runtime in self.runtimes.items() if runtime.is_thinking}
 
     def health(self) -> dict[str, Health]:
-        """Return the health of the background nodes that are open. May be asked from any thread."""
+        """Return the health of the open background nodes, by id. May be called from any thread."""
         runtimes = self.runtimes
         return {name: runtime.health for name, runtime in runtimes.items() if runtime.background is not None}
 
     def spent(self) -> StepTimes:
-        """Seconds of every step so far, for `spent_since`: cheap enough to be asked on every tick."""
+        """Return the seconds of every step so far, for `spent_since`; cheap enough to call on every tick."""
         return self.execution, self.execution.spent.copy()
 
     def spent_since(self, before: StepTimes) -> dict[str, float]:
-        """Seconds of each node since `before`, or since an edit after it. Gates are the engine's own."""
+        """Return the seconds of each node since `before`, or since a later edit. Gates belong to the engine."""
         execution, then = before
         seconds = dict.fromkeys(self.runtimes, 0.0)
         if execution is self.execution:
             seconds |= seconds_since(execution, then)
         return seconds
 
-    # -- keeping ------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------
 
     def state(self, background: bool = True) -> dict[str, Any]:
-        """Everything the next tick depends on; between two ticks.
+        """Return everything that the next tick depends on. Call it between two ticks.
 
-        Waits for nodes that are thinking. Without `background` it leaves those nodes out: in a replay what
-        their results are on the tape. Raises RunError if a node's state cannot be copied.
+        Waits for nodes that are thinking. Without `background`, leaves these nodes out: a replay takes their results from
+        the tape. Raises RunError if a node's state cannot be copied.
         """
         pending = {name: runtime.pending for name, runtime in self.runtimes.items() if background and runtime.pending}
         for each in pending.values():
@@ -299,7 +301,7 @@ class Engine:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Become what `state()` described."""
+        """Restore what `state()` returned."""
         if self.episode != tuple(state["episode"]) or not self.tick:
             self.reset(*state["episode"])
         for name, saved in state["nodes"].items():
@@ -313,9 +315,9 @@ class Engine:
     # -- live edit ----------------------------------------------------------------------------------
 
     def prepare(self, plan: Plan, source: Any, make_host: MakeHost) -> Edit:
-        """Make ready to go on with another plan; everything slow happens here, beside the game. Then put it into `edits`.
+        """Prepare a live edit to another plan. Everything slow happens here, while the game runs; then append it to `edits`.
 
-        `source` is what the tape shall have of it. Raises what opening a workflow raises; then nothing has changed.
+        `source` is what the tape records of the edit. Raises what opening a workflow raises; then nothing has changed.
         """
         edit = Edit.diff(self.plan, plan, self.runtimes, source, self.context.tape)
         try:
@@ -330,9 +332,9 @@ class Engine:
         return edit
 
     def finish_edit(self, edit: Edit) -> list[str]:
-        """After `edit.done`: close the nodes that were taken out; returns a sentence for each that failed.
+        """Close the nodes that an edit removed, after `edit.done`; return a sentence for each that failed.
 
-        Raises RunError if the edit could not be applied: then the old plan goes on, and what the edit opened is closed.
+        Raises RunError if the edit could not be applied: then the old plan goes on, and its new nodes are closed.
         """
         sentences = edit.close()
         if edit.error is not None:
@@ -340,7 +342,7 @@ class Engine:
         return sentences
 
     def _apply(self, edit: Edit) -> None:
-        """Between two ticks: go on with the edit's nodes, or, if one of them refuses, as before."""
+        """Apply an edit between two ticks; if one of its nodes refuses, go on as before."""
         try:
             if edit.before is not self.runtimes:
                 raise RunError("another edit came first, and this one was made for the graph before it")

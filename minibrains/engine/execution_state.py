@@ -12,7 +12,7 @@ from minibrains.errors import describe_error
 
 
 class ExecutionState:
-    """The tables of one plan. `Engine.advance` runs over them; a live edit makes new ones and carries over."""
+    """The tables of one plan. `Engine.advance` runs on them; a live edit makes new ones and carries the values over."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -20,41 +20,41 @@ class ExecutionState:
         self.owners = [step.node for step in plan.steps] + [latch.node for latch in plan.latches]
         self.roles = [*(step.role for step in plan.steps), *("latch" for _ in plan.latches)]
         self.visits = [0] * len(self.owners)
-        """Times a step or latch was come to."""
+        """Number of times that each step or latch was visited."""
         self.idle = [0] * len(self.owners)
-        """Of these, the times it had nothing to do: it waits, or its result stands."""
+        """Number of visits on which it had nothing to do: it was waiting, or its result was constant."""
         self.spent = [0.0] * len(self.owners)
         self.errors = [0] * len(self.owners)
         self.reasons = [""] * len(self.owners)
-        """Why the first of them happened."""
+        """The message of the first error of each step."""
         self.cached = [0] * self.size
-        """Times a cached output was given out in place of a run."""
+        """Number of times that a cached output was delivered instead of a run."""
         self.openings = [0] * self.size
-        """Of gates whose members may be left out now and then: how often they could have opened."""
+        """For gates of optional nodes: number of times that they could have opened."""
         self.values: list[Any] = []
         self.initial: list[Any] = [UNSET if use == "last" else None for use in plan.slots]
         self.marks = bytearray(2 * self.size)
-        """A byte a step: to be done on this tick; then a byte a step: due as soon as its clock opens."""
+        """One byte a step: due on this tick; then one byte a step: due as soon as its clock opens."""
         self.template = bytearray(self.size)
-        """The steps that are looked at on every tick."""
+        """The marks that every tick begins with: the steps that are due on all ticks."""
         for step in plan.steps:
             self.template[step.index] = step.always_polled and not step.clocks
         self.due: list[int] = []
-        """Marks to be set when the next tick begins."""
+        """Marks to set when the next tick begins."""
         self.event_slots: list[int] = []
-        """Slots to be emptied when the tick is over."""
+        """Slots to clear at the end of the tick."""
         self.steps: list[tuple[int, StepFunction]] = []
         self.latches: list[tuple[int, StepFunction]] = []
         self.prepared: list[tuple[int, StepFunction]] = []
         self.prepared_latches: list[tuple[int, StepFunction]] = []
 
     def record_error(self, index: int, error: BaseException) -> None:
-        """Count that a step failed, and why it did first; the run goes on."""
+        """Count an error of a step, and keep the message of the first; the run goes on."""
         self.errors[index] += 1
         self.reasons[index] = self.reasons[index] or describe_error(error)
 
     def reset(self) -> None:
-        """As before the first tick of an episode."""
+        """Set the tables to their values before the first tick of an episode."""
         self.values[:] = self.initial
         self.marks[:] = bytes(len(self.marks))
         self.openings[:] = bytes(len(self.openings))
@@ -63,18 +63,18 @@ class ExecutionState:
         self.restart()
 
     def restart(self) -> None:
-        """Let every step look once more whether its inputs have been delivered."""
+        """Make every step check again whether its inputs have been delivered."""
         self.steps[:] = self.prepared
         self.latches[:] = self.prepared_latches
 
     def mark(self, step: Step) -> int:
-        """Where a delivery marks a step: as due now if it has no clock, else as due when that opens."""
+        """Return the mark that a delivery sets for a step: due now if it has no clock, else due when its clock opens."""
         if step.clocks:
             return step.index + self.size
         return step.index
 
     def _first(self) -> list[int]:
-        """The steps that nothing feeds: they are due once."""
+        """Return the steps without inputs, which are due once."""
         first: list[int] = []
         for step in self.plan.steps:
             is_fed = any(plan.sources for plan in step.inputs)
@@ -82,10 +82,10 @@ class ExecutionState:
                 first.append(self.mark(step))
         return first
 
-    # -- keeping ------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Everything that the next tick depends on, without the nodes; between two ticks."""
+        """Return everything that the next tick depends on, except the nodes. Call it between two ticks."""
         left_out = self._lazy_slots() | {TICK_SLOT}
         values: dict[int, Any] = {}
         for slot, value in enumerate(self.values):
@@ -99,7 +99,7 @@ class ExecutionState:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Become what `state()` described."""
+        """Restore what `state()` returned."""
         self.reset()
         for slot, value in state["values"].items():
             self.values[slot] = value
@@ -160,12 +160,12 @@ class ExecutionState:
             return True
         if old.marks[old.size + old_index] or old_index in old.due or old.size + old_index in old.due:
             return True
-        # nobody marked a step that was looked at whenever its clock opened
+        # a step that was polled whenever its clock opened was never marked
         before = old.plan.steps[old_index]
         return before.always_polled and bool(before.clocks) and not step.always_polled
 
     def keys(self) -> list[Hashable]:
-        """What each step and latch is, in words that mean the same in another plan."""
+        """Return a key for each step and latch that means the same in another plan."""
         keys: list[Hashable] = []
         for step in self.plan.steps:
             if step.role in ("tick", "launch"):
@@ -179,7 +179,7 @@ class ExecutionState:
 
     @cached_property
     def output_slots(self) -> dict[tuple[str, str, Use], int]:
-        """The slot of each output: (node, output, use) -> slot. Lazy outputs' functions are left out."""
+        """Return the slot of each output: (node, output, use) -> slot, without the functions of lazy outputs."""
         return self._slots()
 
     def _slots(self) -> dict[tuple[str, str, Use], int]:
@@ -193,7 +193,7 @@ class ExecutionState:
         return slots
 
     def _delivered(self) -> dict[tuple[str, str], tuple[Any, int]]:
-        """The last value of each output, and the tick of its delivery if that is known, else the last tick."""
+        """Return the last value of each output, and the tick of its delivery; the last tick if that is not known."""
         found: dict[tuple[str, str], tuple[Any, int]] = {}
         slots = self._slots()
         for (node, socket, use), slot in slots.items():
@@ -204,5 +204,5 @@ class ExecutionState:
         return found
 
     def _lazy_slots(self) -> set[int]:
-        """Slots that hold functions of a register's; they are filled anew on every tick."""
+        """Return the slots that hold lazy outputs' functions; registers fill them on every tick."""
         return {step.inputs[0].sources[0].slot for step in self.plan.steps if step.role == "read"}

@@ -14,7 +14,7 @@ from minibrains.graph.check import CheckedNode
 
 
 def instantiate_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None) -> dict[str, NodeRuntime]:
-    """Make these nodes, each with its record. Raises WorkflowError with all that the nodes themselves find wrong."""
+    """Make the nodes with these ids, and their records. Raises WorkflowError with every fault that the nodes find."""
     runtimes: dict[str, NodeRuntime] = {}
     faults = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Live edit: what has to be done to go on with another plan, made ready beside the game."""
+"""Live edit: everything needed to switch to another plan, prepared while the game runs."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ class Edit:
 
     plan: Plan
     source: Any
-    """What the tape shall have of it."""
+    """The record of the edit for the tape."""
     before: Mapping[str, NodeRuntime]
-    """The records it was made for: when another edit came first, it cannot be applied."""
+    """The records that the edit was prepared for; if another edit replaced them first, it cannot be applied."""
     runtimes: dict[str, NodeRuntime]
-    """The records to go on with. That of a node that stays shares its node with the record before."""
+    """The new records. The record of a node that stays shares its node with the record before."""
     inheriting: set[str]
-    """New nodes that take over the state of the one before."""
+    """New nodes that take over the state of their predecessors."""
     settings: dict[str, dict[str, Any]]
-    """Widgets that change in nodes that stay."""
+    """Changed widgets of the nodes that stay."""
     execution: ExecutionState = field(init=False)
     closing: list[NodeRuntime] = field(default_factory=list)
-    """Nodes that were taken out, or not taken in: they have to be closed."""
+    """Nodes to close: those that were removed, or those of an edit that was refused."""
     error: RunError | None = None
-    """Why it could not be applied."""
+    """The reason why it could not be applied."""
     done: threading.Event = field(default_factory=threading.Event)
-    """It was applied, or refused."""
+    """Set once the edit is applied or refused."""
 
     def __post_init__(self) -> None:
         self.execution = ExecutionState(self.plan)
 
     @classmethod
     def diff(cls, old: Plan, new: Plan, before: Mapping[str, NodeRuntime], source: Any, tape: Tape | None) -> Edit:
-        """Return the difference of two plans, with the new nodes. Raises what instantiating them raises."""
+        """Return the edit from one plan to another, with its new nodes. Raises what instantiating them raises."""
         to_make: list[str] = []
         inheriting: set[str] = set()
         settings: dict[str, dict[str, Any]] = {}
@@ -64,14 +64,14 @@ class Edit:
             if any(checked.cls.schema.widgets[key].rebuild for key in changed):
                 to_make.append(name)
             elif name in is_constant and (changed or name not in was_constant):
-                to_make.append(name)  # it is run beside the game, where the old one may still be needed as it is
+                to_make.append(name)  # the new node is run beside the game, while the old one may still be in use
             elif (runtime.checked.brain_sha256, runtime.checked.background) != (checked.brain_sha256, checked.background):
                 to_make.append(name)
                 if runtime.has_state:
                     inheriting.add(name)
             elif changed:
                 settings[name] = changed
-        instantiate_nodes(new, settings)  # a node of its own finds out whether the widgets go together
+        instantiate_nodes(new, settings)  # a separate node checks whether the widgets go together
         made = instantiate_nodes(new, to_make, tape)
         runtimes: dict[str, NodeRuntime] = {}
         for name, checked in new.graph.nodes.items():
@@ -82,7 +82,7 @@ class Edit:
         return cls(new, source, before, runtimes, inheriting, settings)
 
     def describe(self) -> str:
-        """Return what it changes, for people."""
+        """Return a description of the changes, for people."""
         parts: list[str] = []
         for name, widgets in self.settings.items():
             parts += [f"{name}.{widget} = {value!r}" for widget, value in widgets.items()]
@@ -93,9 +93,9 @@ class Edit:
         return ", ".join(parts) or "links and clocks only"
 
     def begin(self, episode: tuple[int, int, int | None], tick: int) -> None:
-        """Do all that a node may refuse: new nodes begin the episode, those that stay get their widgets.
+        """Do everything that a node may refuse: start the episode in new nodes, set the widgets of those that stay.
 
-        Raises NodeFailed; then the nodes that stay are as before.
+        Raises NodeFailed; the nodes that stay are then as they were.
         """
         for runtime in self._new():
             if runtime.is_open:
@@ -110,7 +110,7 @@ class Edit:
                     raise runtime.failure(tick, error) from error
 
     def take_over(self, old: ExecutionState) -> None:
-        """Go on, between two ticks, from where the tables of the old plan stand."""
+        """Take over the values of the old plan's tables, between two ticks."""
         surviving = self.inheriting.copy()
         rerun: set[str] = set()
         constant: dict[str, Mapping[str, Any]] = {}
@@ -127,24 +127,24 @@ class Edit:
         self.closing = [runtime for runtime in registers_first(self.before) if not self._stays(runtime)]
 
     def refuse(self, error: RunError) -> None:
-        """It is not applied: what it opened has to be closed."""
+        """Mark the edit as not applied; the nodes that it opened have to be closed."""
         self.error = error
         self.closing = self._new()
 
     def close(self) -> list[str]:
-        """Close what has to be; return a sentence for each that failed."""
+        """Close the nodes that are no longer needed; return a sentence for each that failed."""
         sentences: list[str] = []
         while self.closing:
             sentences += self.closing.pop().close()
         return sentences
 
     def _stays(self, runtime: NodeRuntime) -> bool:
-        """Whether the node of a record, of this plan or the one before, is in both plans."""
+        """Return True if the node of a record is in both the old and the new plan."""
         old, new = self.before.get(runtime.name), self.runtimes.get(runtime.name)
         return old is not None and new is not None and old.node is new.node
 
     def _new(self) -> list[NodeRuntime]:
-        """The nodes that are not in the plan before, registers first."""
+        """Return the nodes that are not in the old plan, registers first."""
         return [runtime for runtime in registers_first(self.runtimes) if not self._stays(runtime)]
 
     def _begin_episode(self, runtime: NodeRuntime, episode: tuple[int, int, int | None], tick: int) -> None:

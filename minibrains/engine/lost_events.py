@@ -1,4 +1,4 @@
-"""Events that may be lost: delivered to an input that is read with `On`, on a tick on which its node does not run."""
+"""Events that may be lost: deliveries to an `On` input on a tick on which its node does not run."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from minibrains.engine.plan import Clock, OutputPlan, Plan, Step
 from minibrains.graph.check import Edge
 
 Ticks = frozenset[Clock] | None
-"""The ticks on which an output may be delivered: those on which one of these clocks opens; None: any."""
+"""The ticks on which an output may be delivered: those on which one of these clocks opens; None: any tick."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostEvents:
-    """A link that may lose what is delivered on it."""
+    """A link on which events may be lost."""
 
     edge: Edge
     thinks: bool
-    """The node loses what comes while it thinks; otherwise, what comes while its clock is closed."""
+    """True if the node misses events while it thinks; False if it misses them while its clock is closed."""
 
     def __str__(self) -> str:
         edge = self.edge
@@ -33,8 +33,8 @@ class LostEvents:
 def find_lost_events(plan: Plan) -> list[LostEvents]:
     """Find the links on which events may be lost.
 
-    It is taken for granted that a node answers an event on the tick on which that comes: what it may leave absent is
-    delivered on the ticks of the events it reads, if it reads any.
+    Assumes that a node answers an event on the tick of its delivery: an output that may be absent is delivered on the
+    ticks of the events that the node reads, if it reads any.
     """
     in_edges: dict[str, list[Edge]] = defaultdict(list)
     for edge in plan.graph.edges:
@@ -80,7 +80,7 @@ def _ticks_of(
         if ticks is None:
             return None
         clocks |= ticks
-    # nothing is linked: it is delivered once, whatever clock is open then
+    # a node without links delivers once, whichever clock is open then
     if causes:
         return frozenset(clocks)
     return None

@@ -1,4 +1,4 @@
-"""A node in a process of its own: for work in Python, which would hold up the tick even on another thread."""
+"""A node in a process of its own, for Python code that would delay the tick even on another thread."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from minibrains.process.parent import ParentProcess
 from minibrains.savings import Savings, listen, tell_savings
 
 _SHUTDOWN_TIMEOUT: Final = 5.0
-"""Seconds that a process gets to come to an end."""
+"""Seconds that a process gets to end."""
 _MAX_STARTS: Final = 5
-"""Times in a row that a process may fail to open its node before it is given up."""
+"""Number of failed starts in a row after which the process is given up."""
 _FIRST_DELAY: Final = 0.5
 _LONGEST_DELAY: Final = 8.0
-"""Seconds before a start, when the one before brought no result; they double from the first to the longest."""
+"""The shortest and the longest delay in seconds before a restart; it doubles after each start without a result."""
 Health = Literal["ready", "restarting", "lost"]
-"""Of a node's process: "lost" is one that ended and could not be started again."""
+"""The health of a node's process; "lost": it ended and could not be started again."""
 
 _CONSTANTS: Final = "what the node is given and does not change"
 _GIVEN: Final = "what the node was given"
@@ -42,21 +42,23 @@ _GIVEN_OUT: Final = "what the node gave out"
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """How to make the node: everything can be sent to another process."""
+    """The specification of a node, which can be sent to another process."""
 
     module: str
     file: str | None
-    """Where the module lies, if it cannot be imported by its name."""
+    """The path of the module, if it cannot be imported by name."""
     name: str
     widgets: Mapping[str, Any]
     brain: BrainRef | None
 
     @classmethod
     def of(cls, node: type[Node], widgets: Mapping[str, Any], brain: BrainRef | None) -> NodeSpec:
+        """Return the spec of a node of this class."""
         module = sys.modules[node.__module__]
         return cls(module.__name__, getattr(module, "__file__", None), node.__qualname__, {**widgets}, brain)
 
     def make(self) -> Node:
+        """Make the node. Raises BrainError if its brain file was replaced since the run began."""
         try:
             module = importlib.import_module(self.module)
         except ModuleNotFoundError:
@@ -76,7 +78,7 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What a node's host knows before anything is asked."""
+    """The attributes of a node's host that are known when its process starts."""
 
     node: str
     dir: Path
@@ -85,7 +87,7 @@ class _About:
 
 @dataclass(frozen=True, slots=True)
 class _HostCall:
-    """Something the node says to its host, on its way to the run's process."""
+    """A call of the node's host, on its way to the process of the run."""
 
     method: str
     content: bytes
@@ -93,48 +95,48 @@ class _HostCall:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """The node is open in the process, is warmed up and has begun the episode."""
+    """Health: the node is open in its process, warmed up, and has begun the episode."""
 
     child: ChildProcess
 
 
 @dataclass(frozen=True, slots=True)
 class _Restarting:
-    """The process is being started, or has ended and another is going to be."""
+    """Health: the process is being started, or has ended and will be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """There will be no process any more."""
+    """Health: there will be no other process."""
 
     why: str
 
 
 class NodeDied(RunError):
-    """A node's process came to an end by itself, or there is none any more."""
+    """A node's process ended by itself, or there is none any more."""
 
 
 class NodeProcess:
-    """Stands for a node in another process: the same life, asked for over a pipe, one thing at a time.
+    """A proxy for a node in another process: the same methods, called over a pipe, one at a time.
 
     When the process has ended, `restart_if_ended` starts another, whose node is as after `reset`. `kill` and `dismiss`
-    may be called from any thread, and so may what is asked of the process's health; all else is for one thread.
+    and the methods about the health of the process may be called from any thread; all others, from one thread only.
     """
 
     def __init__(self, spec: NodeSpec) -> None:
         self.spec = spec
         self.restarts = 0
-        """How often the process ended and another took its place."""
+        """Number of times that the process ended and was replaced."""
         self._state: _Ready | _Restarting | _Lost = _Restarting()
         self._child: ChildProcess | None = None
-        """The process, also while the node is only being opened there."""
+        """The process, from the moment it is started."""
         self._constants: bytes | None = None
-        """What the node was warmed up with, encoded."""
+        """The encoded constants that the node was warmed up with."""
         self._episode: Episode | None = None
         self._delay = 0.0
-        """Seconds before the next start. After a result there are none, then they double."""
+        """Delay in seconds before the next start: 0 after a result, then doubling."""
         self._unreported: NodeDied | None = None
-        """Nobody was waiting for the process when it died, so whoever asks next has to be told."""
+        """The death of a process that nobody was waiting for: the next call raises it."""
         self._dismissed = threading.Event()
 
     def open(self, host: Host) -> None:
@@ -144,13 +146,13 @@ class NodeProcess:
         tell_savings(savings)
 
     def settle(self) -> None:
-        """Do nothing: the other process has done it."""
+        """Do nothing: the node was settled in the other process."""
 
-    # -- its health -----------------------------------------------------------------------------------
+    # -- health ---------------------------------------------------------------------------------------
 
     @property
     def health(self) -> Health:
-        """Whether a question would be answered now."""
+        """The health of the process: whether it would answer a call now."""
         match self._state:
             case _Lost():
                 return "lost"
@@ -160,25 +162,25 @@ class NodeProcess:
                 return "restarting"
 
     def check_health(self) -> None:
-        """Raise NodeDied unless the process is ready for a question."""
+        """Raise NodeDied unless the process is ready for a call."""
         if self.health != "ready":
             self._raise_unreported()
             raise self._absence("its process is being started again")
 
     def _absence(self, otherwise: str) -> NodeDied:
-        """Return a new error for a question that no process can be asked: why the node is lost, `otherwise` if it is not."""
+        """Return the error for a call that no process can take: why the node is lost, or else `otherwise`."""
         if isinstance(self._state, _Lost):
             return NodeDied(self._state.why)
         return NodeDied(otherwise)
 
     def restart_if_ended(self) -> None:
-        """If the process has ended, start another; where its node cannot be opened, wait and try again, a few times."""
+        """If the process has ended, start another; if its node cannot be opened there, wait and try again a few times."""
         child = self._child
         if child is not None and not child.killed and not child.has_ended:
             return
         if child is not None:
             death = self._death(child)
-            self._unreported = None if child.killed else death  # who killed it knows
+            self._unreported = None if child.killed else death  # the caller of `kill` knows already
         if not isinstance(self._state, _Lost):
             self._restart()
 
@@ -202,7 +204,7 @@ class NodeProcess:
             self._say(sentence)
 
     def _say(self, sentence: str) -> None:
-        with suppress(Exception):  # nobody asked: there is no question that this could be the answer to
+        with suppress(Exception):  # there is no call that this error could be the answer to
             self._host.say(sentence)
 
     def kill(self) -> None:
@@ -212,21 +214,21 @@ class NodeProcess:
             child.kill()
 
     def dismiss(self) -> None:
-        """Start no process any more, and end one that is only just being started."""
+        """Start no more processes, and end one that is being started."""
         self._dismissed.set()
         if self.health != "ready":
             self.kill()
 
-    # -- a node's life --------------------------------------------------------------------------------
+    # -- the node's life cycle ------------------------------------------------------------------------
 
     def is_warmed_up(self, constants: Mapping[str, Any]) -> bool:
-        """Return whether the node was warmed up with just these constants. May be called from any thread."""
+        """Return whether the node was warmed up with exactly these constants. May be called from any thread."""
         return self._constants == encode(constants, _CONSTANTS)
 
     def warm_up(self, constants: Mapping[str, Any]) -> Savings:
-        """Warm the node up, and from now on every node that takes its place; return what caches saved it.
+        """Warm the node up, and from now on every node that replaces it; return the work that caches saved.
 
-        If the process ends over it, whoever asks next is told as well. A node that is lost needs no warming up.
+        If the process ends meanwhile, the next call raises that too. A lost node is not warmed up.
         """
         if isinstance(self._state, _Lost):
             return {}
@@ -240,32 +242,38 @@ class NodeProcess:
         return savings
 
     def reset(self, episode: Episode) -> None:
+        """Start an episode of the node."""
         self._episode = episode
         self._ask("reset", episode)
 
     def tick(self, *arguments: Any) -> Any:
+        """Call the node's `tick` and wait for its result. Raises what the node raises, or NodeDied."""
         self._raise_unreported()
         result = self._ask("tick", *arguments)
         self._delay = 0.0
         return result
 
     def report(self) -> Mapping[str, Any]:
+        """Return the node's results of the episode."""
         report: Mapping[str, Any] = self._ask("report")
         return report
 
     def state(self) -> dict[str, Any]:
+        """Return a copy of the node's state."""
         state: dict[str, Any] = self._ask("state")
         return state
 
     def load_state(self, state: Mapping[str, Any]) -> None:
+        """Restore a state that `state` returned."""
         self._ask("load_state", state)
 
     def set(self, **widgets: Any) -> None:
+        """Change widgets of the node."""
         self.spec = replace(self.spec, widgets={**self.spec.widgets, **widgets})
         self._ask("set", widgets)
 
     def close(self) -> None:
-        """Close the node and end its process. Raises RunError if that takes more than five seconds; then it is killed."""
+        """Close the node and end its process; after five seconds, kill it and raise RunError."""
         child = self._child
         if child is None:
             return
@@ -276,7 +284,7 @@ class NodeProcess:
             self._let_go()
 
     def _start(self) -> Savings:
-        """Start a process, and bring its node to where the one before was; return what caches saved when it was opened."""
+        """Start a process and bring its node to the state of the one before; return the work that caches saved."""
         about = _About(self._host.node, self._host.dir, self._host.frame_rate)
         name = f"node {about.node}"
         child = ChildProcess(_serve, self.spec, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT)
@@ -310,7 +318,7 @@ class NodeProcess:
         return self._take_answer(child, timeout)
 
     def _take_answer(self, child: ChildProcess, timeout: float = math.inf) -> Any:
-        """Wait for the answer; what the node says to its host on the way is passed on."""
+        """Wait for the answer, and forward the node's calls of its host meanwhile."""
         refused: Exception | None = None
         while True:
             message = decode(self._receive(child, timeout), _GIVEN_OUT, "outside of its process")
@@ -351,7 +359,7 @@ class NodeProcess:
             raise death
 
     def _let_go(self) -> None:
-        """See the process to its end."""
+        """Close the pipe and wait for the end of the process."""
         if isinstance(self._state, _Ready):
             self._state = _Restarting()
         child, self._child = self._child, None
@@ -360,7 +368,7 @@ class NodeProcess:
 
 
 class _ProcessHost:
-    """The Host of a node in another process: what it says goes back over the pipe."""
+    """The Host of a node in another process: its calls are sent back over the pipe."""
 
     def __init__(self, parent: ParentProcess, about: _About) -> None:
         self._parent = parent
@@ -382,8 +390,8 @@ class _ProcessHost:
 
 
 def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
-    """In the other process: make the node, and do what it is asked to until the pipe ends."""
-    os.dup2(2, 1)  # standard output is the run's: what a node prints is for people
+    """Make the node in the other process, and call it as requested until the pipe ends."""
+    os.dup2(2, 1)  # standard output belongs to the run, so what a node prints goes to standard error
     host: Any = _ProcessHost(parent, about)
     node: Any = None
 
@@ -420,7 +428,7 @@ def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
         try:
             request = parent.receive()
         except EOFError:
-            return  # the run is gone
+            return  # the run has ended
         try:
             method, host.tick, arguments = decode(request, _GIVEN, "in its process")
         except RunError as error:
@@ -433,7 +441,7 @@ def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
 
 
 def _answer(parent: ParentProcess, function: Callable[..., Any], *arguments: Any) -> bool:
-    """Send what the function returns, or why it does not; return whether it went well."""
+    """Send the result of the function, or its error; return whether it succeeded."""
     try:
         answer = encode((function(*arguments), None), _GIVEN_OUT)
         went_well = True

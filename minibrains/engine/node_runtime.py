@@ -17,7 +17,7 @@ from minibrains.savings import Savings, listen
 
 
 class NodeFailed(RunError):
-    """A node raised. `node` names it; the exception it raised is the cause."""
+    """A node raised an exception, which is the cause of this one. `node` is its id."""
 
     def __init__(self, node: str, type_: str, tick: int | None, error: BaseException) -> None:
         when = "before the first tick" if tick is None else f"on tick {tick}"
@@ -27,64 +27,65 @@ class NodeFailed(RunError):
 
 @dataclass(frozen=True, slots=True)
 class ConstantResult:
-    """The result of a node that has no state and that nothing changing feeds: it is the same on every tick."""
+    """The result of a constant node, which is the same on every tick."""
 
     result: Any
     computed: bool
-    """False: it was found in the cache."""
+    """True if the node was run, False if the result was found in the cache."""
     signature: str
     outputs: Mapping[str, Any]
-    """What is delivered, by output."""
+    """The values to deliver, by output."""
 
 
 @dataclass(eq=False, slots=True)
 class NodeRuntime:
-    """What the engine keeps of one node, and the node's life: opened, asked, closed.
+    """The engine's record of one node, and the node's life cycle: opened, called, closed.
 
-    An edit makes a new record for each node that stays. It shares the node, and what the node has going on, with the
-    record before, and it takes effect when the edit is applied.
+    An edit makes a new record for each node that stays. It shares the node and its pending work with the record before, and
+    takes effect when the edit is applied.
     """
 
     checked: CheckedNode
     """Its entry in the workflow, its class, widgets and brain."""
     node: Any
     replayed: bool
-    """Its results come from a tape: it is neither opened nor asked."""
+    """True if its results come from a tape, so that it is neither opened nor called."""
     sizes: dict[str, int] = field(default_factory=dict)
-    """Sizes of its sockets that it said through its host."""
+    """Sizes of its sockets that it gave to `host.size`."""
     background: BackgroundNode | None = None
-    """The thread on which it is asked everything once it is open, if it is a background node."""
+    """The thread on which it is called once it is open, if it is a background node."""
     pending: PendingResult | None = None
-    """The result that is still to come, if it is computed while the game goes on."""
+    """The result of a node that continues: computed while the game goes on, and delivered later."""
     constant: ConstantResult | None = None
     savings: Savings = field(default_factory=dict)
-    """What caches answered in the place of work when it was made ready."""
+    """The work that caches saved when it was opened and warmed up."""
     is_open: bool = False
     is_hanging: bool = False
-    """It had not answered `report` when Ctrl-C came."""
+    """True if it had not answered `report` when Ctrl-C came."""
 
     @property
     def name(self) -> str:
+        """The node's id."""
         return self.checked.id
 
     @property
     def endpoint(self) -> Any:
-        """Who is asked: the node itself, or the thread it works on."""
+        """The object to call: the node itself, or the thread that it runs on."""
         return self.node if self.background is None else self.background
 
     @property
     def has_state(self) -> bool:
-        """Whether an episode changes it. If not, one that hangs need not be asked when the next episode begins."""
+        """True if an episode changes it. A node without state need not be reset, so one that hangs is not waited for."""
         return self.checked.cls.reset is not Node.reset
 
     @property
     def is_thinking(self) -> bool:
-        """Whether it is computing a result at this moment."""
+        """True while the node computes a result in the background."""
         return self.background is not None and self.background.busy
 
     @property
     def is_busy(self) -> bool:
-        """Whether it would have to be waited for."""
+        """True while a call of the node would have to wait."""
         if self.pending is not None and self.pending.call is not None:
             return True
         return self.background is not None and self.background.occupied
@@ -94,11 +95,11 @@ class NodeRuntime:
 
         Args:
             host: The node's host.
-            where: The workflow, as people know it: its file.
+            where: The name of the workflow in messages: its file.
 
         Raises:
-            WorkflowError: The node says what is wrong with what it was given.
-            NodeFailed: It failed in another way.
+            WorkflowError: The node refused its widgets or brain.
+            NodeFailed: The node failed in another way.
         """
         self.is_open = True
         try:
@@ -120,7 +121,7 @@ class NodeRuntime:
         self.apply_limits()
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
-        """Tell an open node what it will be given and what does not change. Raises NodeFailed."""
+        """Give an open node the values of its inputs that do not change, so that it can prepare. Raises NodeFailed."""
         silent = self.checked.cls.warm_up is Node.warm_up
         if silent or not self.is_open:
             return
@@ -139,14 +140,14 @@ class NodeRuntime:
 
     @property
     def health(self) -> Health:
-        """Whether it can be asked; what is not in a process of its own always can."""
+        """The health of its process; a node without a process of its own is always ready."""
         return "ready" if self.background is None else self.background.health
 
     def report(self, waits: bool) -> Mapping[str, Any]:
-        """Return what the node says of the episode; nothing if it would have to be waited for. Raises what it raises.
+        """Return the node's results of the episode; empty if the call would have to wait. Raises what the node raises.
 
         Args:
-            waits: The clock does wait for a process that is being started.
+            waits: Wait for a process that is being started.
         """
         silent = self.checked.cls.report is Node.report
         if silent or not self.is_open or self.is_hanging or self.is_busy:
@@ -163,13 +164,13 @@ class NodeRuntime:
         return report
 
     def close(self, timeout: float | None = None) -> list[str]:
-        """Close the node if it is open, and first the thread it works on.
+        """Close the node if it is open, after the thread that it runs on.
 
         Args:
             timeout: Seconds that the thread gets to finish what it is doing; 5 if None.
 
         Returns:
-            A sentence if that failed and nobody has heard of it yet, else nothing.
+            One sentence if that failed and was not reported yet, else an empty list.
         """
         if not self.is_open:
             return []
@@ -187,11 +188,11 @@ class NodeRuntime:
         return []
 
     def failure(self, tick: int | None, error: BaseException) -> NodeFailed:
-        """Return the error that says that this node raised `error`; `tick` is None before the first one."""
+        """Return the NodeFailed for an exception of this node; `tick` is None before the first tick."""
         return NodeFailed(self.name, self.checked.entry.type, tick, error)
 
     def following(self, checked: CheckedNode, replayed: bool) -> NodeRuntime:
-        """Return the record of the same node in an edited plan. It has no constant result yet."""
+        """Return the record of the same node in an edited plan, still without a constant result."""
         pending = self.pending if checked.continues else None
         begins_to_continue = checked.continues and pending is None and not replayed
         if begins_to_continue and self.background is not None:
@@ -199,7 +200,7 @@ class NodeRuntime:
         return replace(self, checked=checked, replayed=replayed, pending=pending, constant=None)
 
     def take_state(self, before: NodeRuntime) -> None:
-        """Take over the state of the node that stood in this one's place, and what that has still to give out."""
+        """Take over the state and the pending result of the node that this one replaces."""
         if before.pending is not None:
             before.pending.finish()
         self.endpoint.load_state(before.endpoint.state())
@@ -207,14 +208,14 @@ class NodeRuntime:
             self.pending.inherit(before.pending)
 
     def runs_again_after(self, before: NodeRuntime) -> bool:
-        """Return whether the node has to run though it stays: its constant result is another, or its pending one is dropped."""
+        """Return whether a node that stays has to run again: its constant result changed, or its pending result is dropped."""
         if self.constant is not None:
             return before.constant is None or before.constant.signature != self.constant.signature
         dropped = before.pending if self.pending is None else None
         return dropped is not None and (dropped.call is not None or dropped.wanted)
 
     def apply_limits(self) -> None:
-        """Go by what the workflow says of how long the node may take, and of when its results are given out."""
+        """Apply the workflow's time limit and latency of the node."""
         entry = self.checked.entry
         if self.background is not None:
             self.background.timeout = entry.timeout
@@ -223,5 +224,5 @@ class NodeRuntime:
 
 
 def registers_first(runtimes: Mapping[str, NodeRuntime]) -> list[NodeRuntime]:
-    """Return the records in the order in which nodes are opened, reset and asked for a report."""
+    """Return the records in the order in which nodes are opened, reset and asked for a report: registers first."""
     return sorted(runtimes.values(), key=lambda runtime: not runtime.checked.register)

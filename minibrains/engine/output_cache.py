@@ -20,21 +20,21 @@ from minibrains.graph.check import CheckedNode, Edge
 from minibrains.software import hash_pack, hash_with_software
 
 MEMORY: Final = 1 << 30
-"""Budget in bytes."""
+"""Default size limit in bytes."""
 
 
 class OutputCache:
     """Outputs by signature; the least recently used are evicted first. A process has one, which its runs share."""
 
     def __init__(self, budget: int = MEMORY, disk: DiskCache | None = None) -> None:
-        """`disk`: also used by nodes that say `keep`; it outlives the process."""
+        """Make an empty cache of `budget` bytes. `disk` outlives the process and is used for nodes with `keep=True`."""
         self.budget = budget
         self.disk = disk
         self.used = 0
         self._known: OrderedDict[str, tuple[Made, int]] = OrderedDict()
 
     def get(self, signature: str, on_disk: bool) -> Made:
-        """Return what is cached under the signature. Raises KeyError."""
+        """Return the value that is cached under the signature. Raises KeyError."""
         if signature in self._known:
             self._known.move_to_end(signature)
             return self._known[signature][0]
@@ -63,7 +63,7 @@ class OutputCache:
 
 
 def size_of(value: Any) -> int:
-    """About how many bytes of memory a value on a link takes."""
+    """Estimate how many bytes of memory a value on a link takes."""
     if isinstance(value, np.ndarray):
         return value.nbytes + 128
     if isinstance(value, Mapping):
@@ -79,7 +79,7 @@ def size_of(value: Any) -> int:
 def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], cache: OutputCache) -> None:
     """Give every constant node its result, from the cache or by running the node.
 
-    Then tell the nodes that constant nodes feed what they will be given, so that they can prepare for it.
+    Then warm up the consumers of constant nodes with these results.
 
     Raises NodeFailed.
     """
@@ -124,7 +124,7 @@ def _result(runtime: NodeRuntime, signature: str, arguments: Iterator[Any], cach
 
 
 def _constants(edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
-    """Return what a node reads and what does not change, by input: of those that only nodes with constant results feed."""
+    """Return the values of the inputs that only constant nodes feed, by name."""
     constants: dict[str, Any] = {}
     moving = {edge.input.name for edge in edges if (edge.source, edge.output.name) not in outputs}
     for edge in edges:
@@ -140,7 +140,7 @@ def _constants(edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> dic
 
 
 def _waits_forever(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> bool:
-    """Return whether a required input of the node is never delivered."""
+    """Return whether nothing is ever delivered to a required input of the node."""
     delivered: set[str] = set()
     lacking: set[str] = set()
     for edge in edges:
@@ -178,7 +178,7 @@ def _arguments(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str,
 
 
 def _signature(node: CheckedNode, edges: list[Edge], signatures: Mapping[str, str]) -> str:
-    """Of a node's type, code, widgets and brain, and of what feeds it."""
+    """Return the hash of a node's type, code, widgets and brain, and of the signatures of the nodes that feed it."""
     feeding = [(edge.input.name, signatures[edge.source], edge.output.name) for edge in edges]
     widgets = sorted(node.widgets.items())
     code = [hash_pack(cls.__module__) for cls in node.cls.__mro__]

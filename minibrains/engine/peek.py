@@ -1,4 +1,4 @@
-"""Look at what flows in a running graph, between two ticks, without disturbing it."""
+"""Look at the values in a running graph between two ticks, without disturbing it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from minibrains.engine.steps import UNSET
 
 
 def peek(engine: Engine, node: str, socket: str) -> Any:
-    """The value an output has now, or None: nothing has been delivered yet, or nobody keeps it.
+    """Return the current value of an output; None if nothing has been delivered yet, or the value is not kept.
 
-    A register shows what it will give out on the coming tick; a lazy output is called for it. Of other nodes only
-    outputs that are linked are kept.
+    A register shows its output of the coming tick, and a lazy output is called for it. The outputs of other nodes are kept
+    only if they are linked.
     """
     checked = engine.plan.graph.nodes.get(node)
     if checked is None or socket not in checked.cls.schema.outputs or not engine.execution.values:
@@ -37,7 +37,7 @@ def _emitted(node: Any, socket: str) -> Any:
         if schema.outputs[socket].lazy and value is not ABSENT:
             value = value()
     except Exception:
-        return None  # the tick itself will find out, and say so
+        return None  # the tick itself will raise it
     return None if value is ABSENT else value
 
 

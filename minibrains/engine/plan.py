@@ -1,4 +1,4 @@
-"""What a plan is: steps, slots, clocks. `compile_graph` makes it; an Engine runs it."""
+"""The data of a plan: steps, slots and clocks. `compile_graph` makes a plan; an Engine runs it."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ TICK_SLOT = 0
 """The slot that holds the number of the current tick."""
 
 Use = Literal["last", "optional", "on", "delivered_at"]
-"""What a slot holds: the last value; the same, but None before the first; the value on its delivery tick,
-else None; the tick of the last delivery."""
+"""The content of a slot: the last value; the same, but None before the first; the value on its delivery tick,
+else None; the tick of the last delivery.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """When a step may run: on ticks `offset`, `offset + every`, … and only while the flag in `when` is true."""
+    """The ticks on which a step may run: `offset`, `offset + every`, …, and only while the flag in `when` is true."""
 
     every: int = 1
     hertz: float | None = None
     offset: int = 0
     when: Link | None = None
     optional: bool = False
-    """May be opened less often than that."""
+    """The clock may open less often than that: its members are optional nodes."""
 
 
 @dataclass(slots=True)
 class OutputPlan:
-    """Where a step's output goes."""
+    """The slots that an output of a step is written to, and the steps that read them."""
 
     name: str
     absent: bool
     slots: dict[Use, int] = field(default_factory=dict)
     marks: list[int] = field(default_factory=list)
-    """Steps that have to be told of a delivery."""
+    """The marks that a delivery sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ Role = Literal["emit", "tick", "read", "gate", "launch", "arrive"]
 class Step:
     """One thing done in the step phase: a node's tick, a register's emit, the read of a lazy output, a clock's gate.
 
-    A node that thinks beside the clock has two: `launch` takes its inputs, `arrive` gives out the result some ticks later.
+    A node that continues has two: `launch` takes its inputs, `arrive` delivers the result some ticks later.
     """
 
     role: Role
@@ -72,17 +73,17 @@ class Step:
     inputs: list[InputPlan] = field(default_factory=list)
     outputs: list[OutputPlan] = field(default_factory=list)
     required: list[int] = field(default_factory=list)
-    """Slots that must have been delivered once before the step can run."""
+    """Slots that must have been written once before the step can run."""
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. Several: whenever one of them is open, which only inherited clocks are."""
     always_due: bool = False
-    """Runs on each tick of its clocks, so nothing needs to mark it."""
+    """The step runs on each tick of its clocks, so nothing needs to mark it."""
     always_polled: bool = False
-    """Polled on each tick of its clocks; may still have to wait for a first delivery."""
+    """The step is called on each tick of its clocks, but may still have to wait for a first delivery."""
     constant: bool = False
-    """Nothing upstream ever changes: run once, its output holds for the whole run."""
+    """Nothing upstream ever changes, so the step runs once, and its output holds for the whole run."""
     clock: Clock | None = None
-    """Of a gate: the clock it opens for `members`."""
+    """For a gate: the clock that it opens for `members`."""
     members: list[int] = field(default_factory=list)
 
 
@@ -97,21 +98,21 @@ class Latch:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A compiled workflow: what an Engine runs."""
+    """A compiled graph, which an Engine runs."""
 
     graph: Graph
     steps: tuple[Step, ...]
     latches: tuple[Latch, ...]
     slots: tuple[Use, ...]
-    """What each slot holds; a slot's number is its index."""
+    """The use of each slot, by the number of the slot."""
     terminals: tuple[int, ...]
     """Slots that end the episode when they hold True."""
 
     @property
     def constant_nodes(self) -> frozenset[str]:
-        """The nodes whose result is the same on every tick."""
+        """Return the ids of the constant nodes."""
         return frozenset(step.node for step in self.steps if step.constant)
 
     def links(self, node: str) -> set[tuple[str, str, str]]:
-        """What feeds a node: (source, its output, the node's input)."""
+        """Return the links that feed a node: (source, its output, the node's input)."""
         return {(edge.source, edge.output.name, edge.input.name) for edge in self.graph.edges if edge.target == node}

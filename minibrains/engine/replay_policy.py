@@ -1,4 +1,4 @@
-"""What comes to a run from outside, and what a replay of it takes from the tape instead.
+"""The values that reach a run from outside, and those that its replay takes from the tape instead.
 
 | | a run that is recorded | its replay |
 |---|---|---|
@@ -6,10 +6,10 @@
 | the same, with a constant result | nothing is written down | opened and run |
 | register that is `outside` | each new value is written down | opened; its values come from the tape |
 | any other node | nothing is written down | opened and run |
-| edit, decimation of optional nodes | written down | made by whoever replays |
+| edit, decimation of optional nodes | written down | made by the caller of the replay |
 
-What comes from the tape comes on the tick on which it came in the run. A node that is not opened has neither a thread
-nor a process, is asked for no report and no state, and its brain may be another one by now. A register
+Whatever comes from the tape arrives on the tick on which it arrived in the run. A node that is not opened has neither a thread
+nor a process, is asked for no report and no state, and its brain file may have been replaced since. A register
 that is `outside` is reset and latched like others.
 """
 
@@ -24,24 +24,25 @@ from minibrains.errors import RunError, describe_error
 from minibrains.graph.check import CheckedNode
 
 Result = tuple[str, Any]
-"""What came from outside: ("result", value), ("failed", sentence) or ("input", value)."""
+"""A value from outside: ("result", value), ("failed", sentence) or ("input", value)."""
 
 
 class Tape(Protocol):
-    """Where what comes from outside is written down, or where it is read from when a run is replayed."""
+    """The engine's view of a tape: values from outside are written to it, or read from it in a replay."""
 
     @property
-    def replays(self) -> bool: ...
+    def replays(self) -> bool:
+        """True if values are read from the tape, False if they are written to it."""
 
     def add(self, node: str, kind: str, value: Any) -> None:
-        """Write down what came from outside on this tick."""
+        """Write down a value that came from outside on this tick."""
 
     def take(self, node: str) -> Result | None:
-        """Return what came for this node on this tick; None: nothing did."""
+        """Return the value that came for this node on this tick; None if there is none."""
 
 
 def is_replayed(plan: Plan, node: str, tape: Tape | None) -> bool:
-    """Return whether the results of a node come from the tape, so that it is neither opened nor asked."""
+    """Return whether the results of a node come from the tape, so that it is neither opened nor called."""
     if tape is None or not tape.replays:
         return False
     in_background = plan.graph.nodes[node].background is not None
@@ -49,7 +50,7 @@ def is_replayed(plan: Plan, node: str, tape: Tape | None) -> bool:
 
 
 def through_tape(emit: Callable[[], Any], register: CheckedNode, tape: Tape | None) -> Callable[[], Any]:
-    """Return what to call for `emit`: of a register that is `outside`, new values go to the tape, or come from there."""
+    """Return the function to call as `emit`. For a register that is `outside`, new values go to the tape or come from it."""
     if tape is None or not register.cls.outside:
         return emit
     node = register.id
@@ -74,7 +75,7 @@ def through_tape(emit: Callable[[], Any], register: CheckedNode, tape: Tape | No
 
 
 def record_result(ask: Callable[..., Any], node: str, tape: Tape | None) -> Callable[..., Any]:
-    """Return `ask` of a background node, with its result or its failure written down."""
+    """Wrap the call of a background node so that its result or failure is written to the tape."""
     if tape is None:
         return ask
 
@@ -91,7 +92,7 @@ def record_result(ask: Callable[..., Any], node: str, tape: Tape | None) -> Call
 
 
 def replay_result(result: Result) -> Any:
-    """Return the result of a background node as the tape has it. Raises RunError if it failed."""
+    """Return the result of a background node from the tape. Raises RunError if the node failed."""
     kind, value = result
     if kind == "failed":
         raise RunError(value)

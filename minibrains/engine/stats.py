@@ -11,7 +11,7 @@ from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.savings import Savings
 
 StepTimes = tuple[ExecutionState, list[float]]
-"""The seconds that every step of a running plan has taken so far."""
+"""The execution state of a running plan, and the seconds that each of its steps has taken so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,26 +21,26 @@ class NodeStats:
     runs: int
     skips: int
     seconds: float
-    """On the tick's path."""
+    """Seconds spent within ticks."""
     errors: int
     reason: str
-    """Why the first of them happened."""
+    """The message of the first error."""
     cached: int
-    """Times a cached output was given out in place of a run."""
+    """Number of times that a cached output was delivered instead of a run."""
     thinking: float
-    """Seconds spent thinking in the background: beside the tick, or while the clock stood still."""
+    """Seconds spent thinking in the background, while the game went on or the clock stood still."""
     late: int
-    """Results that came later than the declared latency."""
+    """Number of results that came later than the declared latency."""
     savings: Savings
-    """The work that caches saved when the node was made ready: what was found, and the seconds."""
+    """The work that caches saved when the node was opened and warmed up."""
     restarts: int
-    """Times that its process ended and another took its place."""
+    """Number of times that its process ended and was replaced."""
     think_times: tuple[int, ...]
-    """The histogram of its background calls, as OctaveHistogram counts them; empty for other nodes."""
+    """The counts of the OctaveHistogram of its background calls; empty for other nodes."""
 
 
 def collect_stats(execution: ExecutionState, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> dict[str, NodeStats]:
-    """Collect the statistics of each node. A register runs when it emits; gates are the engine's own."""
+    """Collect the statistics of each node. A register runs when it emits; gates belong to the engine."""
     runs: dict[str, int] = defaultdict(int)
     errors: dict[str, int] = defaultdict(int)
     cached: dict[str, int] = defaultdict(int)
@@ -78,7 +78,7 @@ def collect_stats(execution: ExecutionState, ticks: int, runtimes: Mapping[str, 
 
 
 def seconds_since(execution: ExecutionState, then: list[float]) -> dict[str, float]:
-    """Return the seconds of each node since the steps had spent `then`. Gates are the engine's own."""
+    """Return the seconds of each node since the steps had spent `then`. Gates belong to the engine."""
     seconds: dict[str, float] = defaultdict(float)
     for role, name, now, before in zip(execution.roles, execution.owners, execution.spent, then, strict=True):
         if role != "gate":

@@ -1,4 +1,4 @@
-"""Build the steps of a plan: one function for each, made once, called on every tick on which it is due."""
+"""Build the step functions of a plan, one for each step, which are called on every tick on which their step is due."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from minibrains.graph.error_policy import after_failed_step, gives_fallback
 
 @dataclass(slots=True)
 class ExecutionContext:
-    """The state of the engine that step functions share, besides their tables."""
+    """The state that step functions share with the engine, besides the tables."""
 
     tape: Tape | None
     frame_rate: float | None = None
     """Ticks a second of the game's own clock."""
     realtime: bool = False
-    """A late result is given out when it is there; otherwise the clock waits for it."""
+    """True: a late result is delivered when it is there. False: the clock waits for it."""
     hold_seconds: float = 0.0
     """Seconds for which the clock stood still while hold nodes were thinking."""
     decimation: int = 1
-    """Optional nodes run on one in so many of the ticks on which they could."""
+    """Optional nodes run on one in this many of their ticks."""
 
 
 def build_steps(execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]) -> None:
-    """Fill the table of step functions. Raises WorkflowError if a clock cannot be had."""
+    """Fill the table of step functions. Raises WorkflowError if a clock has a rate in Hz and the frame rate is not known."""
     builder = _StepBuilder(execution, context, runtimes)
     execution.prepared[:] = [(step.index, builder.step(step)) for step in execution.plan.steps]
     execution.prepared_latches[:] = [builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)]
@@ -81,7 +81,7 @@ class _StepBuilder:
     def _targets(self, output: OutputPlan) -> tuple[int, ...]:
         return tuple(self.execution.mark(self.execution.plan.steps[target]) for target in output.marks)
 
-    # -- what a step calls --------------------------------------------------------------------------
+    # -- the function that a step calls -------------------------------------------------------------
 
     def _call(self, step: Step) -> Callable[..., Any]:
         if step.role == "read":
@@ -98,7 +98,7 @@ class _StepBuilder:
         return self._or_fallback(step, runtime.node.tick)
 
     def _constant(self, step: Step, constant: ConstantResult) -> Callable[..., Any]:
-        """The first time it is given out counts as the run that computed it."""
+        """Deliver a constant result. The first delivery counts as the run that computed it."""
         result, idle, cached, index = constant.result, self.execution.idle, self.execution.cached, step.index
         new = constant.computed
 
@@ -114,7 +114,7 @@ class _StepBuilder:
         return stands
 
     def _or_fallback(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Give out the node's fallback in the place of a result that failed, if the workflow says so."""
+        """Deliver the node's fallback when the call fails, if the workflow says so."""
         node, execution, index = self.graph.nodes[step.node], self.execution, step.index
         on_error = node.entry.on_error
         if not gives_fallback(on_error):
@@ -137,9 +137,9 @@ class _StepBuilder:
     # -- background nodes ---------------------------------------------------------------------------
 
     def _replay(self, step: Step) -> StepFunction:
-        """Give out what the tape has of a background node, whether the node is due or not.
+        """Deliver the results of a background node from the tape, whether the node is due or not.
 
-        After an edit it may have been due because of what it was computing just then, which no replay knows.
+        After an edit, a node may have been due because of a result that it was computing then, which a replay cannot know.
         """
         name, tape, execution, idle, index = step.node, self.context.tape, self.execution, self.execution.idle, step.index
         assert tape is not None
@@ -167,7 +167,7 @@ class _StepBuilder:
         return replay
 
     def _hold(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
-        """The clock stands still until the node has its result."""
+        """Call a node that holds: the clock stands still until the node has its result."""
         values = self.execution.values
 
         def ask(*arguments: Any) -> Any:
@@ -178,7 +178,7 @@ class _StepBuilder:
         return self._beside_the_tick(step, record_result(ask, step.node, self.context.tape))
 
     def _beside_the_tick(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Count the time of a call as time for which the clock stood still, and not as the tick's."""
+        """Count the time of a call as time for which the clock stood still, not as part of the tick."""
         context, spent, index = self.context, self.execution.spent, step.index
 
         def beside(*arguments: Any) -> Any:
@@ -223,7 +223,7 @@ class _StepBuilder:
         again = execution.mark(launch)
 
         def take() -> Any:
-            return pending.take(values[TICK_SLOT])  # in the fast clock it may not be there yet
+            return pending.take(values[TICK_SLOT])  # on the fast clock it may not be there yet
 
         call = self._beside_the_tick(step, record_result(take, step.node, context.tape))
         deliver = self._make(self._or_fallback(step, call), step, runtime.checked.cls.schema.record)
@@ -261,7 +261,7 @@ class _StepBuilder:
         required: tuple[int, ...] | list[int],
         table: list[tuple[int, StepFunction]],
     ) -> StepFunction:
-        """Wait until every required slot was delivered once; then `table[position]` becomes the plain function."""
+        """Wait until every required slot was written once; then put the plain function into `table[position]`."""
         values, idle = self.execution.values, self.execution.idle
 
         def wait() -> None:
@@ -295,7 +295,7 @@ class _StepBuilder:
                 openings[index] += 1
 
         def closed() -> None:
-            """The flag comes from a muted node: never true."""
+            """Never open: the flag comes from a muted node."""
 
         if clock.when is not None and flag is None:
             return closed
@@ -304,7 +304,7 @@ class _StepBuilder:
         return gate
 
     def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
-        """Whether a clock opens on the current tick, leaving its flag aside."""
+        """Return a function that tells whether the clock opens on the current tick, regardless of its flag."""
         values, every, offset, hertz = self.execution.values, clock.every, clock.offset, clock.hertz
         rate = self.context.frame_rate
         if hertz is None:
@@ -326,9 +326,9 @@ def _call(function: Callable[[], Any]) -> Any:
 
 
 def _nothing_to_launch() -> None:
-    """In a replay: the results are on the tape."""
+    """Do nothing: in a replay the results come from the tape."""
 
 
 def nothing() -> Any:
-    """In the place of a lazy output that its register could not give out."""
+    """Stand in for a lazy output that its register could not deliver."""
     return ABSENT

@@ -1,9 +1,8 @@
-"""Step functions: the few lines of Python that one step of a plan is while it runs.
+"""Step functions: the few lines of generated Python that run one step of a plan.
 
-A step fetches its arguments from slots, calls the node, stores what it got, and marks who has to hear
-of it. Written once for all shapes of nodes, that would cost several times what it does here, so the
-function for a shape (how many arguments, how each is read, where each output goes) is written as
-source and compiled once; steps of the same shape share it.
+A step fetches its arguments from slots, calls the node, stores the result, and marks the steps that read it. A single
+function for all shapes of nodes would take several times as long. So the source of a function is generated and compiled
+once for each shape (how many arguments, how each is read, where each output goes), and steps of the same shape share it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ StepFunction = Callable[[], None]
 
 
 class _Unset:
-    """What a slot holds before the first delivery."""
+    """The type of UNSET, which a slot holds before the first delivery."""
 
     def __repr__(self) -> str:
         return "UNSET"
@@ -37,13 +36,13 @@ def _undeclared(name: str) -> None:
 
 
 ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
-"""Takes many links; is required; for each link, whether it is read as a Sample."""
+"""Shape of an argument: whether it takes many links; whether it is required; for each link, whether it is read as a Sample."""
 OutputShape = tuple[bool, tuple[Use, ...], int]
-"""May be absent; its slots; how many steps a delivery marks."""
+"""Shape of an output: whether it may be absent; the uses of its slots; the number of steps that a delivery marks."""
 Shape = tuple[tuple[ArgumentShape, ...], tuple[OutputShape, ...], bool]
-"""Arguments; outputs; whether the node returns a tuple of them."""
+"""The arguments; the outputs; whether the node returns a tuple of them."""
 ONE_BY_ONE: Final = 4
-"""Up to this many steps are marked one by one, which is quicker than a loop."""
+"""Largest number of steps that are marked without a loop, which is quicker."""
 
 
 def make_step(
@@ -56,7 +55,7 @@ def make_step(
     event_slots: list[int],
     targets: Callable[[OutputPlan], tuple[int, ...]],
 ) -> StepFunction:
-    """The function of one step, bound to its node and its slots."""
+    """Return the function of one step, bound to its node and its slots."""
     numbers: list[Any] = []
     for plan in inputs:
         for source in plan.sources:
@@ -76,7 +75,7 @@ def make_step(
 
 
 def shape_of(inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan], record: bool) -> Shape:
-    """What of a step decides its source: all but the node, and the numbers of its slots and steps."""
+    """Return the shape of a step: everything that its source depends on. Nodes and slot numbers are parameters."""
     arguments: list[ArgumentShape] = []
     for plan in inputs:
         sampled = tuple(source.delivered_at is not None for source in plan.sources)
@@ -115,7 +114,7 @@ def write_source(shape: Shape) -> str:
 class _SourceWriter:
     def __init__(self) -> None:
         self._parameters: list[str] = []
-        """Names of the slots (s) and of the steps to mark (t), in the order in which `make_step` lists their numbers."""
+        """Parameter names of the slots (s) and of the steps to mark (t), in the order in which `make_step` lists the numbers."""
         self._body: list[str] = []
 
     def write(self, shape: Shape) -> str:

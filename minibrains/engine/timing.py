@@ -10,7 +10,7 @@ import numpy as np
 _FINE = 7
 """Bits kept of a duration: buckets are 1/128 of an octave wide."""
 _TOGETHER = 512
-"""Durations that are sorted at once: enough to cost a tick little, too few for one tick to feel it."""
+"""Number of durations sorted in a batch: enough to be cheap per tick, few enough not to delay the tick that sorts them."""
 
 
 class LatencyHistogram:
@@ -22,26 +22,29 @@ class LatencyHistogram:
         self._longest = 0.0
 
     def add(self, seconds: float) -> None:
+        """Add the duration of one tick."""
         new = self._new
         new.append(seconds)
         if len(new) == _TOGETHER:
             self._sort()
 
     def merge(self, other: LatencyHistogram) -> None:
-        """Add all that another one holds: as if every duration had been added here."""
+        """Add every duration of another histogram."""
         self._counts = self._sort() + other._sort()
         self._longest = max(self._longest, other._longest)
 
     @property
     def count(self) -> int:
+        """The number of durations."""
         return int(self._counts.sum()) + len(self._new)
 
     @property
     def longest(self) -> float:
+        """The longest duration in seconds."""
         return max(self._longest, *self._new, 0.0)
 
     def quantile(self, fraction: float) -> float | None:
-        """Seconds below which `fraction` of the ticks stayed; None before the first tick."""
+        """Return the quantile `fraction` (0 to 1) in seconds; None before the first tick."""
         left = fraction * self.count
         for bucket, count in enumerate(self._sort().tolist()):
             left -= count
@@ -50,7 +53,7 @@ class LatencyHistogram:
         return None
 
     def _sort(self) -> np.ndarray:
-        """The histogram with everything in it."""
+        """Return the buckets, after sorting in the durations that wait."""
         self._longest = self.longest
         nanoseconds = (np.array(self._new) * 1e9).astype(np.int64)
         shift = np.maximum(np.frexp(nanoseconds)[1] - _FINE - 1, 0)
@@ -66,14 +69,16 @@ class OctaveHistogram:
         self._counts = [0] * 64
 
     def add(self, seconds: float) -> None:
+        """Add the duration of one call."""
         self._counts[min(int(2 * log2(max(seconds * 1e6, 1.0))), 63)] += 1
 
     def counts(self) -> tuple[int, ...]:
+        """Return the number of calls in each bucket."""
         return tuple(self._counts)
 
 
 def buckets(counts: Sequence[int]) -> list[tuple[float, int]]:
-    """Return the buckets of `OctaveHistogram.counts`: pairs of an upper bound in milliseconds, and how many are in the bucket.
+    """Return the buckets of `OctaveHistogram.counts` as pairs: the upper bound in milliseconds, and the number of calls.
 
     From the first bucket that is not empty to the last.
     """

@@ -1,1 +1,1 @@
-"""Evaluations: what share of a game's episodes an agent wins, with intervals and baselines."""
+"""Evaluations: the share of a game's episodes that an agent wins, with intervals and baselines."""

@@ -1,4 +1,4 @@
-"""The results as a picture: a line a player, its share of wins with the 95 % interval."""
+"""A chart of the results: a line for each player, with its share of wins and the 95 % interval."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 _WIDTH, _LINE, _TOP, _FOOT = 1600, 88, 190, 110
 _LEFT, _RIGHT = 480, 1230
-"""Where the scale from 0 to 100 % begins and ends; all in pixels."""
+"""The left and right end of the scale from 0 to 100 %, in pixels."""
 _LONGEST = 24
-"""Letters of a name that fit beside the scale."""
+"""Number of characters of a name that fit beside the scale."""
 _PAPER, _INK, _PALE, _GRID = "#ffffff", "#1f2933", "#66727f", "#e3e7eb"
 _MINE, _OTHERS = ("#0b4fb3", "#8fb8f6", "#e4eefd"), ("#3e4954", "#b4bdc7", "#eef0f2")
-"""Mark, interval and bar."""
+"""Colours of the mark, the interval and the bar."""
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:
-    """Draw all players, or against opponents the evaluated one only, and write the PNG. Raises OSError."""
+    """Draw all players, or only the evaluated one if there are opponents, and write a PNG file. Raises OSError."""
     from PIL import Image, ImageDraw
 
     sections = result.get("opponents") or [result]
@@ -50,12 +50,12 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
 
 
 class _Bar(NamedTuple):
-    """A line of the picture."""
+    """One line of the chart."""
 
     name: str
     note: str
     player: Mapping[str, Any]
-    """Its figures."""
+    """The player's figures."""
 
 
 def _against(section: Mapping[str, Any]) -> _Bar:

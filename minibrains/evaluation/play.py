@@ -1,4 +1,4 @@
-"""Play the episodes that are still missing, in worker processes, each kept as it ends."""
+"""Play the missing episodes of an evaluation in worker processes, and keep each as it ends."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from minibrains.run.parallel import EpisodeTask, LogLine
 
 
 class Games:
-    """Plays one player after the other. `stopping` is as an engine's: no episode is begun any more."""
+    """Plays the episodes of one player after another. Once `stopping` is set, no further episode begins."""
 
     def __init__(
         self, launch: Callable[[], Launcher], say: Callable[[str], None], ended: Callable[[dict[str, Any]], None]
     ) -> None:
-        """`launch` gives what starts the workers, `ended` is told of each episode."""
+        """`launch` returns the launcher of the workers, `say` gets lines for people, `ended` gets the row of each episode."""
         self._launch, self._say, self._ended = launch, say, ended
         self._pool: Pool | None = None
         self._stopping = False
 
     @property
     def stopping(self) -> bool:
+        """True once no further episode is to begin. May be set by a signal handler."""
         return self._stopping
 
     @stopping.setter
@@ -38,14 +39,14 @@ class Games:
     def play(self, player: Player, missing: Sequence[int], rows: Rows, folder: Path) -> None:
         """Play these episodes into `rows`; nodes write below `folder`. Ends early, in good order, once `stopping` is set.
 
-        An episode that fails is kept as failed, with its sentence, and the others are played. Raises what kept a
-        workflow from being opened at all.
+        An episode that fails is kept as failed, with its error, and the others are played. Raises the error of a workflow
+        that could not be opened at all.
         """
         if not missing or self._stopping:
             return
         with Pool(self._launch(), EpisodeTask(player.spec, folder), self._hear) as pool:
             self._pool = pool
-            if self._stopping:  # since a moment ago
+            if self._stopping:  # set since the check above
                 pool.stopping = True
             for position, played in pool.imap_unordered(missing):
                 if isinstance(played, WorkerExited):

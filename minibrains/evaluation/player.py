@@ -1,4 +1,4 @@
-"""One of those who are compared: a workflow under the conditions of an evaluation, and everything its games follow from."""
+"""A contestant of an evaluation: a workflow pinned to the protocol, with everything that determines its results."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from minibrains.software import hash_pack, machine, software
 
 @dataclass
 class Player:
-    """A workflow that was pinned to the protocol and checked."""
+    """A workflow that is pinned to the protocol and checked."""
 
     roles: list[str]
-    """evaluated, against, or what the game calls its baseline."""
+    """`evaluated`, `against`, or the name that the game gives this baseline."""
     graph: Graph
     spec: RunSpec
-    """What each worker makes its engine from."""
+    """The spec from which each worker makes its run."""
     protocol: Protocol
     left_out: list[str]
-    """Nodes that are muted, because they collect or train and the states are held back."""
+    """Nodes that are muted because they collect or train, and the states are held back."""
     identity: Mapping[str, Any] = field(init=False)
-    """Everything that determines its games: two players of the same identity play the same games."""
+    """Everything that determines its games: two players with the same identity play the same games."""
     key: str = field(init=False)
     """SHA-256 of `identity`."""
 
@@ -47,15 +47,16 @@ class Player:
 
     @property
     def name(self) -> str:
+        """The name of the workflow."""
         return self.graph.workflow.name
 
     @property
     def title(self) -> str:
-        """What its files are called."""
+        """The name of its files."""
         return f"{self.name}-{self.protocol.split}-{self.key[:12]}"
 
     def as_json(self) -> dict[str, Any]:
-        """Who this is, for the results."""
+        """Return the player's identity for the results, as a JSON object."""
         return {
             "name": self.name,
             "roles": self.roles,
@@ -67,5 +68,5 @@ class Player:
 
 
 def _meaning(entry: NodeEntry) -> dict[str, Any]:
-    """An entry without what makes no difference: of a brain the content counts, not where its file lies."""
+    """Return a node's entry without what makes no difference to the games, such as the path of the brain's file."""
     return {key: value for key, value in entry.raw.items() if key not in ("title", "brain")}

@@ -1,8 +1,8 @@
-"""What all players of an evaluation have in common: the game, its states, and how episodes begin and end.
+"""The protocol of an evaluation, shared by all players: the game, its states, and how episodes begin and end.
 
-A game says it itself, in two files beside its ROM: `splits.json` names save states by the SHA-256 of their files,
-`evaluation.json` says how episodes begin and end and which workflows are the baselines. So nobody who is
-evaluated chooses the conditions.
+A game brings it in two files beside its ROM: `splits.json` names save states by the SHA-256 of their files, and
+`evaluation.json` says how episodes begin and end and which workflows are the baselines. So the conditions are never chosen by
+the person whose agent is evaluated.
 """
 
 from __future__ import annotations
@@ -23,42 +23,43 @@ from minibrains.graph.workflow import RunSettings, Workflow
 from minibrains.values import to_json
 
 _CONSOLE = "console"
-"""What the nodes of an evaluation.json call the console of a workflow."""
+"""The name for the console of a workflow in the nodes of an evaluation.json."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """The conditions under which every player plays, episode by episode the same."""
+    """The conditions under which every player plays, the same for each episode."""
 
     game: str
     rom_sha1: str
     split: str
-    """Of splits.json."""
+    """The split, as named in splits.json."""
     only: str
-    """The pattern that the names of its states matched."""
+    """The pattern that selected states of the split by name; "*" for all."""
     states: Mapping[str, str]
-    """Name and SHA-256 of the file."""
+    """Name of the state -> SHA-256 of its file."""
     noops: int
     write: Mapping[str, int | str]
     ticks: int
     seed: int
     nodes: Mapping[str, Mapping[str, Any]]
-    """Added to every player's workflow."""
+    """Nodes that are added to every player's workflow."""
     opponent: str = ""
-    """Who holds the other pad; the game itself if that is empty."""
+    """The name of the opponent at the other pad; empty if the game itself plays there."""
     clock: str = "fast"
 
     def as_json(self) -> dict[str, Any]:
+        """Return the conditions for the results, as a JSON object."""
         return {field.name: to_json(getattr(self, field.name)) for field in fields(self)}
 
     def against(self, opponent: Opponent) -> Protocol:
-        """Return the same conditions with this opponent at the other pad."""
+        """Return the same protocol with this opponent at the other pad."""
         write = {**self.write, **opponent.write}
         nodes = {**self.nodes, **opponent.nodes}
         return replace(self, opponent=opponent.title, write=write, nodes=nodes)
 
     def pin(self, workflow: Workflow, registry: Registry, episodes: int) -> Workflow:
-        """Return the workflow with its console, its run and the added nodes as these conditions have them.
+        """Return the workflow with its console, its run settings and the added nodes set to these conditions.
 
         Raises WorkflowError if it cannot play this game, or has a node or a link where one is to be added.
         """
@@ -84,8 +85,7 @@ class Protocol:
         return registry.migrate(workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast")))
 
     def left_out(self, workflow: Workflow, registry: Registry) -> list[str]:
-        """List the nodes that collect or train, if they may not: where states or the opponent are held back, an agent plays
-        without them."""
+        """Return the nodes to mute: those that collect or train, if the states or the opponent are held back."""
         group, _, _ = self.opponent.partition("/")
         if HELD_BACK not in (self.split, group):
             return []
@@ -94,7 +94,7 @@ class Protocol:
 
 
 def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
-    """The game to evaluate a workflow in: of those it names, the first that has splits. Raises MinibrainsError."""
+    """Return the game to evaluate a workflow in: the first of its games with splits. Raises MinibrainsError."""
     _, names = _console(registry.migrate(workflow), registry)
     folders = dict(known_games())
     with_rules = [name for name in names if name in folders and (folders[name] / RULES).is_file()]
@@ -108,7 +108,7 @@ def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
 
 
 def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -> Protocol:
-    """The conditions for `states`, a split or SPLIT/PATTERN. Raises GameError if a state or the ROM is not what was split."""
+    """Return the protocol for `states`, a split or SPLIT/PATTERN. Raises GameError if a state or the ROM has been changed."""
     splits = Splits.of(game)
     if splits is None:
         raise GameError(f"{game.data} has no splits.json, which names the states to evaluate on")
@@ -141,7 +141,7 @@ def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -
 
 
 def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]]:
-    """The one console of a migrated workflow and the games it names. Raises WorkflowError."""
+    """Return the id of the only console of a migrated workflow, and its games. Raises WorkflowError."""
     if workflow.faults:
         raise WorkflowError(workflow.faults, workflow.where)
     consoles = registry.consoles(workflow)
@@ -163,9 +163,9 @@ def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]
 
 
 def _with_added(workflow: Workflow, console: str, added: str, entry: Mapping[str, Any]) -> Workflow:
-    """Return the workflow with one node more; an entry `console` says what is changed of the workflow's own console.
+    """Return the workflow with one more node; an entry called `console` changes the workflow's own console instead.
 
-    Links from `console` are links from that one, whatever it is called. Raises WorkflowError if the place is taken.
+    Links from `console` become links from the workflow's console, whatever its id. Raises WorkflowError if the id is taken.
     """
     links = {}
     for socket, source in entry.get("in", {}).items():

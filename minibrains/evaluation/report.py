@@ -1,4 +1,4 @@
-"""What an evaluation has come to: figures of each player, pairs, the verdict, and the table of all of it."""
+"""The results of an evaluation: figures of each player, pairwise comparisons, the verdict, and a table of these."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from minibrains.evaluation.statistics import sign_test, wilson
 from minibrains.software import machine, software
 
 OUTCOMES: Final = ("won", "lost", "drawn", "timed_out", "failed")
-"""How an episode ends. All but the first are no wins, and all of them count."""
+"""The outcomes of an episode. Only the first is a win; all of them count."""
 
 Row = Mapping[str, Any]
 
 
 def outcome(row: Row) -> str:
-    """One of OUTCOMES."""
+    """Return the outcome of an episode, one of OUTCOMES."""
     if row["ended"] == "limit":
         return "timed_out"
     if row["ended"] != "done":
@@ -29,7 +29,7 @@ def outcome(row: Row) -> str:
 
 
 def figures(rows: Iterable[Row]) -> dict[str, Any]:
-    """How one player did. Of episodes that went exactly alike only the first counts: the others say nothing new.
+    """Return the figures of one player. Of identical episodes only the first counts, because the others add no information.
 
     `n` were played, `distinct` count; OUTCOMES, `share` and its interval `low` to `high`, `ticks` (the mean) and
     `by_state` are of those that count. `by_clock` of those that were won, the clock decided; None if nobody tells.
@@ -55,7 +55,7 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _distinct(rows: Sequence[Row]) -> list[Row]:
-    """Of episodes that went alike the first, put where the last of them stood."""
+    """Return the first of each group of identical episodes, in the position of the last of the group."""
     firsts: dict[object, Row] = {}
     for row in reversed(rows):
         firsts[_trajectory(row)] = row
@@ -63,7 +63,7 @@ def _distinct(rows: Sequence[Row]) -> list[Row]:
 
 
 def _by_state(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
-    """From which states how many episodes began, and how many of them were won."""
+    """Count, for each start state, the episodes and those that were won."""
     by_state: dict[str, dict[str, int]] = {}
     for row in rows:
         name = row["start"]["state"] if row["start"] else "unknown"
@@ -82,7 +82,7 @@ def _by_clock(rows: Sequence[Row]) -> int | None:
 
 
 def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
-    """Which nodes failed in episodes that went on all the same: how often, and why the first time."""
+    """Count the failures of each node in episodes that went on, with the message of the first."""
     nodes: dict[str, dict[str, Any]] = {}
     for row in rows:
         for name, node in row.get("nodes", {}).items():
@@ -91,9 +91,12 @@ def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
 
 
 def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any]:
-    """Episode by episode, which began alike: `better` were won by me alone, `worse` by them alone, `p` of the sign test.
+    """Compare two players in pairs of episodes with the same start.
 
-    Of pairs in which both went exactly as in an earlier pair only the first counts.
+    `better` counts the pairs that only the first player won, `worse` those that only the second won; `p` is the p-value of
+    the sign test.
+
+    Of pairs in which both episodes are identical to those of an earlier pair, only the first counts.
     """
     pairs: dict[tuple[object, object], int] = {}
     for index in sorted(mine.keys() & theirs, reverse=True):
@@ -107,16 +110,16 @@ def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any
 
 
 def compared(players: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[int, Row]]) -> list[dict[str, Any]]:
-    """Give each player its figures; the first is the one that is evaluated, with whom the others are compared.
+    """Return the figures of each player. The first is the evaluated one, and the others are compared with it.
 
-    `players` say who they are, `rows` are their episodes by number. Raises RunError unless episodes began alike for all.
+    `players` are their identities, `rows` their episodes by number. Raises RunError if an episode did not begin alike for all.
     """
     mine = rows[0]
     results = []
     for who, theirs in zip(players, rows, strict=True):
         for index in mine.keys() & theirs:
             starts = mine[index]["start"], theirs[index]["start"]
-            if all(starts) and starts[0] != starts[1]:  # of a lost episode nothing is known
+            if all(starts) and starts[0] != starts[1]:  # nothing is known of an episode that was lost
                 raise RunError(f"episode {index} did not begin alike for two players: {starts[0]} and {starts[1]}")
         result = {**who, **figures(theirs.values())}
         if theirs is not mine:
@@ -126,21 +129,21 @@ def compared(players: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[int, R
 
 
 def made_with() -> dict[str, Any]:
-    """Say what an evaluation was made with, for its result."""
+    """Return the versions and the machine that an evaluation was made with, for its results."""
     return {"software": software(), "machine": machine()}
 
 
 def judge(players: Sequence[Mapping[str, Any]], level: str | None, simple: Set[str]) -> dict[str, Any]:
-    """Say whether the first player is better than simple players are at this level.
+    """Judge whether the first player is better than the simple players of this level.
 
     Args:
-        players: Figures; the first is the one that is evaluated.
-        level: The pattern of states for which the game names simple players; None if there is none for these states.
-        simple: The roles of those.
+        players: The figures of the players; the first is the evaluated one.
+        level: The pattern of states for which the game names simple players; None if there is no such pattern.
+        simple: The roles of the simple players.
 
     Returns:
-        `above`: whether its lower bound is above the upper bound of the best of them, None where that cannot be said;
-        `best`: who that is; `sentence`: the same for people.
+        `above`: whether its lower bound is above the upper bound of the best of them, None if that cannot be decided;
+        `best`: the best of them; `sentence`: the verdict for people.
     """
     mine = players[0]
     if level is None:
@@ -158,7 +161,7 @@ def judge(players: Sequence[Mapping[str, Any]], level: str | None, simple: Set[s
 
 
 def describe(result: Mapping[str, Any]) -> str:
-    """Write the results as a table for people."""
+    """Return the results as a table for people."""
     sections = result.get("opponents") or [result]
     players: list[Mapping[str, Any]] = []
     for section in sections:
@@ -203,7 +206,7 @@ def _line(player: Mapping[str, Any], width: int) -> str:
 
 
 def headline(result: Mapping[str, Any]) -> str:
-    """The conditions in one line."""
+    """Return the conditions in one line."""
     protocol = result["protocol"]
     only = "" if protocol["only"] == "*" else f", {protocol['only']}"
     return (
@@ -213,27 +216,27 @@ def headline(result: Mapping[str, Any]) -> str:
 
 
 def label(player: Mapping[str, Any]) -> str:
-    """Name and roles."""
+    """Return a player's name and roles."""
     return f"{player['name']} ({', '.join(player['roles'])})"
 
 
 def share(player: Mapping[str, Any]) -> str:
-    """Of episodes won, in words."""
+    """Return a player's share of wins, for people."""
     return percent(player["share"])
 
 
 def interval(player: Mapping[str, Any]) -> str:
-    """Of that share, in words."""
+    """Return the interval of a player's share of wins, for people."""
     return f"{100 * player['low']:.1f} to {100 * player['high']:.1f} %"
 
 
 def percent(share: float) -> str:
-    """A share of 0 to 1 in words."""
+    """Return a share of 0 to 1 as a percentage, for people."""
     return f"{100 * share:.1f} %"
 
 
 def _trajectory(row: Row) -> object:
-    """Equal for episodes that went alike. One that failed is like no other."""
+    """Return a key that is equal for identical episodes. A failed episode is equal to no other."""
     if row["ended"] == "failed":
         return id(row)
     return row.get("trajectory_sha256") or id(row)

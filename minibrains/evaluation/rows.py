@@ -1,4 +1,4 @@
-"""The episodes of one player, kept as they end: an evaluation that was cut off goes on where it was."""
+"""The episodes of one player, kept as they end, so that an interrupted evaluation can be resumed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from minibrains.errors import MinibrainsError, RunError
 
 
 class Rows:
-    """An append-only file of JSON lines: first what the games follow from, then an episode a line."""
+    """An append-only file of JSON lines: first the identity of the player, then one episode a line."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
-        """Open the file, or begin it with `identity`. Raises MinibrainsError."""
+        """Open the file, or create it with `identity`. Raises MinibrainsError."""
         self.path = path
         self.episodes: dict[int, dict[str, Any]] = {}
-        """By number, from 0. An episode that stands there twice, because two evaluations ran at once, counts once."""
+        """The episodes by number, from 0. One that was written twice, by two evaluations at once, counts once."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             text = ""
@@ -32,10 +32,10 @@ class Rows:
         if not text:
             self._append(dict(identity))
         elif not text.endswith("\n"):
-            self._write("\n")  # the last line was cut off; it is left as it is
+            self._write("\n")  # the last line is incomplete, and is left as it is
 
     def append(self, episode: int, row: Mapping[str, Any]) -> None:
-        """Keep an episode. On return it is on its way to the disk, whatever becomes of this process. Raises RunError."""
+        """Append an episode. Once this returns, the row survives the end of this process. Raises RunError."""
         whole = {"episode": episode, **row}
         self._append(whole)
         self.episodes[episode] = whole
@@ -58,5 +58,5 @@ def _read(line: str) -> dict[str, Any] | None:
     try:
         row = json.loads(line)
     except ValueError:
-        return None  # cut off
+        return None  # incomplete
     return row if isinstance(row, dict) else None

@@ -1,4 +1,4 @@
-"""A game's evaluation.json: how its episodes begin and end, and who plays beside the agent and against it."""
+"""A game's evaluation.json: how its episodes begin and end, and which baselines and opponents there are."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from minibrains.games.catalog import read_json
 from minibrains.values import read_value
 
 RULES: Final = "evaluation.json"
-"""Its name, beside the game's ROM."""
+"""The name of the file, which lies beside the game's ROM."""
 
 TRAINING, HELD_BACK = "training", "held_back"
 """The two sets of opponents."""
 
 _Nodes = Mapping[str, Mapping[str, Any]]
-"""Nodes that an evaluation adds to a workflow, as they stand in a workflow file. `console` is the workflow's own console."""
+"""Nodes that an evaluation adds to a workflow, in the form of a workflow file. `console` is the workflow's own console."""
 
 _Widgets = Mapping[str, Any]
 """Widgets of such nodes or of a workflow: "node.widget" -> value."""
@@ -27,7 +27,7 @@ _Widgets = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Baseline:
-    """A workflow that plays beside the agent, perhaps with other widgets than in its file."""
+    """A workflow to compare the agent with, perhaps with other widget values than in its file."""
 
     workflow: str
     widgets: _Widgets = field(default_factory=dict)
@@ -35,53 +35,53 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Opponent:
-    """Somebody who holds the other pad."""
+    """A player at the other pad."""
 
     name: str
     group: str
     """TRAINING or HELD_BACK."""
     write: Mapping[str, int | str]
-    """Variables that make the game listen to the other pad."""
+    """Variables that make the game read the other pad."""
     nodes: _Nodes
 
     @property
     def title(self) -> str:
-        """What `--opponents` and the results call it."""
+        """The opponent's name in `--opponents` and in the results: GROUP/NAME."""
         return f"{self.group}/{self.name}"
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What an evaluation.json says."""
+    """The contents of an evaluation.json."""
 
     noops: int
-    """Episodes start after 0 to this many frames without a button."""
+    """Episodes start after 0 to this many frames in which no button is held."""
     write: Mapping[str, int | str]
-    """Variables set at the start, as the console's widget has them."""
+    """Variables that are set at the start, in the form of the console's `write` widget."""
     ticks: int
-    """An episode that has not ended by then is a time-out."""
+    """Time limit of an episode in ticks."""
     baselines: Mapping[str, str]
-    """What they are (random, ceiling, …) and the names of their workflows."""
+    """Role (random, ceiling, …) -> name of the workflow."""
     nodes: _Nodes = field(default_factory=dict)
-    """Added to every player's workflow: they tell more about its episodes."""
+    """Nodes that are added to every player's workflow to report more about its episodes."""
     simple: Mapping[str, Mapping[str, Baseline]] = field(default_factory=dict)
-    """For a pattern of states, the best simple player of each class."""
+    """Pattern of states -> the best simple player of each class."""
     opponents: Sequence[Opponent] = ()
 
     def level_of(self, states: Sequence[str]) -> str | None:
-        """Return the pattern of `simple` that all these states match; None if they do not all match one of them."""
+        """Return the pattern of `simple` that all these states match; None if there is none."""
         for pattern in self.simple:
             if all(fnmatchcase(state, pattern) for state in states):
                 return pattern
         return None
 
     def simple_players(self, level: str | None) -> Mapping[str, Baseline]:
-        """Return the simple players of a level, by the role that they have in an evaluation."""
+        """Return the simple players of a level, by their role in an evaluation."""
         players = self.simple.get(level or "", {})
         return {f"simple: {name}": player for name, player in players.items()}
 
     def choose_opponents(self, pattern: str) -> list[Opponent]:
-        """List the opponents that a GROUP, GROUP/NAME or pattern of such names asks for.
+        """Return the opponents that match a GROUP, a GROUP/NAME, or a pattern of such names.
 
         Raises GameError if there is none.
         """
@@ -136,7 +136,7 @@ def _read_baseline(name: str, player: Mapping[str, Any]) -> Baseline:
 
 
 def _read_opponents(section: Mapping[str, Any]) -> list[Opponent]:
-    """Read `opponents`: what all of them have in common, and the widgets in which they differ. Raises ValueError."""
+    """Read `opponents`: the nodes that they share, and the widgets in which they differ. Raises ValueError."""
     if not section:
         return []
     types: Mapping[str, Any] = {
@@ -158,7 +158,7 @@ def _read_opponents(section: Mapping[str, Any]) -> list[Opponent]:
 
 
 def _check_nodes(nodes: _Nodes) -> None:
-    """Raise ValueError unless what is linked and set in these nodes can be read; the rest is checked with the workflow."""
+    """Raise ValueError unless the links and widgets of these nodes can be read; the rest is checked with the workflow."""
     for entry in nodes.values():
         read_value(Mapping[str, str], entry.get("in", {}))
         read_value(_Widgets, entry.get("set", {}))

@@ -1,4 +1,4 @@
-"""The two numbers that wins are judged by."""
+"""The two statistics that players are compared by."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from math import comb, sqrt
 from typing import Final
 
 _Z: Final = 1.959963984540054
-"""The standard normal distribution has 95 % between -z and z."""
+"""The 97.5 % quantile of the standard normal distribution."""
 
 
 def wilson(won: int, played: int) -> tuple[float, float]:
-    """Wilson's 95 % interval for a share of `won` in `played`: lower and upper bound, 0 to 1; all of that if none was played.
+    """Return Wilson's 95 % interval for a share of `won` in `played`: lower and upper bound, (0, 1) if none was played.
 
     It is every p for which |won / played - p| <= z * sqrt(p * (1 - p) / played).
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, 1927.
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of the American
+    Statistical Association 22 (1927), 209-212.
     """
     if not played:
         return 0.0, 1.0
@@ -21,7 +22,7 @@ def wilson(won: int, played: int) -> tuple[float, float]:
     middle = share + square / (2 * played)
     half = _Z * sqrt(share * (1 - share) / played + square / (4 * played * played))
     whole = 1 + square / played
-    # at the ends the bound is exact, and rounding should not move it
+    # at 0 and 1 the bound is exact, and rounding must not move it
     low, high = (middle - half) / whole, (middle + half) / whole
     if won == 0:
         low = 0.0
@@ -31,9 +32,10 @@ def wilson(won: int, played: int) -> tuple[float, float]:
 
 
 def sign_test(better: int, worse: int) -> float:
-    """The two-sided exact sign test: how likely a split at least as uneven is if both sides are equally good, 0 to 1.
+    """Return the p-value of the two-sided exact sign test.
 
-    `better` and `worse` count the pairs that differ; pairs that do not say nothing. With none of them it is 1.
+    That is how likely a split at least as uneven is if both sides are equally good, 0 to 1. `better` and `worse` count the
+    pairs that differ; pairs that do not differ carry no information. With none that differ it is 1.
     """
     total = better + worse
     tail = sum(comb(total, count) for count in range(min(better, worse) + 1))

@@ -1,1 +1,1 @@
-"""The games on this machine: where their ROMs, data and save states are, and how the states are split."""
+"""The games on this machine: their ROMs, data and save states, and the split of the states."""

@@ -1,4 +1,4 @@
-"""Which games there are on this machine, found on disk alone: stable-retro itself is not imported here."""
+"""The games on this machine, found on disk alone: stable-retro itself is not imported here."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from minibrains.files import home, shipped
 
 STATE_SUFFIX = ".state"
 _NO_ROM = (".sha", ".delta")
-"""Files called rom.* that are none: hashes, and patches for a ROM of one's own."""
+"""Suffixes of files called rom.* that are not ROMs: hashes, and patches for a ROM of one's own."""
 _GAMES_TOLD: Final = 20
 _LARGEST_JSON: Final = 16 << 20
 _LARGEST_HASHES: Final = 1 << 16
-"""Bytes that are read of such a file: anybody may have written it."""
+"""Number of bytes that are read of a file of hashes, which anybody may have written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game whose ROM is there."""
+    """A game whose ROM is on this machine."""
 
     name: str
     rom: Path
     data: Path
-    """The first of its folders that has a data.json: that one's scenario.json and metadata.json count."""
+    """The first of its folders with a data.json; scenario.json and metadata.json are read from there too."""
     folders: tuple[Path, ...]
-    """All folders of its name; save states are looked for in each, in this order."""
+    """All folders of its name, in the order in which save states are looked for."""
 
     def states(self) -> list[str]:
-        """The names of its save states, sorted."""
+        """Return the names of its save states, sorted."""
         return sorted(self._states())
 
     def _states(self) -> dict[str, Path]:
@@ -46,7 +46,7 @@ class Game:
         return states
 
     def default_state(self, players: int) -> str | None:
-        """The state its maker chose to start from, or None for power-on."""
+        """Return the default start state for this number of players, or None for power-on."""
         metadata = read_json(self.data / "metadata.json")
         by_players = metadata.get("default_player_state")
         if isinstance(by_players, list) and players <= len(by_players):
@@ -56,7 +56,7 @@ class Game:
         return state if isinstance(state, str) else None
 
     def state_file(self, state: str) -> Path:
-        """The file of a save state. Raises GameError naming the states there are."""
+        """Return the file of a save state. Raises GameError, which lists the states that exist."""
         states = self._states()
         if state not in states:
             some = ", ".join(sorted(states)[:10])
@@ -65,7 +65,7 @@ class Game:
         return states[state]
 
     def buttons(self) -> tuple[str, ...] | None:
-        """Name the buttons of its console's pad, as stable-retro's description of its cores has them; None: it has none."""
+        """Return the buttons of its console's pad, from stable-retro's description of its cores; None if there is none."""
         suffix = self.rom.suffix.removeprefix(".")
         for root in _stable_retro():
             for file in sorted((root / "cores").glob("*.json")):
@@ -76,7 +76,7 @@ class Game:
 
 
 def folders() -> list[Path]:
-    """Where games are looked for, in this order: a person's own, ours, stable-retro's."""
+    """Return the folders that are searched for games, in this order: the user's own, ours, stable-retro's."""
     result = [own_games(), shipped("games")]
     for root in _stable_retro():
         for kind in ("stable", "contrib", "experimental"):
@@ -85,7 +85,7 @@ def folders() -> list[Path]:
 
 
 def _stable_retro() -> list[Path]:
-    """Where stable-retro is installed, which is not imported for that."""
+    """Return stable-retro's folders of games, without importing it."""
     spec = importlib.util.find_spec("stable_retro")
     if spec is None or spec.submodule_search_locations is None:
         return []
@@ -93,17 +93,17 @@ def _stable_retro() -> list[Path]:
 
 
 def own_games() -> Path:
-    """Where a person's own games are, and save states of any game, each in a folder of the game's name."""
+    """Return the folder of the user's own games, and of the user's save states of any game, each in a folder of its name."""
     return home() / "games"
 
 
 def rom_folder() -> Path:
-    """Where `roms import` puts a person's own ROMs."""
+    """Return the folder into which `roms import` puts the user's ROMs."""
     return home() / "roms"
 
 
 def known_games() -> Iterator[tuple[str, Path]]:
-    """Name and data folder of every game, whether or not its ROM is there."""
+    """Yield the name and data folder of every game, whether or not its ROM is there."""
     seen = set()
     for folder in folders():
         for data in _list(folder):
@@ -113,7 +113,7 @@ def known_games() -> Iterator[tuple[str, Path]]:
 
 
 def known_hashes() -> dict[str, str]:
-    """SHA-1 of a ROM -> the game it is."""
+    """Return the games by the SHA-1 of their ROMs."""
     hashes = {}
     for name, data in known_games():
         for line in _read_hashes(data / "rom.sha"):
@@ -122,7 +122,7 @@ def known_hashes() -> dict[str, str]:
 
 
 def find_game(names: Sequence[str]) -> Game:
-    """The first of the games whose ROM is there. Raises GameError saying where it was looked for."""
+    """Return the first of the games whose ROM is there. Raises GameError, which lists the folders that were searched."""
     if not any(names):
         raise GameError(f"no game is named. {_what_there_is()}")
     roots = folders()
@@ -153,7 +153,7 @@ def find_game(names: Sequence[str]) -> Game:
 
 
 def _what_there_is() -> str:
-    """Say of which games there are ROMs here, and what brings more of them."""
+    """Return a hint: the games with a ROM here, and the command that imports more."""
     roots = folders()
     there: list[str] = []
     for name, _ in known_games():
@@ -187,7 +187,7 @@ def _has_data(folder: Path) -> bool:
 
 
 def _list(folder: Path) -> list[Path]:
-    """List what is in a folder, sorted; nothing if it cannot be read."""
+    """Return the contents of a folder, sorted; empty if it cannot be read."""
     try:
         return sorted(folder.iterdir())
     except OSError:
@@ -195,7 +195,7 @@ def _list(folder: Path) -> list[Path]:
 
 
 def _read_hashes(path: Path) -> list[str]:
-    """List the words of a file of hashes; none if it cannot be read."""
+    """Return the words of a file of hashes; empty if it cannot be read."""
     if not os.path.isfile(path):
         return []
     try:
@@ -206,7 +206,7 @@ def _read_hashes(path: Path) -> list[str]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object of a game's data, {} if there is none. Raises GameError if it cannot be read."""
+    """Read a JSON object of a game's data; {} if there is no such file. Raises GameError if it cannot be read."""
     if not os.path.isfile(path):
         return {}
     try:

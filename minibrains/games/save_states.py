@@ -1,4 +1,4 @@
-"""Save states that people make: a game as it stands, kept as a file that an episode can start from."""
+"""Save states that users make: the state of a game, kept as a file from which an episode can start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME: Final = re.compile(r"\w(?:[\w. -]{0,98}\w)?")
 
 @dataclass(frozen=True, slots=True)
 class SaveState:
-    """A game as it stood between two ticks."""
+    """The state of a game between two ticks."""
 
     game: Game
     data: bytes
@@ -26,17 +26,17 @@ class SaveState:
     start: str
     """The save state that the episode began from."""
     written: tuple[str, ...]
-    """The variables that were set when it began."""
+    """The variables that were set at its beginning."""
 
     def keep(self, name: str, replace: bool = False) -> Path:
-        """Write the state among the person's own ones of the game; returns the file, NAME.state.
+        """Write the state to the user's folder of the game, and return the file, NAME.state.
 
         Args:
-            name: what `states` calls it then.
-            replace: whether one of the person's own may go for it.
+            name: The name of the new state.
+            replace: Whether one of the user's own states of that name may be overwritten.
 
         Raises:
-            GameError: if the name cannot be used, the state must not be kept, or the file cannot be written.
+            GameError: The name cannot be used, the state must not be kept, or the file cannot be written.
         """
         self._check_name(name)
         self._check_start()
@@ -63,7 +63,7 @@ class SaveState:
             raise GameError(f"{name!r} is a save state that {splits.path} names; choose another name")
 
     def _check_start(self) -> None:
-        """Raises GameError if the state comes of one that is held back: under a new name nobody would know it."""
+        """Raise GameError if the state derives from one that is held back: under a new name that would not be noticed."""
         splits = Splits.of(self.game)
         if splits is None:
             return

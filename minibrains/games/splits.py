@@ -1,4 +1,4 @@
-"""Which of a game's save states are for training, for validation, and held back: what its splits.json says."""
+"""The splits of a game: which save states are for training, for validation, or held back. They are read from its splits.json."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from minibrains.errors import GameError
 from minibrains.games.catalog import Game, read_json
 
 HELD_BACK: Final = "held_back"
-"""The part on which nothing is trained or collected."""
+"""The split on which nothing may be trained or collected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """A game's splits.json."""
+    """The contents of a game's splits.json."""
 
     path: Path
     rom_sha1: str
-    """The ROM whose states they are."""
+    """SHA-1 of the ROM that the states belong to."""
     parts: Mapping[str, Mapping[str, str]]
-    """For each part its states, and the SHA-256 of their files."""
+    """Split -> its states -> the SHA-256 of their files."""
     decided_by: Sequence[str]
-    """Variables that say which part a state belongs to: with other values in them it is another state."""
+    """Variables that decide which split a state belongs to: if they are changed, it is another state."""
 
     @classmethod
     def of(cls, game: Game) -> Splits | None:
-        """None if the game has none. Raises GameError if they cannot be read."""
-        # in whichever of its folders: a person's own map of a game does not lift what is held back
+        """Read the splits of a game; None if it has none. Raises GameError if they cannot be read."""
+        # all of its folders are searched, so that a user's own data for the game cannot release states that are held back
         files = [folder / "splits.json" for folder in (game.data, *game.folders)]
         path = next(filter(os.path.isfile, files), None)
         if path is None:
@@ -44,22 +44,22 @@ class Splits:
         return cls(path, str(whole.get("rom_sha1")), parts, decided_by)
 
     def holds_back(self, game: Game, state: str) -> bool:
-        """Whether nothing may be trained or collected on a state of the game, by its name or by what is in it."""
+        """Return whether a state of the game is held back, by its name or by its contents."""
         held_back = self.parts.get(HELD_BACK, {})
         return state in held_back or hash_file(game.state_file(state)) in held_back.values()
 
 
 def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], collectors: Sequence[str]) -> None:
-    """Refuse states that are held back to what collects or trains.
+    """Refuse held-back states if there are nodes that collect or train.
 
     Args:
-        game: Whose states they are.
-        states: Where episodes start.
-        written: Names of variables that are set at the start, which may make another state.
-        collectors: What collects or trains, by name.
+        game: The game that the states belong to.
+        states: The states in which episodes start.
+        written: Names of variables that are set at the start, which may turn one state into another.
+        collectors: Names of the nodes that collect or train.
 
     Raises:
-        GameError: One of the states is held back, or another that is may be made of them.
+        GameError: One of the states is held back, or could be turned into one that is.
     """
     splits = Splits.of(game)
     if splits is None:

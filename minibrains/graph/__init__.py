@@ -1,1 +1,1 @@
-"""Workflow files: read, checked, and what this installation has to make them of."""
+"""Workflow files: reading, checking, and the node types, brains and workflows of this installation."""

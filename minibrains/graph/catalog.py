@@ -1,4 +1,4 @@
-"""What this installation has: node types, brains, workflows."""
+"""The node types, brains and workflows of this installation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minibrains.graph.workflow import BrainPin
 
 
 def node_types(packs: bool = True, files: Iterable[Path] = ()) -> tuple[Registry, list[str]]:
-    """Our own nodes, those of installed packs, and those of single files; and what could not be loaded."""
+    """Return the shipped node types, those of installed packs and those of `files`; and a sentence for each failure to load."""
     registry = Registry()
     registry.add_module(import_module("nodes"))
     broken: list[str] = []
@@ -27,7 +27,7 @@ def node_types(packs: bool = True, files: Iterable[Path] = ()) -> tuple[Registry
 
 
 def find_workflow(name: str) -> Path:
-    """A workflow by its path; if there is none, the shipped one of that name. Raises WorkflowError."""
+    """Return the workflow at a path; if there is none, the shipped one of that name. Raises WorkflowError."""
     path = Path(name)
     if path.is_file():
         return path
@@ -43,9 +43,9 @@ def find_workflow(name: str) -> Path:
 
 
 def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: Path | None = None) -> FindBrain:
-    """Brains lie in the workflow's own folder, in the person's own `models` or in models/, never anywhere else.
+    """Return a function that finds brains in the workflow's folder, in the user's `models` or in models/, and nowhere else.
 
-    `overrides` are files that the person at the command line named, who may take them from anywhere.
+    `overrides` are files that were named on the command line, which may lie anywhere.
     """
     folders: list[Path] = []
     if workflow is not None:
@@ -77,7 +77,7 @@ def _shipped_brains() -> list[str]:
 
 
 def find_brain_file(name: str, workflow: Path | None, models: Path | None = None) -> Path:
-    """A brain file named at the command line: a path, or a name as a workflow would write it."""
+    """Return the brain file that was named on the command line: a path, or a name in the form of a workflow file."""
     path = Path(name)
     if path.is_file():
         return path

@@ -1,4 +1,4 @@
-"""Workflow -> checked graph: every fault at once, each with node, socket, expected and found."""
+"""Check a workflow and build its graph: every fault is reported at once, with node, socket, expected and found."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from minibrains.values import is_value_type, read_value
 from minibrains.widgets import Widget
 
 WHEN = Input("when", SocketTypes.named("flag"))
-"""What a node's `when` is linked to: an input that every node has."""
+"""The input that a node's `when` is linked to; every node has it."""
 
 OTHER_FILE: Final = "_sha256"
-"""What a brain's setting is called that says which other file the brain was made for; without it, the setting that has the
-title of that file."""
+"""The suffix of a brain setting that says which other file the brain was made for. The setting without the suffix has the
+title of that file.
+"""
 
 Sizes = Mapping[str, Mapping[str, int]]
-"""Node id -> the sizes it said when it was opened."""
+"""Node id -> the sizes that it gave when it was opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedNode:
-    """A node that can be made: its class, widget values and brain file are sound."""
+    """A node that can be made: its class, widget values and brain file are valid."""
 
     id: str
     cls: type[Node]
@@ -43,16 +44,17 @@ class CheckedNode:
     brain: Path | None
     brain_sha256: str | None
     header: BrainHeader | None
-    """What the brain's file says of itself."""
+    """The header of the brain file."""
     sizes: Mapping[str, int]
 
     @property
     def register(self) -> bool:
+        """True for a register."""
         return issubclass(self.cls, Register)
 
     @property
     def background(self) -> Place | None:
-        """Where it computes, if not within the tick."""
+        """The place where a background node computes; None if it computes within the tick."""
         if self.entry.background is not None:
             return self.entry.background
         if self.cls.background == "optional" and "busy" not in self.entry.raw:
@@ -61,21 +63,21 @@ class CheckedNode:
 
     @property
     def continues(self) -> bool:
-        """Thinks beside the clock; its result comes later, as a register's does."""
+        """True if it thinks while the game goes on, so that its result comes on a later tick."""
         return self.background is not None and self.entry.busy == "continue"
 
     @property
     def fallback(self) -> Any:
-        """What is given out in the place of a result, if the workflow says so; None: there is nothing."""
+        """The value to deliver in place of a result after an error, if the workflow says so; None if there is none."""
         fallback = self.cls.fallback
         if callable(fallback):
             return fallback(self.sizes)
         return fallback
 
     def known(self, name: str) -> Known | None:
-        """Return what the node itself knows by a name in its sockets' specs.
+        """Return the value that the node itself gives to a name in the specs of its sockets.
 
-        That is one of its sizes, which file its `brain` is, or which file the brain names in a setting called `…_sha256`.
+        That is one of its sizes, the hash of its `brain` file, or the hash in a setting of the brain called `…_sha256`.
         """
         if name == "brain":
             digest = self.brain_sha256
@@ -89,13 +91,13 @@ class CheckedNode:
 
     @property
     def delays(self) -> bool:
-        """What goes in on a tick comes out on a later one: loops may go through it."""
+        """True if its inputs on one tick affect its outputs only on later ticks, so that loops may go through it."""
         return self.register or self.continues
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One effective link: mutes and bypasses are worked in, and both ends exist."""
+    """One effective link: mutes and bypasses are resolved, and both ends exist."""
 
     source: str
     output: Output
@@ -105,16 +107,16 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A workflow without faults, as far as they can be seen before its nodes are opened."""
+    """A checked workflow, without any fault that can be found before its nodes are opened."""
 
     workflow: Workflow
     nodes: Mapping[str, CheckedNode]
     edges: tuple[Edge, ...]
     gates: Mapping[str, Link]
-    """Node id -> the Flag output its `when` reads, after mutes and bypasses."""
+    """Node id -> the Flag output that its `when` reads, after mutes and bypasses."""
 
     def brain_files(self) -> dict[str, dict[str, str]]:
-        """List the brains it is played with: node id -> `file` and `sha256`."""
+        """Return the brains of its nodes: node id -> `file` and `sha256`."""
         files: dict[str, dict[str, str]] = {}
         for name, node in self.nodes.items():
             if node.brain is not None:
@@ -124,14 +126,14 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A workflow as far as it can be understood, and everything that is wrong with it."""
+    """The parts of a workflow that can be understood, and everything that is wrong with it."""
 
     workflow: Workflow
     nodes: Mapping[str, CheckedNode]
-    """Those of known types, muted and bypassed ones too."""
+    """The nodes of known types, including muted and bypassed ones."""
     edges: tuple[Edge, ...]
     gates: tuple[Edge, ...]
-    """The links of `when`, to the input WHEN."""
+    """The links of `when`, which lead to the input WHEN."""
     faults: tuple[Fault, ...]
 
     def graph(self) -> Graph:
@@ -145,9 +147,11 @@ class Draft:
 
 
 FindBrain = Callable[[BrainPin], Path]
-"""Where a brain named in the workflow lies. Raises BrainError."""
+"""A function that finds the file of a brain named in the workflow. Raises BrainError."""
 HashBrain = Callable[[Path, bool], str | None]
-"""The SHA-256 of a brain file; None while it is not known. The second argument says whether anything is compared with it."""
+"""A function that returns the SHA-256 of a brain file, or None while it is not known. The second argument tells whether the hash
+is compared with anything.
+"""
 
 
 def check(workflow: Workflow, registry: Registry, find_brain: FindBrain) -> Graph:
@@ -160,15 +164,15 @@ def _hash_brain(path: Path, compared: bool) -> str:
 
 
 def examine(workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain = _hash_brain) -> Draft:
-    """Read a workflow as far as it can be understood, and note everything that is wrong with it.
+    """Read a workflow as far as it can be understood, and collect everything that is wrong with it.
 
-    `hash_brain` is for who cannot wait while a large file is read.
+    A caller that cannot wait while a large file is read passes its own `hash_brain`.
     """
     return _Checker(workflow, registry, find_brain, hash_brain).draft()
 
 
 def check_sizes(graph: Graph, opened: Sizes) -> None:
-    """Unify the socket types once more, with what the nodes said when they were opened. Raises WorkflowError."""
+    """Unify the socket types again with the sizes that the nodes gave when they were opened. Raises WorkflowError."""
     faults = list(_type_faults(graph.nodes, graph.edges, opened))
     if faults:
         raise WorkflowError(faults, graph.workflow.where)
@@ -207,7 +211,7 @@ class _Checker:
         return Draft(self.workflow, nodes, tuple(edges), tuple(gates), tuple(self.faults))
 
     def _check_links_of_unknown_types(self) -> None:
-        """Of a node whose type is not known its inputs are not either, but what they are linked to may be missing."""
+        """Check the sources of links into nodes of unknown type, whose inputs are not known."""
         for name, entry in self.workflow.nodes.items():
             if name in self.entries:
                 continue
@@ -230,7 +234,7 @@ class _Checker:
         return CheckedNode(name, cls, entry, widgets, brain, sha256, header, sizes)
 
     def _check_keys(self, name: str) -> None:
-        """Notice keys of the entry that a node of this class cannot have."""
+        """Report keys of the entry that a node of this class cannot have."""
         cls, entry = self.classes[name], self.entries[name]
         within_tick = cls.background == "optional" and entry.background is None and "busy" not in entry.raw
         for key in ("background", "busy", "latency", "timeout"):
@@ -272,11 +276,11 @@ class _Checker:
                 yield key, widget.default
 
     def _brain(self, name: str) -> tuple[BrainHeader | None, str | None, dict[str, int]]:
-        """Return what the file of a node's brain says of itself, its SHA-256 and the sizes it says."""
+        """Return the header of a node's brain file, its SHA-256, and the sizes that follow from it."""
         cls, entry = self.classes[name], self.entries[name]
         kind, pin = cls.schema.brain, entry.brain
         if pin is None:
-            # an entry that cannot be read was noticed when the file was
+            # an entry that cannot be read was reported when the file was read
             if kind is not None and cls.schema.brain_required and entry.raw.get("brain") is None:
                 message = f'{entry.type} needs a brain of kind {kind.kind!r}: "brain": "….safetensors"'
                 self._fault("required_brain_missing", message, name, "brain")
@@ -328,7 +332,7 @@ class _Checker:
             yield Edge(source.node, output, name, declared)
 
     def _require_output(self, link: Link, name: str, socket: str) -> bool:
-        """Return whether the output that a link begins at exists; if not, note a fault."""
+        """Return whether the output at the source of a link exists; if not, add a fault."""
         if link.node in self.classes:
             outputs = self.classes[link.node].schema.outputs
             if link.socket in outputs:
@@ -342,7 +346,7 @@ class _Checker:
         return False
 
     def _resolve_source(self, link: Link) -> Link | None:
-        """Return the output that feeds a link once bypassed nodes are skipped; None behind a muted one."""
+        """Return the output that feeds a link after bypassed nodes are skipped; None behind a muted node."""
         seen: set[Link] = set()
         while link not in seen and link.node in self.entries:
             seen.add(link)
@@ -359,7 +363,7 @@ class _Checker:
 
 
 def _bypassed_input(schema: NodeSchema, output: str) -> str | None:
-    """Return the input that flows through a bypassed node to an output: the one in the same position, or the first that fits."""
+    """Return the input that a bypassed node passes on to an output: the one in the same position, or the first that fits."""
     wanted = schema.outputs[output].kind
     candidates = [socket for socket, declared in schema.inputs.items() if _fits(declared.kind, wanted)]
     opposite = dict(zip(schema.outputs, schema.inputs, strict=False)).get(output)
@@ -371,7 +375,7 @@ def _bypassed_input(schema: NodeSchema, output: str) -> str | None:
 
 
 def _compares_brain(cls: type[Node], entry: NodeEntry) -> bool:
-    """Return whether a socket that is linked, or may be, says which file the node's brain is."""
+    """Return whether a socket that is or may be linked depends on the hash of the node's brain file."""
     sockets: list[Input | Output] = [cls.schema.inputs[name] for name in entry.inputs if name in cls.schema.inputs]
     sockets.extend(cls.schema.outputs.values())
     for socket in sockets:
@@ -389,7 +393,7 @@ def _fits(kind: SocketTypes, other: SocketTypes) -> bool:
 
 
 def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
-    """Loops that nothing delays."""
+    """Yield a fault for each loop that no node delays."""
     within_tick = [name for name, node in nodes.items() if not node.delays]
     for loop in _cycles(within_tick, edges):
         hint = "Every loop must cross a register; put a Previous into it"
@@ -397,7 +401,7 @@ def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[
 
 
 def _deadlocks(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
-    """Loops closed only by `"busy": "continue"` in which every node waits for a first value of the one before."""
+    """Yield a fault for each loop, closed only by `"busy": "continue"`, whose nodes all wait for each other's first value."""
     awaited = [edge for edge in edges if edge.input is WHEN or edge.input.required]
     waiting = [name for name, node in nodes.items() if not node.register]
     for loop in _cycles(waiting, awaited):
@@ -408,7 +412,7 @@ def _deadlocks(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Itera
 
 
 def _cycles(names: Iterable[str], edges: Iterable[Edge]) -> Iterator[list[str]]:
-    """Loops among these nodes, until none is left when one link of each is taken out, or there are 20."""
+    """Yield loops among these nodes, taking one link out of each, until none is left or there were 20."""
     before: dict[str, set[str]] = {name: set() for name in names}
     for edge in edges:
         if edge.source in before and edge.target in before:
@@ -451,7 +455,7 @@ def _type_faults(nodes: Mapping[str, CheckedNode], edges: Iterator[Edge] | Any, 
 
 
 def _value_faults(node: CheckedNode, unifier: Unifier) -> Iterator[Fault]:
-    """Widgets of a generic node with a value that its links cannot carry."""
+    """Yield a fault for each widget of a generic node whose value its links cannot carry."""
     for name, value in node.widgets.items():
         variable = node.cls.schema.widgets[name].annotation
         if not isinstance(variable, TypeVar):
@@ -464,7 +468,7 @@ def _value_faults(node: CheckedNode, unifier: Unifier) -> Iterator[Fault]:
 
 
 def _is_of_type(value: Any, kind: SocketType) -> bool:
-    """Return whether a widget's value may flow where this type is wanted."""
+    """Return whether a widget's value may flow into a socket of this type."""
     if not is_value_type(kind.python):
         return kind.python is object
     try:
@@ -477,7 +481,7 @@ def _is_of_type(value: Any, kind: SocketType) -> bool:
 
 
 def _cause(nodes: Mapping[str, CheckedNode], opened: Sizes, sizes: tuple[Size, Size] | None) -> str | None:
-    """Say where each of two sizes that disagree comes from."""
+    """Return where each of two sizes that disagree comes from, for people."""
     if sizes is None:
         return None
     expected, found = (_origin(nodes[size.node], opened, size) for size in sizes)
@@ -485,7 +489,7 @@ def _cause(nodes: Mapping[str, CheckedNode], opened: Sizes, sizes: tuple[Size, S
 
 
 def _remedy(sizes: tuple[Size, Size] | None) -> str | None:
-    """Say what to do about brains that do not belong together."""
+    """Return a hint for brains that do not belong together."""
     if sizes is None or not isinstance(sizes[0].value, Sha256):
         return None
     expected, found = (size.node for size in sizes)
@@ -505,7 +509,7 @@ def _origin(node: CheckedNode, opened: Sizes, size: Size) -> str:
 
 
 def _file_meant(node: CheckedNode, name: str, file: Sha256) -> str:
-    """Say which file it is that a node means by a name: its brain, or the one that its brain was made for."""
+    """Describe the file that a node refers to by a name: its brain, or the file that its brain was made for."""
     assert node.header is not None
     if name == "brain":
         title = node.header.metadata.get("title")
@@ -520,7 +524,7 @@ def _brain_of(node: CheckedNode) -> str:
 
 
 def _value_code(widget: Widget, value: Any) -> FaultCode:
-    """The code for a value that a widget does not take."""
+    """Return the code of the fault for a value that a widget does not take."""
     if get_origin(widget.annotation) is Literal:
         return "value_not_in_list"
     try:

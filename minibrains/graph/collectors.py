@@ -1,4 +1,4 @@
-"""Collectors: nodes that collect or train, for which no node brings anything into the game that is held back."""
+"""Refuse graphs in which a node collects or trains while another brings held-back states or opponents into the game."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from minibrains.node import Node
 
 
 def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
-    """Check that nothing collects or trains on states, or against opponents, that are held back.
+    """Check that no node collects or trains on states, or against opponents, that are held back.
 
     Args:
-        graph: What runs.
+        graph: The graph to be run.
         nodes: The nodes by id; they need not be open.
 
     Raises:
-        WorkflowError: A console plays such a state or a fighter such a style, and a node of the graph collects or trains.
+        WorkflowError: A console plays such a state, or a fighter such a style, and a node of the graph collects or trains.
     """
     collectors = [name for name, node in graph.nodes.items() if node.cls.collects]
     if not collectors:

@@ -1,4 +1,4 @@
-"""What node types and brain files say about themselves, as JSON: for the command line and for the editor."""
+"""Describe node types and brain files as JSON, for the command line and for the editor."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from minibrains.values import describe_type, parse_json, to_json
 from minibrains.widgets import Widget
 
 FOR_PEOPLE: Final = ("title", "description", "license", "author", "made_by", "parents", "metrics")
-"""What a brain's header may tell people."""
+"""The entries of a brain's header that are meant for people."""
 
 
 def describe_node(name: str, cls: type[Node]) -> dict[str, Any]:
-    """Everything a node class says about itself, as `--json` prints it."""
+    """Return everything that a node class declares, in the form that `--json` prints."""
     schema = cls.schema
     brain = None
     if schema.brain:
@@ -99,7 +99,7 @@ def _describe_setting(name: str, declared: SettingField) -> dict[str, Any]:
 
 
 def node_heading(name: str, cls: type[Node]) -> dict[str, Any]:
-    """Return what a list of node types says of one: its type, its category and the first line of its documentation.
+    """Return a node type's entry for lists: its type, its category and the first line of its documentation.
 
     A pack's node without a category is shown under the pack's name.
     """
@@ -108,7 +108,7 @@ def node_heading(name: str, cls: type[Node]) -> dict[str, Any]:
 
 
 def describe_brain(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
-    """The header as `--json` prints it; what it does not say is None."""
+    """Return the header of a brain in the form that `--json` prints; missing entries are None."""
     tensors = []
     for name, info in header.tensors.items():
         size = info.end - info.start
@@ -127,7 +127,7 @@ def describe_brain(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
 
 
 def _plain(text: str | None) -> Any:
-    """Lists and objects stand in the header as JSON, all else as plain text."""
+    """Decode an entry of the header: lists and objects are JSON, everything else is plain text."""
     if text is None or text[:1] not in ("[", "{"):
         return text
     try:
@@ -137,7 +137,7 @@ def _plain(text: str | None) -> Any:
 
 
 def users(header: BrainHeader, registry: Registry) -> Iterator[str]:
-    """The node types that take this brain. Raises BrainError if it is of their kind but does not fit."""
+    """Yield the node types that take this brain. Raises BrainError if it is of their kind but does not fit."""
     for name, cls in registry.items():
         if cls.schema.brain is not None and cls.schema.brain.kind == header.kind:
             cls.schema.brain.check_header(header)

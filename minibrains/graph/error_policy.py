@@ -1,4 +1,4 @@
-"""What becomes of a run when a node fails: `"on_error"` in the node's entry of the workflow.
+"""The consequences of a failing node for the run: `"on_error"` in the node's entry of the workflow.
 
 | what fails | `stop` | `hold` | `fallback` |
 |---|---|---|---|
@@ -13,16 +13,16 @@
 | `close` | reported | reported | reported |
 | the same, because a background thread hangs | reported | nothing more | nothing more |
 
-What a background node gives out later counts as its `tick`, and so does its time limit. A thread that hangs was
-counted when that was over, and fails again, at once, whenever the node is to begin something new.
+The later result of a background node counts as its `tick`, and so does exceeding its time limit. A thread that hangs was
+counted when its time limit was over, and every new call of the node fails at once.
 
-What the compiler and the checker may take for granted follows from the table:
+What the compiler and the checker may assume follows from this table:
 
 | | `stop` | `hold` | `fallback` |
 |---|---|---|---|
 | the class needs a `fallback` | no | no | yes |
 | every run of the node delivers what it declares | yes | no | yes |
-| runs that nobody reads may be left out: it may have a constant result, or a consumer's clock | yes | no | no |
+| runs whose output is not read may be skipped: it may have a constant result, or a consumer's clock | yes | no | no |
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from minibrains.graph.workflow import OnError
 
 
 def gives_fallback(on_error: OnError) -> bool:
-    """Return whether the class's `fallback` is delivered in the place of a result; the class must have one."""
+    """Return whether the class's `fallback` is delivered in place of a failed result; the class must have one."""
     return on_error == "fallback"
 
 
 def always_delivers(on_error: OnError) -> bool:
-    """Return whether a run that goes on has a result from every run of the node."""
+    """Return whether every call of the node delivers a result, unless it ends the run."""
     return on_error != "hold"
 
 
 def may_skip_runs(on_error: OnError) -> bool:
-    """Return whether a run of the node may be left out when nobody reads what it gives.
+    """Return whether a call of the node may be skipped when nothing reads its result.
 
-    Otherwise the run that is left out could have failed, and would have been counted.
+    Where errors are counted, it may not: the skipped call could have failed.
     """
     return on_error == "stop"
 
@@ -52,16 +52,16 @@ def may_skip_runs(on_error: OnError) -> bool:
 def after_failed_step(on_error: OnError, error: BaseException) -> OnError:
     """Return what to do when `emit`, `tick` or `latch` raised.
 
-    A brain that does not fit ends the run in any case: the workflow is put together wrongly, and its games would
-    be those of the fallback.
+    A brain that does not fit ends the run in any case: the workflow is wrong, and its games would be those of the
+    fallback.
     """
     return "stop" if isinstance(error, BrainError) else on_error
 
 
 def ends_when_unanswered(on_error: OnError, died: bool) -> bool:
-    """Return whether the run ends when `reset` or `report` raised; `died`: because the node's process came to an end.
+    """Return whether the run ends when `reset` or `report` raised; `died`: because the node's process ended.
 
-    Another takes the place of a process that died.
+    A process that died is replaced by another.
     """
     return on_error == "stop" or not died
 

@@ -1,6 +1,6 @@
-"""Which links may be made in a workflow as it stands: what the editor needs to know before one is.
+"""Possible links in a workflow, which the editor needs to know before a link is made.
 
-It is worked out by the code that checks workflows, so that what is offered is what will be accepted.
+They are computed by the code that checks workflows, so the editor offers exactly the links that will be accepted.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Linking:
-    """What flows, what is wanted, what fits what, and which nodes wait for which; types in words."""
+    """The types of outputs and inputs, as text, which of them fit, and which nodes wait for which."""
 
     outputs: Mapping[Place, str]
-    """What flows out of every output, with the sizes that links decide."""
+    """The type of each output, with the sizes that links decide."""
     inputs: Mapping[Place, str]
-    """What every input takes. What its own link decides does not count, because another may take its place."""
+    """The type of each input, without what its own link decides, because another link may replace that one."""
     fits: Mapping[str, list[str]]
-    """For all that flows, here and out of any node type, what takes it, here and of any node type."""
+    """Type of an output, here or of any node type -> types of the inputs that it fits, here or of any node type."""
     before: Mapping[str, list[str]]
-    """For every node that does not delay what it is given, those of them that it is linked to within a tick."""
+    """Node that does not delay its inputs -> the other such nodes that it depends on within a tick."""
 
 
 def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
-    """Return what a workflow's sockets, and those of the node types, may be linked to."""
+    """Return the possible links of a workflow's sockets and of those of the node types."""
     outputs = dict(_outputs(draft))
     inputs = dict(_inputs(draft))
     given = {str(kind): kind for kind in outputs.values()}
@@ -56,7 +56,7 @@ def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
 
 @lru_cache(maxsize=1 << 16)
 def may_flow(given: SocketTypes, wanted: SocketTypes) -> bool:
-    """Return whether a value of the one kind may flow into the other; sizes that are not known may be any."""
+    """Return whether a value of type `given` may flow into `wanted`; an unknown size may be any number."""
     unifier = Unifier(lambda node, name: None)
     try:
         unifier.link("source", given, "target", wanted)
@@ -85,7 +85,7 @@ def _inputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
             if key not in linked or declared.many:
                 unifier = all_linked
             elif declared.kind.variable is None:
-                # of the sizes only those of the node itself count: a unifier for every input would take too long
+                # only the sizes of the node itself count: a unifier for every input would take too long
                 unifier = unlinked
             else:
                 others = [edge for edge in _links(draft) if (edge.target, edge.input.name) != key]
@@ -98,7 +98,7 @@ def _links(draft: Draft) -> list[Edge]:
 
 
 def _unifier(draft: Draft, links: Iterable[Edge]) -> Unifier:
-    """Return what links decide together; those that do not fit are left out."""
+    """Return a unifier of all links; those that do not fit are left out."""
     unifier = Unifier(lambda node, name: draft.nodes[node].known(name))
     for edge in links:
         with suppress(Mismatch):

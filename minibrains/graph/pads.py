@@ -1,4 +1,4 @@
-"""Pads: whether a console has every button that may be pressed on it."""
+"""Check that a console has every button that may be pressed on it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from minibrains.graph.check import Edge, Graph
 class PressesButtons(Protocol):
     """A node that knows beforehand which buttons its pads may name."""
 
-    def presses(self) -> frozenset[str]: ...
+    def presses(self) -> frozenset[str]:
+        """Return the names of the buttons that the node may press."""
 
 
 def check_pads(graph: Graph, nodes: Mapping[str, object]) -> None:
     """Check that every console has the buttons that are pressed on it.
 
     Args:
-        graph: What is linked to what.
+        graph: The checked graph.
         nodes: The nodes by id; they need not be open.
 
     Raises:
@@ -57,7 +58,7 @@ def _pad_faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
 
 
 def _upstream(node: str, in_edges: Mapping[str, list[Edge]]) -> Iterator[str]:
-    """The nodes that a pad may come from, however many others it passes through."""
+    """Yield the nodes that a pad may come from, directly or through other nodes."""
     seen = {node}
     waiting = [node]
     while waiting:

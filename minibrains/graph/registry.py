@@ -1,4 +1,4 @@
-"""Which node types there are: name -> class."""
+"""The registry of node types: name -> class."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Registry(Mapping[str, type[Node]]):
         return len(self._types)
 
     def add(self, cls: type[Node], pack: str | None = None) -> None:
-        """Add one node class. Raises MinibrainsError if the name is taken."""
+        """Add one node class. Raises MinibrainsError if its name is taken."""
         name = f"{pack}.{cls.__name__}" if pack else cls.__name__
         if self._types.setdefault(name, cls) is not cls:
             raise MinibrainsError(f"two node classes are called {name}: {self._types[name].__module__} and {cls.__module__}")
 
     def add_module(self, module: ModuleType, pack: str | None = None) -> None:
-        """Add every node class that a module, or the modules of a package, define. Names with _ are left out."""
+        """Add every node class that a module, or the modules of a package, define, unless its name begins with _."""
         inner = pkgutil.walk_packages(getattr(module, "__path__", ()), f"{module.__name__}.")
         for source in [module, *(importlib.import_module(info.name) for info in inner)]:
             for name, value in list(vars(source).items()):
@@ -55,8 +55,8 @@ class Registry(Mapping[str, type[Node]]):
                     self.add(value, pack)
 
     def add_file(self, path: Path) -> None:
-        """Add the nodes of one Python file as a pack named like the file; for trying out what you write."""
-        name = f"minibrains_pack_{path.stem}"  # not the stem itself: random.py must not stand in for random
+        """Add the nodes of one Python file as a pack named like the file, to try out nodes while writing them."""
+        name = f"minibrains_pack_{path.stem}"  # not the stem itself: random.py must not replace the module random
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None or not path.is_file():
             raise MinibrainsError(f"{path}: there is no such Python file to take nodes from")
@@ -74,7 +74,7 @@ class Registry(Mapping[str, type[Node]]):
         self.add_module(module, path.stem)
 
     def add_packs(self) -> list[str]:
-        """Add the packs that installed packages offer; returns a sentence for each that could not be loaded."""
+        """Add the packs of installed packages; return a sentence for each that could not be loaded."""
         broken = []
         for point in entry_points(group=ENTRY_POINT):
             try:
@@ -85,10 +85,10 @@ class Registry(Mapping[str, type[Node]]):
         return broken
 
     def migrate(self, workflow: Workflow) -> Workflow:
-        """Return the workflow with every older node brought up to its class's version, and with the links to it.
+        """Return the workflow with every older node, and the links to it, brought up to the version of its class.
 
-        Links stand in the entries of other nodes: they follow an output that was renamed. A node that cannot be brought
-        up stays as it is, and is among the `faults` of the result.
+        Links are in the entries of other nodes, where the name of a renamed output is replaced. A node that cannot be
+        migrated stays as it is, and `faults` of the result says so.
         """
         old = {name: entry for name, entry in workflow.nodes.items() if self._is_old(entry)}
         if not old:
@@ -111,11 +111,11 @@ class Registry(Mapping[str, type[Node]]):
         return replace(migrated, faults=(*migrated.faults, *faults))
 
     def consoles(self, workflow: Workflow) -> list[NodeEntry]:
-        """List the nodes of a workflow that are consoles."""
+        """Return the entries of the consoles in a workflow."""
         return [entry for entry in workflow.nodes.values() if issubclass(self.get(entry.type, Node), Console)]
 
     def class_of(self, entry: NodeEntry, faults: list[Fault]) -> type[Node] | None:
-        """Return the class of a node of a migrated workflow; what is wrong with its type goes to `faults`."""
+        """Return the class of a node in a migrated workflow; if its type is wrong, return None and append to `faults`."""
         cls = self._types.get(entry.type)
         if cls is None:
             hint = near(entry.type, self._types) or "Is a node pack missing, or was --no-packs given?"
@@ -127,7 +127,7 @@ class Registry(Mapping[str, type[Node]]):
             faults.append(Fault("the node is newer", entry.id, expected=expected, found=found, hint=hint, code="newer_version"))
             return None
         if entry.version < cls.version:
-            return None  # it could not be migrated, and is among the workflow's faults
+            return None  # it could not be migrated, which the workflow's faults say already
         return cls
 
     def _is_old(self, entry: NodeEntry) -> bool:
@@ -136,7 +136,7 @@ class Registry(Mapping[str, type[Node]]):
 
 
 def _migrate(raw: dict[str, Any], entry: NodeEntry, cls: type[Node]) -> dict[str, Any]:
-    """Return a node's entry as its class's version has it. Raises MinibrainsError."""
+    """Return a node's entry, migrated to the version of its class. Raises MinibrainsError."""
     for version in range(entry.version, cls.version):
         change = cls.migrations.get(version)
         try:
@@ -151,9 +151,9 @@ def _migrate(raw: dict[str, Any], entry: NodeEntry, cls: type[Node]) -> dict[str
 
 
 def _rename_links(raw: Any, renamed: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
-    """Rename, in a node's entry, the sources of its inputs and of its `when`. What is no link is left as it is.
+    """Rename the sources of the inputs and of the `when` in a node's entry. Values that are not links stay as they are.
 
-    renamed:  node id -> for each version that it was brought up, the new names of its outputs
+    renamed:  node id -> for each version that it was migrated by, the new names of its outputs
     """
 
     def follow(link: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Who writes which file of a run folder: no two nodes the same, and none a file of the run itself."""
+"""Check the names of files in the run folder: no two nodes may write the same one, and no node a file of the run itself."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 OF_THE_RUN: Final = frozenset(
     {"episodes.jsonl", "error.txt", "request.json", "run.tape", "summary.json", "workers", "workflow.json"},
 )
-"""What a run, the service and the workers of a run put into its folder."""
+"""Files and folders that a run, its workers and the service write into the run folder."""
 
 
 def file_faults(nodes: Mapping[str, CheckedNode]) -> Iterator[Fault]:
-    """Find the names in the run folder that cannot be, or that somebody else has; capitals make no other file."""
+    """Yield a fault for each name in the run folder that is invalid or taken, ignoring upper and lower case."""
     owners = dict.fromkeys(OF_THE_RUN, "the run itself")
     for name, node in nodes.items():
         if node.widgets.keys() != node.cls.schema.widgets.keys():
-            continue  # a widget is wrong, and that is a fault already
+            continue  # a widget is wrong, which is a fault already
         for file in node.cls.run_files(name, node.widgets):
             if not is_plain_name(file):
                 message = "no file in the run folder can have this name"

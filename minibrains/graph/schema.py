@@ -1,6 +1,6 @@
 """The JSON Schema of workflow files, generated from the node classes: for editors, and for files that are generated.
 
-It says whether a file's form and widgets are sound. Links, socket types and brains are the checker's.
+It describes the form of a file and its widgets. Links, socket types and brains are left to the checker.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _NULL = {"type": "null"}
 
 
 def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of workflow files with these node types.
+    """Return the JSON Schema (draft 2020-12) of workflow files with these node types.
 
-    What it cannot say: a whole number is not written `8.0`, a rate is above 0, `offset` is below `every`.
+    It cannot express that a whole number is not written `8.0`, a rate is above 0, `offset` is below `every`.
     """
     known: list[str] = []
     by_type: list[dict[str, Any]] = []
     type_schemas: dict[str, Any] = {}
     for name, cls in registry.items():
-        # an older entry is sound if it can be migrated; its widgets are those of a class that is no longer there
+        # an older entry is valid if it can be migrated; its widgets are those of an older class
         for version in range(1, cls.version + 1):
             known.append(f"{name}@{version}")
         current = f"{name}@{cls.version}"
@@ -52,7 +52,7 @@ def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
 
 
 def widget_schema(widget: Widget) -> dict[str, Any]:
-    """What a widget takes, as JSON Schema."""
+    """Return the JSON Schema of a widget's values."""
     schema = value_schema(widget.annotation)
     extras = {"minimum": widget.min, "maximum": widget.max, "description": widget.doc or None}
     schema.update({key: value for key, value in extras.items() if value is not None})

@@ -1,4 +1,4 @@
-"""The workflow file: nodes, links, widget values, brains, layout. The editor and the command line read the same one."""
+"""The workflow file: nodes, links, widget values, brains and layout. The editor and the command line read the same file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from minibrains.node_options import Place
 from minibrains.values import parse_json
 
 FORMAT: Final = 1
-"""The version of the file format, the number behind `"minibrains"`."""
+"""The version of the file format, which is the value of `"minibrains"`."""
 SIZE_LIMIT: Final = 64 * 2**20
 
 FORMAT_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-"""From format n to n + 1: takes and returns a whole file."""
+"""Version n -> a function that takes a whole file of version n and returns it in version n + 1."""
 
 NODE_ID = re.compile(r"[a-z0-9_]+")
 NODE_TYPE = re.compile(r"((?:[A-Za-z_][A-Za-z0-9_]*\.)?[A-Za-z_][A-Za-z0-9_]*)@([1-9][0-9]{0,5})")
@@ -31,7 +31,7 @@ Mode = Literal["run", "mute", "bypass"]
 OnError = Literal["stop", "hold", "fallback"]
 Busy = Literal["hold", "continue"]
 RunClock = Literal["fast", "realtime"]
-"""As fast as it goes, or at the console's own frame rate."""
+"""fast: as fast as possible; realtime: at the console's own frame rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class BrainPin:
-    """A brain by file name, and by its SHA-256 if it must be just that one."""
+    """The file name of a brain, and its SHA-256 if it must be exactly that one."""
 
     file: str
     sha256: str | None = None
@@ -55,7 +55,7 @@ class BrainPin:
 
 @dataclass(frozen=True, slots=True)
 class NodeEntry:
-    """One node of a workflow file, as it stands there."""
+    """The entry of one node in a workflow file."""
 
     id: str
     type: str
@@ -70,22 +70,22 @@ class NodeEntry:
     mode: Mode = "run"
     on_error: OnError = "stop"
     background: Place | None = None
-    """Where a background node computes; None: where its class does by default."""
+    """The place where a background node computes; None: the default of its class."""
     busy: Busy = "hold"
-    """While it thinks the clock stands still, or the game goes on with the last result."""
+    """While it thinks, the clock stands still (hold), or the game goes on with the last result (continue)."""
     latency: int | None = None
     """Ticks from launch to delivery under `continue`; None: 1."""
     timeout: float | None = None
-    """Seconds it may think; what happens then is for `on_error` to say."""
+    """Time limit of its thinking in seconds; exceeding it is an error, to which `on_error` applies."""
     optional: bool = False
-    """May be run less often when the clock cannot be kept."""
+    """The node may run less often when deadlines are missed."""
     raw: Mapping[str, Any] = field(default_factory=dict)
-    """The entry as it was read. What this version does not know is kept here and saved again."""
+    """The entry as it was read. Keys that this version does not know are kept here and saved again."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How long a run of this workflow is, unless the command line says otherwise."""
+    """The run settings of a workflow, which the command line may override."""
 
     episodes: int = 1
     ticks: int | None = None
@@ -95,7 +95,7 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow file that was read. `faults` is what is wrong with its form; checking adds the rest."""
+    """A workflow file that was read. `faults` lists what is wrong with its form; checking finds the rest."""
 
     nodes: Mapping[str, NodeEntry]
     title: str = ""
@@ -103,32 +103,33 @@ class Workflow:
     path: Path | None = None
     faults: tuple[Fault, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=dict)
-    """The file as it was read, in this version's format. What is not known or cannot be read is kept here and saved again."""
+    """The file as it was read, migrated to this format. Unknown and unreadable parts are kept here and saved again."""
 
     @property
     def name(self) -> str:
+        """The name of the file, without its suffix."""
         return self.path.stem if self.path else "workflow"
 
     @property
     def where(self) -> str:
-        """What sentences call it."""
+        """The name of the workflow in messages."""
         return str(self.path or "the workflow")
 
     def to_json(self) -> dict[str, Any]:
-        """The file again, with everything in it that this version does not know."""
+        """Return the contents of the file, including everything that this version does not know."""
         return {**self.raw, "minibrains": FORMAT}
 
     def save(self, path: Path) -> None:
-        """Write the file: temporary name, then rename."""
+        """Write the file under a temporary name, then rename it."""
         write_atomic(path, dump_json(self.to_json()))
 
     def with_run(self, settings: RunSettings) -> Workflow:
-        """This workflow with other settings of its run."""
+        """Return this workflow with other run settings."""
         run = {key: value for key, value in asdict(settings).items() if value is not None}
         return replace(self, run=settings, raw={**self.raw, "run": run})
 
     def with_node(self, name: str, entry: Mapping[str, Any]) -> Workflow:
-        """This workflow with one node put in or replaced, from an entry as it would stand in the file."""
+        """Return this workflow with one node added or replaced, given as an entry of the file."""
         nodes = self.raw.get("nodes")
         if not isinstance(nodes, dict):
             nodes = {}
@@ -136,9 +137,9 @@ class Workflow:
 
 
 def dump_json(value: Any) -> str:
-    """JSON as our files have it: indented, short lists in one line, a newline at the end."""
+    """Return JSON in the layout of our files: indented, short lists on one line, a newline at the end."""
     text = json.dumps(value, indent=1, ensure_ascii=False)
-    # a line ends with [ only where a list begins: inside a text, JSON has no line ends
+    # a line ends with [ only where a list begins: JSON texts contain no line breaks
     return re.sub(r"\[\n([^\[\]{}]{0,200}?)\n *\]", _in_one_line, text) + "\n"
 
 
@@ -148,7 +149,7 @@ def _in_one_line(lines: re.Match[str]) -> str:
 
 
 def load_workflow(path: Path) -> Workflow:
-    """Read a workflow file. Raises WorkflowError if it is no workflow at all; see `Workflow.faults` for the rest."""
+    """Read a workflow file. Raises WorkflowError if it is not a workflow at all; `Workflow.faults` has the rest."""
     try:
         if path.stat().st_size > SIZE_LIMIT:
             raise WorkflowError([Fault(f"the file is larger than {SIZE_LIMIT >> 20} MB", code="invalid_file")], str(path))
@@ -162,7 +163,7 @@ def load_workflow(path: Path) -> Workflow:
 
 
 def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
-    """Read a workflow from JSON data. Raises WorkflowError only if nothing can be made of it."""
+    """Read a workflow from JSON data. Raises WorkflowError only if it is not a workflow at all."""
     where = str(path or "the workflow")
     if not isinstance(data, dict):
         fault = Fault("a workflow is a JSON object", found=type(data).__name__, code="invalid_workflow")
@@ -210,7 +211,7 @@ _NODE_KEYS = ("type", "set", "in", "brain", "every", "offset", "when", "backgrou
 
 
 def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
-    """Read one node's entry; what is wrong with it goes to `faults`, None if nothing can be made of it."""
+    """Read one node's entry and append its faults to `faults`; return None if it cannot be read at all."""
 
     def wrong(message: str, code: FaultCode = "invalid_value", **details: Any) -> None:
         faults.append(Fault(message, name, code=code, **details))
@@ -284,7 +285,7 @@ def _read_rate(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[in
 
 
 def _read_background_keys(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[int | None, float | None, bool]:
-    """`latency`, `timeout`, `optional`."""
+    """Return `latency`, `timeout` and `optional` of an entry."""
     latency, timeout, optional = entry.get("latency"), entry.get("timeout"), entry.get("optional", False)
     if latency is not None and (type(latency) is not int or not 1 <= latency < 2**31):
         wrong('"latency" is not a number of ticks', expected="a whole number from 1", found=repr(latency))
@@ -319,7 +320,7 @@ def _read_links(inputs: Any, wrong: Callable[..., None]) -> dict[str, tuple[Link
     result = {}
     for socket, texts in inputs.items():
         if texts == []:
-            continue  # as good as not there
+            continue  # an input with an empty list counts as not linked
         links: list[Link] = []
         for text in texts if isinstance(texts, list) else [texts]:
             link = _read_link(socket, text, wrong)

@@ -1,4 +1,4 @@
-"""A process of ours at the other end of a pipe: started, reached, ended and, if need be, killed in one way."""
+"""A child process at the other end of a pipe: one way to start, reach, end and kill it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from minibrains.process.signals import start_with_signals_blocked
 
 _SPAWN: Final = multiprocessing.get_context("spawn")
 _LIVENESS_INTERVAL: Final = 1.0
-"""Seconds after which a silent process is looked at: one that it forked may hold its end of the pipe open."""
+"""Seconds after which a silent process is checked: a process that it forked may hold its end of the pipe open."""
 _LAST_WORDS: Final = 4000
-"""Bytes that are read of what a process wrote last."""
+"""Number of bytes that are read from the end of a process's output."""
 
 _running: Final[set[ChildProcess]] = set()
 
@@ -32,9 +32,9 @@ _running: Final[set[ChildProcess]] = set()
 class ChildProcess:
     """A child process. It is spawned: a fork would copy the emulator and its threads.
 
-    There are two ways to talk to it. Either one thread asks and waits, with `send`, `receive` and, at the end,
-    `close`. Or, where neither side may wait for the other, `listen` starts a thread that reads and one that writes
-    what was given to `post`. `kill` may be called from any thread at any time.
+    There are two ways to communicate with it. One thread may send and wait, with `send`, `receive` and finally
+    `close`. Or, where neither side may wait for the other, `listen` starts a thread that reads, and one that writes the
+    messages given to `post`. `kill` may be called from any thread at any time.
 
     Ctrl-C, SIGTERM and SIGHUP do not reach it. It ends when this process does, at the latest `shutdown_timeout` later.
     """
@@ -52,18 +52,18 @@ class ChildProcess:
         Args:
             function: A function at the top of a module.
             arguments: Anything that can be pickled.
-            name: What the process is called in sentences and in lists of processes.
-            shutdown_timeout: Seconds that it gets to end in good order before it is killed.
-            keep_output: Keep what it writes to standard output and standard error for `output_tail`.
+            name: The name of the process in messages and in lists of processes.
+            shutdown_timeout: Seconds that it gets to end by itself before it is killed.
+            keep_output: Keep its standard output and standard error for `output_tail`.
 
         Raises:
             RunError: An argument cannot be pickled.
             OSError: The system cannot start another process.
         """
         self.killed = False
-        """Whether `kill` was called."""
+        """True once `kill` was called."""
         self.output_tail = ""
-        """What it wrote last, once it has ended."""
+        """The end of its output, available once it has ended."""
         self._shutdown_timeout = shutdown_timeout
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
         task = encode((function, arguments), f"what {name} needs")
@@ -91,13 +91,13 @@ class ChildProcess:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it runs no more."""
+        """True once the process has ended."""
         return not self._process.is_alive()
 
-    # -- ask and wait ---------------------------------------------------------------------------------
+    # -- send and wait --------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
-        """Send a message; wait while the other side does not read.
+        """Send a message, waiting while the process does not read.
 
         Raises:
             OSError: It has ended.
@@ -108,8 +108,8 @@ class ChildProcess:
         """Wait for its next message.
 
         Raises:
-            EOFError: It has ended, or has closed the pipe, and everything it said was received.
-            TimeoutError: It said nothing for `timeout` seconds.
+            EOFError: It has ended or closed the pipe, and all of its messages were received.
+            TimeoutError: No message came for `timeout` seconds.
         """
         deadline = monotonic() + timeout
         while not self._connection.poll(_next_wait(deadline)):
@@ -123,17 +123,17 @@ class ChildProcess:
             raise EOFError("the process has ended") from error
 
     def close(self) -> None:
-        """Close the pipe, upon which the process ends; kill it if it does not end in time."""
+        """Close the pipe, which makes the process end; kill it if it does not end in time."""
         self._connection.close()
         self._wait_or_kill()
 
     # -- read and write on threads --------------------------------------------------------------------
 
     def listen(self, on_message: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
-        """Start to read and write on threads.
+        """Start reading and writing on threads.
 
         Args:
-            on_message: Called with each message, on the thread that reads.
+            on_message: Called with each message, on the reading thread.
             on_exit: Called on the same thread, once the process has ended.
         """
         name = self._process.name
@@ -141,12 +141,12 @@ class ChildProcess:
         threading.Thread(target=self._write, name=f"writes to {name}", daemon=True).start()
 
     def post(self, data: bytes) -> None:
-        """Send a message in turn, without waiting. To a process that has ended, do nothing."""
+        """Queue a message without waiting. Does nothing if the process has ended."""
         self._outbox.put(data)
 
     @property
     def backlog(self) -> int:
-        """How many messages were posted and not sent yet, because the process does not read."""
+        """Number of posted messages that are not sent yet, because the process does not read."""
         return self._outbox.qsize()
 
     def _read(self, on_message: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
@@ -162,14 +162,14 @@ class ChildProcess:
 
     def _write(self) -> None:
         while (data := self._outbox.get()) is not None:
-            with suppress(OSError):  # it has ended, and `_read` says so
+            with suppress(OSError):  # it has ended, which `_read` reports
                 self._connection.send_bytes(data)
         self._connection.close()
 
     # -- the end --------------------------------------------------------------------------------------
 
     def kill(self) -> None:
-        """End the process at once, whatever it is doing. Returns without waiting for its end."""
+        """Kill the process, without waiting for its end."""
         self.killed = True
         self._process.kill()
 
@@ -186,11 +186,11 @@ class ChildProcess:
 
     @property
     def exit_status(self) -> int | None:
-        """The status with which it ended by itself."""
+        """The exit status of a process that ended by itself; None if a signal ended it."""
         return None if self.exit_signal else self._process.exitcode
 
     def exit_reason(self) -> str:
-        """Return how it ended: "signal SIGKILL" or "exit status 3"."""
+        """Describe how it ended: "signal SIGKILL" or "exit status 3"."""
         if self.exit_signal:
             return f"signal {self.exit_signal}"
         return f"exit status {self.exit_status}"
@@ -204,7 +204,7 @@ class ChildProcess:
 
     def _ends_within(self, seconds: float) -> bool:
         deadline = monotonic() + seconds
-        # One `join` will not do: like the pipe, what it waits for may be held open by a process that this one forked.
+        # A single `join` is not enough: like the pipe, what it waits for may be held open by a process that this one forked.
         while self._process.is_alive():
             if monotonic() >= deadline:
                 return False
@@ -212,7 +212,7 @@ class ChildProcess:
         return True
 
     def _read_output(self) -> None:
-        """Read what it wrote last, and let go of the file."""
+        """Read the end of its output, and close the file."""
         if self._output is None:
             return
         with suppress(OSError), self._output as file:
@@ -224,18 +224,18 @@ class ChildProcess:
 
 
 def _next_wait(deadline: float) -> float:
-    """Return the seconds to wait before the process is looked at again."""
+    """Return the seconds until the next check of the process."""
     left = max(0.0, deadline - monotonic())
     return min(left, _LIVENESS_INTERVAL)
 
 
 def _make_file() -> IO[bytes]:
-    """Return a new temporary file. The child takes its name away, so that none is left behind when both are killed."""
+    """Return a new temporary file. The child unlinks it, so that no file is left behind if both processes are killed."""
     return tempfile.NamedTemporaryFile(prefix="minibrains-worker-", suffix=".txt", delete=False)
 
 
 @atexit.register
 def _kill_all() -> None:
-    """Kill what still runs: otherwise multiprocessing would wait for it at exit, however long that takes."""
+    """Kill all remaining processes: otherwise multiprocessing would wait for them at exit without limit."""
     for child in list(_running):
         child.kill()

@@ -1,4 +1,4 @@
-"""Where workers live: processes of this machine, by their number, or a Ray cluster, by its address."""
+"""Choose where workers run: as processes of this machine, given their number, or on a Ray cluster, given its address."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_WORKERS = 1024
 
 
 def choose_launcher(text: str) -> Launcher | None:
-    """What starts the workers; None to play in this process. Raises MinibrainsError."""
+    """Return the launcher that `--workers` asks for; None to play in this process. Raises MinibrainsError."""
     if text.startswith("ray://"):
         return _ray(text)
     count = _count(text)

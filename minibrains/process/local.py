@@ -11,7 +11,7 @@ from minibrains.process.pool import Events
 from minibrains.process.worker import Worker
 
 _SHUTDOWN_TIMEOUT = 10.0
-"""Seconds that a worker gets to end: after everything in it was closed, or after its parent was lost."""
+"""Seconds that a worker gets to end, after everything in it was closed or its parent was lost."""
 
 
 class ProcessLauncher:
@@ -21,6 +21,7 @@ class ProcessLauncher:
         self.count = count
 
     def launch(self, number: int, task: bytes, events: Events) -> ChildProcess:
+        """Start the worker `number` on a pickled Task. Raises OSError if the system cannot start another process."""
         child = ChildProcess(_work, number, task, name=f"worker {number}", shutdown_timeout=_SHUTDOWN_TIMEOUT)
         child.listen(
             on_message=lambda data: events.put((number, data)),
@@ -29,11 +30,11 @@ class ProcessLauncher:
         return child
 
     def close(self) -> None:
-        pass
+        """Do nothing: child processes need nothing else."""
 
 
 def _work(parent: ParentProcess, number: int, task: bytes) -> None:
-    """Be a worker until the pool says that it is over, or is gone."""
+    """Run a worker until the pool shuts it down or is gone."""
     worker = Worker(number, pickle.loads(task), parent.send)
     threading.Thread(target=_listen, args=(parent, worker), name="listens to the pool", daemon=True).start()
     worker.run()

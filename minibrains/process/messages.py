@@ -1,4 +1,4 @@
-"""What processes send each other: pickled values, and exceptions that arrive as they were raised."""
+"""Messages between processes: pickled values, and exceptions that arrive as they were raised."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def _read_only(items: dict[Any, Any]) -> Mapping[Any, Any]:
     return MappingProxyType(items)
 
 
-# Objects in widgets and on links are read-only mappings, which pickle does not know.
+# Objects in widgets and on links are read-only mappings, which pickle does not support.
 ForkingPickler.register(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 def encode(value: Any, what: str) -> bytes:
-    """Return `value` as bytes that another process can read with `decode`.
+    """Encode a value as bytes that another process can `decode`.
 
     Args:
         value: Anything that can be pickled.
-        what: What the value is, for the error: "item 3".
+        what: A name for the value in the error: "item 3".
 
     Raises:
         RunError: The value cannot be pickled.
@@ -38,12 +38,12 @@ def encode(value: Any, what: str) -> bytes:
 
 
 def decode(data: bytes, what: str, where: str) -> Any:
-    """Return the value that another process has encoded.
+    """Decode a value that another process has encoded.
 
     Args:
-        data: What `encode` returned.
-        what: What the value is, for the error: "what the node was given".
-        where: Where it is read, for the error: "in its process".
+        data: The result of `encode`.
+        what: A name for the value in the error: "what the node was given".
+        where: The place of decoding in the error: "in its process".
 
     Raises:
         RunError: The value cannot be unpickled here.
@@ -59,13 +59,13 @@ class Failure:
     """An exception on its way to another process."""
 
     message: str
-    """What went wrong, for a process in which the exception cannot be made again."""
+    """The message, for a process in which the exception cannot be recreated."""
     trace: str
     """The traceback as text."""
     exception: bytes | None
     """The exception's class, arguments and attributes; None if they cannot be pickled."""
     causes: tuple[bytes, ...] = ()
-    """The same of what it was raised from, of what that was raised from, and so on."""
+    """The same for its chain of causes, from the nearest on."""
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
@@ -81,7 +81,7 @@ class Failure:
         return cls(message, trace, _pack(error), tuple(causes))
 
     def unpack(self) -> BaseException:
-        """Return the exception, or a RunError with its words; the last of its causes prints the traceback it had there."""
+        """Return the exception, or a RunError with its message; its last cause prints the original traceback."""
         error: BaseException
         try:
             error = _unpack(self.exception or b"")
@@ -96,7 +96,7 @@ class Failure:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return what an exception was raised from, of this process, and what that was raised from; each one once."""
+    """Return the chain of causes of an exception in this process, each of them once."""
     chain = [error]
     while (cause := chain[-1].__cause__) is not None:
         if isinstance(cause, _RemoteTraceback) or cause in chain:
@@ -110,7 +110,7 @@ def _pack(error: BaseException) -> bytes | None:
     arguments = error.args
     attributes = dict(vars(error))
     if isinstance(error, (ImportError, OSError)):
-        # What these keep outside of `args` and `vars`, a file name or a module's, they give out to be pickled.
+        # The data that these classes keep outside of `args` and `vars`, such as a file name, is part of their pickles.
         reduced: Any = error.__reduce__()
         _, arguments, *state = reduced
         attributes.update(*state)
@@ -124,7 +124,7 @@ def _pack(error: BaseException) -> bytes | None:
 
 
 def _unpack(packed: bytes) -> BaseException:
-    """Return an exception as `_pack` was given it. Raises what making it again raises."""
+    """Return the exception that was given to `_pack`. Raises whatever recreating it raises."""
     cls, arguments, attributes = pickle.loads(packed)
     error: BaseException = cls.__new__(cls, *arguments)
     error.__setstate__(attributes)

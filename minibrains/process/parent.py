@@ -1,4 +1,4 @@
-"""The child's end: what every process that `ChildProcess` starts begins with."""
+"""The child's end of the pipe: the first thing to run in every process that `ChildProcess` starts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ParentProcess:
         self._sending = threading.Lock()
 
     def send(self, data: bytes) -> None:
-        """Send a message, from any thread. Without a parent do nothing: this process is about to end."""
+        """Send a message, from any thread. Does nothing if the parent is gone: this process is about to end."""
         with suppress(OSError), self._sending:
             self._connection.send_bytes(data)
 
@@ -40,7 +40,7 @@ class ParentProcess:
 
 
 def run_child(connection: Connection, task: bytes, shutdown_timeout: float, output: Path | None) -> None:
-    """Do what `ChildProcess` was given to do; the main function of each child process."""
+    """Run the function that was given to `ChildProcess`; the main function of each child process."""
     if output is not None:
         _redirect_output(output)
     ignore_signals()
@@ -54,13 +54,13 @@ def _redirect_output(output: Path) -> None:
     os.dup2(file, 1)
     os.dup2(file, 2)
     os.close(file)
-    with suppress(OSError):  # Windows keeps the name of a file that is open
+    with suppress(OSError):  # Windows cannot unlink an open file
         output.unlink()
     faulthandler.enable()
 
 
 def _exit_with_parent(shutdown_timeout: float) -> None:
-    """End this process when its parent was killed, in good order or not: a busy one does not see that the pipe has ended."""
+    """End this process once its parent is gone, even if it is busy and does not see that the pipe was closed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -1,6 +1,6 @@
-"""A pool of workers: gives jobs to whoever is free, replaces workers that end, has their jobs done again.
+"""A pool of workers: gives jobs to free workers, replaces workers that end, and repeats their jobs.
 
-What a worker is, a process here or an actor on a Ray cluster, is the launcher's business.
+Whether a worker is a process on this machine or an actor on a Ray cluster is up to the launcher.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ from minibrains.process.messages import Failure, decode, encode
 from minibrains.process.pool_messages import MAIN_LANE, Closed, Job, MapRequest, MapResult, Note, Reply, Shutdown, Stop
 
 Events = SimpleQueue["tuple[int, bytes | None]"]
-"""What workers say, with the worker's number; None once a worker has ended."""
+"""Messages of workers, each with the worker's number; None once the worker has ended."""
 
 _TRIES = 2
-"""How often a job is begun whose worker ends."""
+"""Number of times that a job is tried if its worker ends."""
 
 
 class WorkerHandle(Protocol):
     """The pool's end of one worker."""
 
     def post(self, data: bytes) -> None:
-        """Send a message without waiting; to a worker that has ended, do nothing."""
+        """Queue a message without waiting. Does nothing if the worker has ended."""
 
     def kill(self) -> None:
-        """End the worker now."""
+        """Kill the worker, without waiting for its end."""
 
     def exit_reason(self) -> str:
-        """Return how it ended: "signal SIGKILL"."""
+        """Describe how it ended: "signal SIGKILL"."""
 
 
 class Launcher(Protocol):
     """Starts workers."""
 
     count: int
-    """Workers that may live at the same time, from 1."""
+    """Largest number of workers at a time, from 1."""
 
     def launch(self, number: int, task: bytes, events: Events) -> WorkerHandle:
-        """Start the worker `number` on a pickled Task. Raises MinibrainsError or OSError if that cannot be done."""
+        """Start the worker `number` on a pickled Task. Raises MinibrainsError or OSError if that fails."""
 
     def close(self) -> None:
-        """Let go of what launching needed. All workers have ended."""
+        """Release the resources of the launcher, after all workers have ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerLost:
-    """What the pool itself notes of a worker that ended without being asked to."""
+    """The pool's own note about a worker that ended unexpectedly."""
 
     reason: str
 
 
 class WorkerExited(RunError):
-    """A job was given up because the process that did it ended, on each try."""
+    """A job was given up because its worker ended on each try."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,10 +72,10 @@ class _Work:
 
 @dataclass(slots=True, eq=False)
 class _Batch:
-    """Items with the same function."""
+    """Items to which the same function is applied."""
 
     function: bytes | None
-    """None: the workers' own task."""
+    """The pickled function; None: the task of the workers."""
     owner: tuple[int, int] | None
     """The worker and the lane that wait for a map; None for the items of `imap_unordered`."""
     waiting: deque[_Work] = field(default_factory=deque)
@@ -85,16 +85,17 @@ class _Batch:
 
     @property
     def done(self) -> bool:
+        """True once no item is left to do."""
         return not self.waiting and not self.running
 
 
 @dataclass(slots=True, eq=False)
 class _PooledWorker:
-    """A worker as the pool sees it."""
+    """The pool's record of a worker."""
 
     handle: WorkerHandle
     lanes: dict[int, int | None] = field(default_factory=lambda: {MAIN_LANE: None})
-    """Where it can do a job, with the number of the job that is there."""
+    """Lane -> number of the job in it; None while the lane is free."""
     state: Literal["working", "ending", "closed"] = "working"
 
     def send(self, message: object) -> None:
@@ -102,23 +103,23 @@ class _PooledWorker:
 
 
 class Pool:
-    """Workers for one task. Leaving the `with` ends them: in good order, or at once on Ctrl-C."""
+    """Workers for one task. Leaving the `with` block shuts them down, or kills them on Ctrl-C."""
 
     def __init__(self, launcher: Launcher, task: object, note: Callable[[int, Any], None]) -> None:
         """Prepare a pool; nothing is started yet.
 
         Args:
             launcher: Starts the workers.
-            task: A Task, which each worker gets.
-            note: Called with a worker's number and what it said; what it said is a WorkerLost if it ended unasked.
+            task: The Task of every worker.
+            note: Called with a worker's number and its note, which is a WorkerLost if the worker ended unexpectedly.
 
         Raises:
             RunError: The task cannot be pickled.
         """
         self.deaths = 0
-        """Workers that ended without being asked to."""
+        """Number of workers that ended unexpectedly."""
         self.troubles: list[str] = []
-        """Sentences about what could not be closed; whole after the `with`."""
+        """Sentences about what could not be closed; complete after the `with` block."""
         self._launcher = launcher
         self._task = encode(task, "the task of the workers")
         self._note = note
@@ -133,18 +134,18 @@ class Pool:
 
     @property
     def count(self) -> int:
-        """Workers that may live at the same time."""
+        """The largest number of workers at a time."""
         return self._launcher.count
 
     @property
     def stopping(self) -> bool:
-        """Set it (from a signal handler, say): no item is begun any more, and workers end after the current tick."""
+        """Once set, for example by a signal handler, no item is begun any more, and workers stop after the current tick."""
         return self._stopping
 
     @stopping.setter
     def stopping(self, stopping: bool) -> None:
         self._stopping = stopping
-        # Wakes who waits for an event; a SimpleQueue may be used in a signal handler.
+        # Wakes the thread that waits for an event; a SimpleQueue may be used in a signal handler.
         self._events.put((-1, None))
 
     def __enter__(self) -> Pool:
@@ -166,7 +167,7 @@ class Pool:
             items: Anything that can be pickled.
 
         Yields:
-            The index of an item and its result, as they end. The result is an exception if the item raised one, and
+            The index and the result of each item, as it ends. The result is an exception if the item raised one, and
             WorkerExited if its worker ended twice. Items not begun when `stopping` is set are left out.
         """
         pickled = [encode(item, f"item {index}") for index, item in enumerate(items)]
@@ -186,7 +187,7 @@ class Pool:
             batch.failures.clear()
         self._batches.remove(batch)
 
-    # -- giving work ----------------------------------------------------------------------------------
+    # -- assigning work -------------------------------------------------------------------------------
 
     def _add(self, function: bytes | None, items: list[bytes], owner: tuple[int, int] | None) -> _Batch:
         batch = _Batch(function, owner)
@@ -195,7 +196,7 @@ class Pool:
         return batch
 
     def _assign_all(self) -> None:
-        """Give waiting work to every free lane; start workers while that is not enough."""
+        """Give waiting work to every free lane, and start workers for the rest."""
         for number, worker in self._workers.items():
             if worker.state != "working":
                 continue
@@ -210,7 +211,7 @@ class Pool:
             self._assign(worker, MAIN_LANE, work)
 
     def _next_work(self, number: int, lane: int) -> _Work | None:
-        """Return work for a free lane: the newest map's first, because somebody waits; a map's own lane is for it alone."""
+        """Return work for a free lane: that of the newest map first, which a worker waits for. A map's lane is for it alone."""
         for batch in reversed(self._batches):
             if batch.waiting and (lane == MAIN_LANE or batch.owner == (number, lane)):
                 return batch.waiting.popleft()
@@ -224,7 +225,7 @@ class Pool:
         work.batch.running += 1
         worker.send(Job(self._assigned, lane, work.batch.function, work.item))
 
-    # -- hearing what came of it ----------------------------------------------------------------------
+    # -- taking results -------------------------------------------------------------------------------
 
     def _take_event(self) -> None:
         number, data = self._events.get()
@@ -259,7 +260,7 @@ class Pool:
         self._answer_map(batch)
 
     def _answer_map(self, batch: _Batch) -> None:
-        """Answer a map that is done, or of which an item failed: nobody needs what is still running of it."""
+        """Answer a map that is done, or one with a failed item, whose running items are no longer needed."""
         if batch.owner is None or batch not in self._batches:
             return
         if batch.failures:
@@ -280,7 +281,7 @@ class Pool:
     # -- the end of a worker, and of the pool ---------------------------------------------------------
 
     def _replace(self, number: int) -> None:
-        """A worker has ended. If it was not asked to, what it was doing is done again, by another, once."""
+        """Handle the end of a worker. If it was unexpected, another worker repeats its jobs, once."""
         worker = self._workers.pop(number)
         reason = worker.handle.exit_reason()
         if worker.state == "working":
@@ -305,7 +306,7 @@ class Pool:
     def _end(self) -> None:
         self._stop()
         while self._workers:
-            self._assign_all()  # a node may wait for its map, and can only stop after that
+            self._assign_all()  # a node may be waiting for its map, and can stop only after that
             if not any(batch.owner for batch in self._batches):
                 self._shut_down_idle()
             self._take_event()

@@ -1,4 +1,4 @@
-"""What a pool and its workers say to each other. Each message travels as one pickle, whatever it travels on."""
+"""The messages between a pool and its workers. Each is sent as one pickle, over any transport."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from minibrains.process.messages import Failure
 
 MAIN_LANE = 0
-"""The lane of a worker in which its task is done. Each map that it waits for opens one more."""
+"""The lane in which a worker does its task. Each map that it waits for opens another one."""
 
 
 # -- to a worker
@@ -16,7 +16,7 @@ MAIN_LANE = 0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Do this in a lane, and reply. `function` is a pickled function; None is the worker's own task."""
+    """Do an item in a lane, and reply. `function` is a pickled function; None means the worker's task."""
 
     number: int
     lane: int
@@ -26,7 +26,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class MapResult:
-    """The map asked for in a lane is done: its results in order, or what went wrong first."""
+    """The end of the map that a lane asked for: its results in order, or the first failure."""
 
     lane: int
     results: list[bytes]
@@ -35,12 +35,12 @@ class MapResult:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End what you are doing after the current tick."""
+    """Stop the current job after the current tick."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shutdown:
-    """Close everything and end; there is nothing more to do."""
+    """Close everything and exit."""
 
 
 # -- from a worker
@@ -48,7 +48,7 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A job is done, or raised."""
+    """The end of a job: its result or its exception."""
 
     number: int
     value: bytes
@@ -57,7 +57,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class MapRequest:
-    """Apply a pickled function to pickled items on whoever is free. In this lane I help as well, until it is done."""
+    """Apply a pickled function to pickled items on all free workers. Meanwhile the sender works on them in this lane too."""
 
     lane: int
     function: bytes
@@ -66,13 +66,13 @@ class MapRequest:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something for the run's own eyes: what a node says, how far an episode is."""
+    """Something for the run itself: a line from a node, or the progress of an episode."""
 
     content: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Everything is closed; `troubles` has a sentence for each thing that could not be."""
+    """Everything is closed; `troubles` has a sentence for each thing that could not be closed."""
 
     troubles: list[str]

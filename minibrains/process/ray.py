@@ -17,14 +17,14 @@ class RayLauncher:
     """Starts workers as Ray actors of one CPU each."""
 
     def __init__(self, address: str, count: int | None) -> None:
-        """Connect to a cluster, or start one of this machine's own for "local"; `address` is as `ray.init` takes it.
+        """Connect to the cluster at `address`, in the form of `ray.init`, or start one on this machine for "local".
 
-        `count` None: a worker for each CPU of the cluster. Raises MinibrainsError.
+        With `count` None there is a worker for each CPU of the cluster. Raises MinibrainsError.
         """
-        # Ray reads these when it is imported: no usage reports, nothing said of a coming change to GPU variables
+        # Ray reads these when it is imported: no usage reports, no warning about a future change of GPU variables
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # or a call starts a cluster here when the real one is gone
+        os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # otherwise a call would start a cluster here when the real one is gone
         try:
             import ray
         except ImportError:
@@ -50,11 +50,12 @@ class RayLauncher:
         """Start a worker. Raises RunError if the cluster is gone, or has no Minibrains."""
         try:
             return RayWorker(number, task, events)
-        except Exception as error:  # Ray's connection ends in any of a dozen classes
+        except Exception as error:  # a lost connection shows as one of a dozen exception classes
             reason = _first_sentence(error)
             raise RunError(f"worker {number} cannot be started on the Ray cluster {self._address}: {reason}") from error
 
     def close(self) -> None:
+        """Disconnect from the cluster."""
         import ray
 
         ray.shutdown()
@@ -63,7 +64,7 @@ class RayLauncher:
 def _first_sentence(error: Exception) -> str:
     first, *others = str(error).strip().split("\n")
     if others and first.endswith(":"):
-        return f"{first} {others[-1]}"  # of a traceback its last line says why
+        return f"{first} {others[-1]}"  # the last line of a traceback names the reason
     return first
 
 
@@ -73,7 +74,7 @@ class RayWorker:
     def __init__(self, number: int, task: bytes, events: Events) -> None:
         import ray
 
-        # two calls at a time: one that delivers, while one waits for what the worker says
+        # two calls at a time: one delivers while the other waits for the worker's messages
         actor = ray.remote(num_cpus=1, max_concurrency=2)(_Actor)
         threads = os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))
         self._actor = actor.remote(number, task, threads)
@@ -81,16 +82,19 @@ class RayWorker:
         threading.Thread(target=self._read, args=(number, events), daemon=True).start()
 
     def post(self, data: bytes) -> None:
-        with suppress(Exception):  # the cluster is gone; `_read` says so
+        """Queue a message without waiting. Does nothing if the cluster is gone."""
+        with suppress(Exception):  # the cluster is gone, which `_read` reports
             self._actor.deliver.remote(data)
 
     def kill(self) -> None:
+        """Kill the actor, without waiting for its end."""
         import ray
 
         with suppress(Exception):
             ray.kill(self._actor)
 
     def exit_reason(self) -> str:
+        """Describe how it ended."""
         return self._exit_reason
 
     def _read(self, number: int, events: Events) -> None:
@@ -109,20 +113,21 @@ class RayWorker:
 
 
 class _Actor:
-    """A worker within an actor. Its thread is its own: an actor's calls come on any thread."""
+    """A worker within an actor. It runs on a thread of its own, because an actor is called on any thread."""
 
     def __init__(self, number: int, task: bytes, threads: str) -> None:
-        # Ray gives an actor as many threads as CPUs; a sum over other threads is another sum. Read when torch is imported
+        # Ray gives an actor as many threads as CPUs, but sums depend on the number of threads. torch reads this on import
         os.environ["OMP_NUM_THREADS"] = threads
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
         self._worker = Worker(number, pickle.loads(task), self._outbox.put)
         threading.Thread(target=self._live, daemon=True).start()
 
     def deliver(self, data: bytes) -> None:
+        """Give the worker a message of the pool."""
         self._worker.deliver(data)
 
     def receive(self) -> list[bytes]:
-        """Return what the worker has said since the last call, at least one message; nothing after the end."""
+        """Return the worker's messages since the last call, waiting for at least one; empty after the end."""
         batch = []
         while (data := self._outbox.get()) is not None:
             batch.append(data)

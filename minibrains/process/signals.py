@@ -1,4 +1,4 @@
-"""Keep signals away from child processes: a terminal sends Ctrl-C and its end to all of them, and only the command may act."""
+"""Keep signals away from child processes: a terminal sends Ctrl-C and hang-ups to all, but only the command may react."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLOCKED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def start_with_signals_blocked(process: BaseProcess) -> None:
     """Start a process with these signals blocked, until it calls `ignore_signals`."""
-    # The first spawn starts the resource tracker, which would unblock the signals again.
+    # The first spawn also starts the resource tracker, which would unblock the signals again.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
     try:
@@ -22,8 +22,8 @@ def start_with_signals_blocked(process: BaseProcess) -> None:
 
 
 def ignore_signals() -> None:
-    """In the child itself: ignore these signals. Its parent ends it, over their pipe."""
+    """Ignore these signals. Called in the child, which its parent ends over the pipe."""
     for number in BLOCKED:
-        # Not SIG_IGN, which programs that a node starts would inherit.
+        # Not SIG_IGN, because programs that a node starts would inherit it.
         signal.signal(number, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)

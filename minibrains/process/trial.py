@@ -1,4 +1,4 @@
-"""Try something out in a process that gets only so much memory and processor time, once; what came of it is kept on the disk."""
+"""Run a function once in a process with limited memory and processor time, and keep the outcome on disk."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from minibrains.savings import tell_saving
 from minibrains.software import hash_with_software
 
 MEMORY: Final = 4 << 30
-"""Bytes."""
+"""Memory limit in bytes."""
 SECONDS: Final = 60
-"""Of processor time, which a busy machine does not make longer."""
+"""Limit of processor time, which does not depend on how busy the machine is."""
 _WALL_SECONDS: Final = 1800
-"""For what waits and does not compute."""
+"""Limit of wall time, for a function that waits instead of computing."""
 _SHUTDOWN_TIMEOUT: Final = 5.0
 _ANSWER: Final = "what the trial came to"
 
 
 class Verdict(NamedTuple):
-    """What a trial came to."""
+    """The outcome of a trial."""
 
     refused: str | None
-    """Why the function was refused, in a sentence."""
+    """The sentence that the function was refused with; None if it succeeded."""
     result: Any = None
-    """What it returned otherwise."""
+    """The result of the function, if it succeeded."""
 
 
 def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what `function(*arguments)` returns in a process with limits, or returned when it was tried before.
+    """Return the result of `function(*arguments)` in a process with limits, or the kept result of an earlier trial.
 
     Args:
         key: A SHA-256 in hexadecimal digits of everything that the result follows from, besides software and machine.
-        function: A function at the top of a module. What it returns can be packed by `minibrains.codec`.
+        function: A function at the top level of a module. `minibrains.codec` must be able to pack its result.
         arguments: Anything that can be pickled.
 
     Raises:
-        MinibrainsError: The function raised one, or needs more memory or time than it gets. That is kept as well.
+        MinibrainsError: The function raised one, or exceeded a limit. This outcome is kept too.
     """
     cache = disk_cache()
     key = hash_with_software(f"trial {key}")
@@ -60,7 +60,7 @@ def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Verdict:
-    """Try it. What says nothing of the function itself, a full disk say, is raised."""
+    """Run the trial. Errors that do not come from the function, such as a full disk, are raised."""
     limits = SECONDS, MEMORY
     child = ChildProcess(_try, limits, function, arguments, name="trial", shutdown_timeout=_SHUTDOWN_TIMEOUT, keep_output=True)
     with closing(child):
@@ -85,20 +85,20 @@ _TOO_MUCH_MEMORY: Final = f"it needs more than {MEMORY >> 30} GiB of memory"
 
 
 def _why_it_ended(child: ChildProcess) -> str:
-    """Return what ended the process, in words; raise what was not its own doing."""
+    """Describe what ended the process; raise if the function was not the cause."""
     child.close()
     if child.exit_signal == "SIGXCPU":
         return f"it takes more than {SECONDS} s of processor time"
     if "memory" in child.output_tail:
         return _TOO_MUCH_MEMORY
-    # before it has begun there are no words: it imports the script that this process runs
+    # a process that ended before it began has no words: it imports the script that this process runs
     why = child.output_tail[-300:] or 'a script of your own must keep what it does below if __name__ == "__main__":'
     raise MinibrainsError(f"the process it was tried in ended with {child.exit_reason()}: {why}")
 
 
 def _try(parent: ParentProcess, limits: tuple[int, int], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """In the process: keep to the limits, and send what the function returns or raises."""
-    import resource  # which Windows does not have
+    """Set the limits in the new process, and send what the function returns or raises."""
+    import resource  # not available on Windows
 
     seconds, memory = limits
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

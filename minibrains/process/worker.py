@@ -1,4 +1,4 @@
-"""One worker of a pool from the inside: it does jobs, one after the other, and replies."""
+"""A worker of a pool: it does jobs, one after another, and replies."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from minibrains.process.pool_messages import MAIN_LANE, Closed, Job, MapRequest,
 
 
 class Task(Protocol):
-    """What the workers of a pool are there for. Made once, pickled, and unpickled in each worker."""
+    """The task of a pool's workers. It is pickled once, and unpickled in each worker."""
 
     def load(self) -> None:
-        """Import the modules that functions given to `host.map` may come from."""
+        """Import the modules that may define functions for `host.map`."""
 
     def do(self, worker: Worker, item: Any) -> Any:
-        """Do one item."""
+        """Process one item, and return its result."""
 
     def stop(self) -> None:
-        """End what is being done after the current tick. Called from another thread."""
+        """Stop the current item after the current tick. Called from another thread."""
 
     def close(self) -> list[str]:
-        """Close what was opened; return a sentence for each thing that could not be."""
+        """Close what was opened; return a sentence for each thing that could not be closed."""
 
 
 class Worker:
-    """Lives in a process of its own. `deliver` may be called from any thread, `run` is its life."""
+    """A worker in a process of its own. `run` is its main loop; `deliver` may be called from any thread."""
 
     def __init__(self, number: int, task: Task, send: Callable[[bytes], None]) -> None:
         self.number = number
@@ -40,7 +40,7 @@ class Worker:
         self._inboxes: dict[int, SimpleQueue[Any]] = {MAIN_LANE: SimpleQueue()}
 
     def deliver(self, data: bytes) -> None:
-        """Take one message from the pool."""
+        """Receive one message from the pool."""
         message = pickle.loads(data)
         if isinstance(message, Stop):
             self._task.stop()
@@ -50,18 +50,18 @@ class Worker:
             self._inboxes[MAIN_LANE].put(message)
 
     def parent_lost(self) -> None:
-        """Stop and end, without anybody to reply to: the pool is gone."""
+        """Stop and end without a reply, because the pool is gone."""
         self._task.stop()
         self._inboxes[MAIN_LANE].put(Shutdown())
 
     def run(self) -> None:
-        """Do jobs until the end, then close everything."""
+        """Do jobs until the worker is shut down, then close everything."""
         while isinstance(message := self._inboxes[MAIN_LANE].get(), Job):
             self._do(message)
         self._post(Closed(self._task.close()))
 
     def note(self, content: Any) -> None:
-        """Tell the run something."""
+        """Send a note to the run."""
         self._post(Note(content))
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -1,1 +1,1 @@
-"""A run: the plan with its clock, episodes, run folder and results."""
+"""A run: a plan with its clock, episodes, run folder and results."""

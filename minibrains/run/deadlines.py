@@ -1,4 +1,4 @@
-"""When each tick of a realtime run is due, and what became of its deadlines. Arithmetic: others look at the clock."""
+"""The deadlines of a realtime run: when each tick is due, and which node made it late. Pure arithmetic, without a clock."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, Final
 from minibrains.engine.timing import LatencyHistogram
 
 MAX_FRAMES_BEHIND: Final = 60
-"""Frames that are caught up. Further behind than this the schedule moves: after a suspended laptop nobody wants a
-minute of the game in a second."""
+"""Number of frames that are caught up. If the run is further behind, the schedule moves: after a laptop was suspended, a
+minute of the game must not be played in a second."""
 
 
 class Deadlines:
-    """Tick n of an episode is due at T0 + n / rate, and has to be finished when the next one is due.
+    """The schedule of an episode: tick n is due at T0 + n / rate, and must be finished when the next one is due.
 
-    Points in time and durations are in seconds. A duration is `own` time if the run itself used it: time in which
-    the process was not let run is left out. For each tick call `started`, then `finished`.
+    Points in time and durations are in seconds. `own` time is time that the run itself used, without the time in which
+    the system did not schedule the process. For each tick call `started`, then `finished`.
     """
 
     def __init__(self, rate: float) -> None:
@@ -24,11 +24,11 @@ class Deadlines:
         """Ticks a second."""
         self.ticks = 0
         self.nodes: dict[str, int] = {}
-        """Deadlines missed because of a node."""
+        """Number of deadlines missed because of each node."""
         self.engine = 0
-        """Deadlines missed because of all that is around the nodes."""
+        """Number of deadlines missed because of everything around the nodes."""
         self.unscheduled = 0
-        """Deadlines that would have been met, had the process been let run."""
+        """Number of deadlines that were missed only because the system did not schedule the process."""
         self.slipped = 0.0
         """Seconds by which the schedule was moved, because the run was too far behind."""
         self.hold_seconds = 0.0
@@ -46,15 +46,16 @@ class Deadlines:
 
     @property
     def due(self) -> float:
-        """When the coming, or current, tick is due. Worked out anew for each tick, so rounding does not add up."""
+        """The time at which the current or next tick is due, computed anew for each tick so that rounding does not add up."""
         return self._origin + self._tick / self.rate
 
     @property
     def misses(self) -> int:
+        """The number of deadlines missed because of nodes or the engine."""
         return sum(self.nodes.values()) + self.engine + self.unscheduled
 
     def started(self, now: float, own: float) -> bool:
-        """A tick begins; since the last one ended, `own` seconds were used. False if that one left work to catch up."""
+        """Begin a tick; `own` seconds were used since the last one. Returns False if there is work to catch up from that one."""
         fresh = self._behind <= 0
         self._behind = max(0.0, self._behind + own)
         self._last_late = max(0.0, now - self.due)
@@ -62,14 +63,15 @@ class Deadlines:
         return fresh
 
     def finished(self, now: float, own: float, hold_seconds: float, culprit: Callable[[], str | None]) -> None:
-        """The tick is done. It took `own` seconds; for `hold_seconds` others the clock stood still, and the schedule with it.
+        """End a tick that took `own` seconds; for another `hold_seconds`, the clock and the schedule stood still.
 
-        `culprit` is asked on a miss of the run's own making: the node it is put down to, None for the engine.
+        `culprit` is called for a miss that the run itself caused: it returns the node that it is attributed to, or None for
+        the engine.
         """
         self._origin += hold_seconds
         self.hold_seconds += hold_seconds
-        # how far after `due` the tick would have ended in a process that is always let run: what stays of it is
-        # carried into the next tick, so a miss that only inherits its lateness is put down to what began it
+        # the lateness of this tick in a process that is always scheduled: the rest is carried into the next tick, so
+        # that a miss with inherited lateness is attributed to its first cause
         self._behind += own
         if now > self.due + self._period:
             if self._behind <= self._period:
@@ -89,7 +91,7 @@ class Deadlines:
 
     @classmethod
     def merged(cls, parts: Sequence[Deadlines]) -> Deadlines:
-        """Those of several workers as one; there is at least one."""
+        """Add up the deadlines of several workers, at least one."""
         whole = cls(parts[0].rate)
         for part in parts:
             whole.ticks += part.ticks
@@ -104,7 +106,7 @@ class Deadlines:
         return whole
 
     def report(self) -> dict[str, Any]:
-        """What a summary says of them."""
+        """Return the entries of the summary."""
         p99 = self._late.quantile(0.99)
         scheduled = self.ticks - self.unscheduled
         on_time = None

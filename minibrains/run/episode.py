@@ -1,4 +1,4 @@
-"""What came of one episode."""
+"""The result of one episode."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class EpisodeResult:
     index: int
     score: float | None
     won: bool | None
-    """None where the game does not say what winning is."""
+    """None if the game does not define winning."""
     ended: str
-    """done: by itself; limit: by the run's `ticks`; stopped; failed."""
+    """"done" (by itself), "limit" (by the run's `ticks`), "stopped" or "failed"."""
     ticks: int
     row: Mapping[str, Any]
-    """All that the nodes reported, as it stands in episodes.jsonl and in the summary."""
+    """Everything that the nodes reported, as written to episodes.jsonl and the summary."""
 
     @classmethod
     def of(cls, index: int, row: Mapping[str, Any]) -> EpisodeResult:
-        """Read an episode from its row."""
+        """Return the result of an episode from its row."""
         return cls(index, row["score"], row["won"], row["ended"], row["ticks"], row)
 
 
@@ -37,12 +37,12 @@ def episode_row(report: Mapping[str, Any], ticks: int, ended: str) -> dict[str, 
 
 
 def lost_episode(reason: str) -> dict[str, Any]:
-    """Make the row of an episode of which nothing came back."""
+    """Make the row of an episode whose results were lost."""
     return {**episode_row({}, 0, "failed"), "error": reason}
 
 
 def errors_since(before: Mapping[str, NodeStats], now: Mapping[str, NodeStats]) -> dict[str, Any]:
-    """List which nodes failed meanwhile, how often, and why first: a part of a row, empty if none did."""
+    """Return the entry of a row with the nodes that failed meanwhile, how often, and their first error; empty if none did."""
     errors = {}
     for name, node in now.items():
         count = node.errors

@@ -1,6 +1,6 @@
-"""Film: a VideoWriter put into the workflow for one run, and its clip put where it was asked for.
+"""Film: a hook that adds a VideoWriter to the workflow for one run, and moves its clip to the requested file.
 
-The pads that the console is given are drawn under its screen.
+The pads that the console receives are drawn below its screen.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _FACE: Final = "pad_face/plain.safetensors"
 
 
 class Film(Hook):
-    """Films the first episode of a run: puts a VideoWriter on its console's screen, and its clip into `file`."""
+    """Films the first episode of a run: links a VideoWriter to the console's screen, and moves its clip to `file`."""
 
     def __init__(self, file: Path) -> None:
-        """Raises MinibrainsError if `file` is no clip that can be written."""
+        """Film to `file`. Raises MinibrainsError if no clip can be written there."""
         self.file = file.absolute()
         if file.suffix != ".mp4" or file.is_dir():
             raise MinibrainsError(f"--video: expected a file ending in .mp4, found {file}")
@@ -34,7 +34,7 @@ class Film(Hook):
         self._made = f"video-{os.getpid()}.mp4"
 
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
-        """Put the VideoWriter in. Raises WorkflowError if there is nothing to film."""
+        """Add the VideoWriter. Raises WorkflowError if there is nothing to film."""
         consoles = [console for console in registry.consoles(workflow) if console.mode == "run"]
         if not consoles:
             message = "there is no running console, a RetroEmulator say, in this workflow to film"
@@ -50,8 +50,8 @@ class Film(Hook):
         return workflow
 
     def after_close(self, run: Run) -> None:
-        """Put the clip, as a whole, from the run folder into its place, if one was made. Raises RunError."""
-        # in the folder of the run itself, or of the worker that played the first episode
+        """Move the clip, if there is one, from the run folder to its file, as a whole. Raises RunError."""
+        # the folder of the run itself, or of the worker that played the first episode
         found = [run.dir / self._made, *run.dir.glob(f"workers/*/{self._made}")]
         made = next((path for path in found if path.exists()), None)
         if made is None:
@@ -68,7 +68,7 @@ class Film(Hook):
 
 
 def _with(workflow: Workflow, name: str, entry: dict[str, Any]) -> tuple[str, Workflow]:
-    """The workflow with one more node, and what that is called: `name`, if there is no node of that name yet."""
+    """Return the workflow with one more node, and the id of that node: `name`, unless it is taken."""
     while name in workflow.nodes:
         name += "_"
     return name, workflow.with_node(name, entry)

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 
 _ROOM_FILE: Final = ".summary.json"
-"""Becomes summary.json."""
+"""The file that reserves disk space for summary.json and becomes it."""
 _ROOM: Final = 1 << 16
 _ROOM_OF_A_NODE: Final = 1 << 10
-"""Bytes that are taken for a summary, for now without episodes, and for each node in it."""
+"""Bytes that are reserved for a summary without episodes, and for each node in it."""
 
 
 class RunFolder(Hook):
-    """One run's files. Can be sent to another process.
+    """The files of one run. Can be sent to another process.
 
-    What was appended is there when the process is killed; the summary, also when the power is cut.
+    Appended lines survive the end of the process; the summary survives a power cut as well.
     """
 
     def __init__(self, runs: Path, workflow: Workflow) -> None:
-        """Make a new folder below `runs`, put the workflow into it, and take room for the summary. Raises MinibrainsError."""
+        """Make a new folder below `runs`, write the workflow, and reserve space for the summary. Raises MinibrainsError."""
         stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{workflow.name}"
         try:
             self.path = _new_folder(runs.absolute(), stem)
@@ -45,12 +45,12 @@ class RunFolder(Hook):
             raise MinibrainsError(f"the run folder {runs / stem} cannot be made: {error.strerror or error}") from None
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
-        """Add an episode to episodes.jsonl. Raises RunError if it cannot be written."""
+        """Append an episode to episodes.jsonl. Raises RunError if it cannot be written."""
         with self._writing("episodes.jsonl"):
             line = json.dumps(episode.row)
             with closing(LineFile(self.path / "episodes.jsonl")) as file:
                 file.append(line)
-            self._take_room(2 * len(line))  # in the summary it is indented
+            self._take_room(2 * len(line))  # it is indented in the summary
 
     def on_summary(self, run: Run) -> None:
         """Write summary.json, and error.txt if the run failed. Raises RunError."""
@@ -59,21 +59,21 @@ class RunFolder(Hook):
         self.finish(run.summary)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Write summary.json as a whole, into the room that was taken for it. Raises RunError."""
+        """Write summary.json as a whole, into the reserved space. Raises RunError."""
         with self._writing("summary.json"):
             text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
             try:
                 write_into(self.path / _ROOM_FILE, self.path / "summary.json", text)
-            except OSError:  # there is no room: it was used for a summary before, or the disk was full from the beginning
+            except OSError:  # no space is reserved: an earlier summary used it, or the disk was full from the beginning
                 write_atomic(self.path / "summary.json", text)
 
     def keep_traceback(self, error: BaseException) -> None:
-        """Write error.txt: for people the sentence is enough, who wrote the node wants file and line."""
+        """Write error.txt with the traceback, for the authors of nodes."""
         with suppress(OSError):
             write_atomic(self.path / "error.txt", "".join(traceback.format_exception(error)))
 
     def _take_room(self, size: int) -> None:
-        """Take so many bytes more on the disk, if they are there: when the run ends it may be full."""
+        """Reserve `size` more bytes on the disk if possible, because it may be full when the run ends."""
         with suppress(OSError), (self.path / _ROOM_FILE).open("ab") as file:
             file.write(bytes(size))
 

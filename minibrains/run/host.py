@@ -14,18 +14,18 @@ from minibrains.loading import MODEL_CACHE, BrainRef
 
 
 class Map(Protocol):
-    """Where `host.map` does its work: `map_here`, or a worker's own `map`."""
+    """The implementation of `host.map`: `map_here`, or the method of a worker."""
 
     def __call__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class RunHost:
-    """The Host of one node in a run."""
+    """The Host of one node in a run; see Host for its methods."""
 
     runtime: NodeRuntime
     folder: Path
-    """Made when it is asked for."""
+    """The node's folder, created on first use."""
     engine: Engine
     notify: Callable[[str], None]
     metadata: dict[str, str]

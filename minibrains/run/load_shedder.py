@@ -1,4 +1,4 @@
-"""The load shedder: optional nodes run less often while deadlines are missed, and again when there is room."""
+"""The load shedder: optional nodes run less often while deadlines are missed, and more often again once there is room."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from minibrains.run.run import Run
 
 MAX_DECIMATION: Final = 256
-"""Optional nodes run on at least one in so many of their ticks: too few for the slowest hundredth to be made of them."""
+"""Optional nodes run on at least one in this many of their ticks, too few to be the slowest hundredth of all ticks."""
 _BUSY: Final = 2
-"""Seconds in a row with deadlines missed because the machine was busy, before anything is done about it. One may be a hiccup."""
+"""Seconds in a row with deadlines missed because the machine was busy, before optional nodes run less often."""
 _ROOM: Final = 0.5
-"""Share of the time that ticks may take for there to be room."""
+"""Share of the available time below which the ticks leave room."""
 _CALM: Final = 5
-"""Seconds in a row with room, and without a reason to run less often, before they run more often."""
+"""Seconds in a row with room, and without missed deadlines, before optional nodes run more often."""
 
 
 @dataclass
 class LoadShedder(Hook):
-    """Looks at a realtime run once a second of the game and sets the engine's `decimation`."""
+    """Checks a realtime run once per second of the game, and sets the engine's `decimation`."""
 
     engine: Engine
     deadlines: Deadlines
     say: Callable[[str], None]
     changes: list[dict[str, Any]] = field(default_factory=list)
-    """What it did: the tick of the run, the decimation from then on, and why."""
+    """The changes so far: the tick of the run, the new decimation, and the reason."""
     _ticks: int = 0
     _own_misses: int = 0
     _outside_misses: int = 0
@@ -44,7 +44,7 @@ class LoadShedder(Hook):
         self.look()
 
     def look(self) -> None:
-        """Look once, between two ticks."""
+        """Check once, between two ticks."""
         ticks = self.deadlines.ticks - self._ticks
         if ticks < self.deadlines.rate:
             return
@@ -63,14 +63,14 @@ class LoadShedder(Hook):
             self._set(decimation // 2, f"there is room: ticks take {load:.0%} of the time")
 
     def _count_misses(self) -> tuple[int, int]:
-        """Count the deadlines missed since the last look: by the run's own making, and because the machine was busy."""
+        """Count the deadlines missed since the last check: because of the run itself, and because the machine was busy."""
         before_own, before_outside = self._own_misses, self._outside_misses
         self._outside_misses = self.deadlines.unscheduled
         self._own_misses = self.deadlines.misses - self._outside_misses
         return self._own_misses - before_own, self._outside_misses - before_outside
 
     def _count_seconds(self) -> float:
-        """Count what ticks took since the last look, without what nodes took to think while the clock stood still."""
+        """Return the seconds that ticks took since the last check, without the time for which the clock stood still."""
         before = self._spent
         self._spent = sum(self.engine.execution.spent)
         return self._spent - before

@@ -1,4 +1,4 @@
-"""The memory of a run: what was allocated before its first tick is frozen, and moved into huge pages."""
+"""The memory of a run: objects that were allocated before its first tick are frozen and moved into huge pages."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Final
 
 _COLLAPSE: Final = 25
-"""MADV_COLLAPSE, in Linux since 6.1: put a range into large pages now. Python's mmap does not name it yet."""
+"""MADV_COLLAPSE: move a range into huge pages now. In Linux since 6.1, but not yet in Python's mmap."""
 _LARGE: Final = 1 << 21
-"""Bytes of a large page."""
+"""Size of a huge page in bytes."""
 _POLICY: Final = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-"""The administrator's word on large pages, which the advice itself does not ask for: "always [madvise] never"."""
+"""The administrator's setting for huge pages, "always [madvise] never", which MADV_COLLAPSE itself would ignore."""
 
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Let the collector rest while nodes are opened: what libraries make as they are imported stays."""
+    """Pause the garbage collector while nodes are opened: the objects that imports make are kept anyway."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -31,10 +31,11 @@ def without_collector() -> Iterator[None]:
 
 
 def freeze_heap() -> None:
-    """Call it when the nodes are open; `gc.unfreeze()` when they are to be closed.
+    """Freeze all objects that exist now, and move them into huge pages where the system has them.
 
-    The collector need not look at what is there now. And it goes into large pages, where the system has them: an emulated frame
-    leaves little in the processor's caches, and every small page that a tick touches has first to be looked up again.
+    Call it when the nodes are open, and `gc.unfreeze()` before they are closed. The garbage collector skips frozen objects.
+    Huge pages help because an emulated frame evicts the processor's caches, so that every small page that a tick touches has
+    to be looked up again.
     """
     gc.collect()
     gc.freeze()
@@ -49,11 +50,11 @@ def _use_large_pages() -> None:
     for start, end in _ranges():
         first, last = -(-start // _LARGE) * _LARGE, end // _LARGE * _LARGE
         if first < last:
-            advise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), _COLLAPSE)  # what is refused stays as it is
+            advise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), _COLLAPSE)  # a range that is refused stays as it is
 
 
 def _ranges() -> Iterator[tuple[int, int]]:
-    """Where memory lies that is in no file."""
+    """Yield the ranges of memory that are not mapped from a file."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         span, rights, _offset, _device, inode, *name = line.split()
         if rights.startswith("rw") and inode == "0" and name in ([], ["[heap]"]):

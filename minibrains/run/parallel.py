@@ -34,7 +34,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeProgress:
-    """How far an episode is."""
+    """The progress of an episode."""
 
     index: int
     tick: int
@@ -43,7 +43,7 @@ class EpisodeProgress:
 
 @dataclass(frozen=True, slots=True)
 class PlayedEpisode:
-    """An episode as it comes back. `failure`: what the engine raised; without `row` the run was stopped before."""
+    """An episode that a worker has played. `failure` is the engine's error; without a `row`, the run was stopped before."""
 
     worker: int
     row: dict[str, Any] | None
@@ -53,7 +53,7 @@ class PlayedEpisode:
 
 
 class _TellPool(Hook):
-    """Sends what the run in a worker has to say to the process that wants it."""
+    """Sends messages and progress from the run in a worker to the pool."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -67,11 +67,11 @@ class _TellPool(Hook):
 
 @dataclass
 class EpisodeTask:
-    """The task of each worker: episodes by index, in a run that is made for the first, and anew after a failure."""
+    """The task of each worker: episodes by index, in a run that is made for the first one, and again after a failure."""
 
     spec: RunSpec
     dir: Path
-    """Nodes write into a folder within it that is called like the worker's number."""
+    """The parent of the workers' folders, in which nodes write; each is named by the worker's number."""
     _registry: Registry | None = None
     _run: Run | None = None
     _stopping: bool = False
@@ -94,7 +94,7 @@ class EpisodeTask:
         if run.results.episodes:
             row = run.results.episodes.pop()
         stats = run.stats()
-        if failure is not None:  # nobody knows what state its nodes are in now
+        if failure is not None:  # the state of its nodes is unknown now
             self._run = None
             self._close(run)
         return PlayedEpisode(worker.number, row, stats, run.results.metadata, failure)
@@ -110,11 +110,11 @@ class EpisodeTask:
         return self._troubles
 
     def _open_run(self, worker: Worker) -> Run:
-        from minibrains.run.run import Run  # which imports this module
+        from minibrains.run.run import Run  # not at the top: run.py imports this module
 
         if self._run is None:
             dir = self.dir / str(worker.number)
-            # known before it is opened, which takes a while: `stop` may be called meanwhile
+            # set before it is opened, which takes a while, because `stop` may be called meanwhile
             self._run = Run(self.spec, [_TellPool(worker)], registry=self._registry, dir=dir, map=worker.map)
             self._run.stopping = self._stopping
             try:
@@ -131,7 +131,7 @@ class EpisodeTask:
             self._troubles += run.troubles
 
 
-# -- in the process that wants them
+# -- in the process of the pool
 
 
 class ParallelEpisodes:
@@ -148,6 +148,7 @@ class ParallelEpisodes:
 
     @property
     def stopping(self) -> bool:
+        """True once the run is to stop after the current ticks."""
         return self._pool is not None and self._pool.stopping
 
     @stopping.setter
@@ -164,16 +165,16 @@ class ParallelEpisodes:
         run.results.workers = self._pool.count
 
     def play(self, indices: Sequence[int]) -> Iterator[EpisodeResult]:
-        """Play these episodes and give them out in their order, each as soon as those before it are over.
+        """Play these episodes and yield them in their order, each as soon as those before it are over.
 
-        Ends early, in good order, once the run is stopping. Raises what an engine raised, once the other workers have
-        stopped; RunError if an episode was given up because its workers died, once the others are played.
+        Ends early once the run is stopping. Raises the error of an engine after the other workers have stopped, and
+        RunError if an episode was given up because its workers died, after the others are played.
         """
         self._playing = self._play(indices)
         return self._playing
 
     def close(self) -> None:
-        """End the workers at once, if somebody has left before all episodes were played."""
+        """End the workers at once, if not all episodes were played."""
         if self._playing is not None:
             self._playing.close()
 

@@ -14,10 +14,10 @@ from minibrains.run.deadlines import Deadlines
 
 
 class RealtimeClock:
-    """Ticks an engine `rate` times a second, by an absolute schedule; `deadlines` says how that went.
+    """Ticks an engine `rate` times a second, on an absolute schedule; `deadlines` counts the missed deadlines.
 
-    A tick that is late is followed by the next one at once, until the schedule is caught up: no frame is dropped
-    and none doubled. An episode's first tick is due when `advance` comes to it.
+    A late tick is followed by the next one at once, until the schedule is met again: no frame is dropped or repeated.
+    The first tick of an episode is due when `advance` reaches it.
     """
 
     def __init__(self, engine: Engine, rate: float) -> None:
@@ -25,13 +25,13 @@ class RealtimeClock:
         self.deadlines = Deadlines(rate)
         self._laps = _Laps()
         self._next = -1
-        """The tick this clock left the engine at; elsewhere, it is another episode."""
+        """The tick at which this clock left the engine; at any other tick, a new episode has begun."""
         self._since = engine.spent()
         self._own = 0.0
-        """Own seconds since `_since` was taken, which is when the schedule was last kept."""
+        """Own seconds since `_since` was taken, when the schedule was last met."""
 
     def advance(self, ticks: int) -> bool:
-        """Do up to `ticks` ticks of the episode, each when it is due. True if it ended; False also after `stopping`."""
+        """Run up to `ticks` ticks of the episode, each when it is due. Returns True if the episode ended."""
         engine, deadlines, laps = self.engine, self.deadlines, self._laps
         for _ in range(ticks):
             between = laps.lap()
@@ -56,36 +56,36 @@ class RealtimeClock:
         return False
 
     def resume(self) -> None:
-        """The run was paused: the coming tick is due at once, and nothing has been missed."""
+        """Continue after a pause: the next tick is due at once, and no deadline has been missed."""
         self._next = -1
 
     def _sleep(self) -> None:
-        """Until the coming tick is due. That is never longer than a frame, so `stopping` need not wake it."""
+        """Sleep until the next tick is due. This is never longer than a frame, so `stopping` need not wake it."""
         while not self.engine.stopping and (left := self.deadlines.due - time.perf_counter()) > 0:
             time.sleep(left)
 
     def _culprit(self) -> str | None:
-        """The node that took most since the schedule was last kept; None if the engine did."""
+        """Return the node that took most time since the schedule was last met; None if the engine did."""
         nodes = self.engine.spent_since(self._since)
         slowest = max(nodes, key=nodes.__getitem__)
         return slowest if nodes[slowest] >= self._own - sum(nodes.values()) else None
 
 
 class _Laps:
-    """Laps of a stopwatch that leave out the time in which this thread wanted to run and was not let.
+    """A stopwatch whose laps leave out the time in which this thread was ready but not scheduled.
 
-    That is wall time less the thread's CPU time, unless the thread gave up its core by itself: then it waited for
-    something, and the waiting is its own. Where the system does not count that, all of a lap is its own.
+    That time is wall time minus the thread's CPU time, unless the thread gave up its core voluntarily: then it waited for
+    something, and the wait is its own. Where the system does not count voluntary switches, the whole lap is its own.
     """
 
     def __init__(self) -> None:
         self.now = time.perf_counter()
-        """When the last lap ended."""
+        """The time at which the last lap ended."""
         self._cpu = time.thread_time()
         self._waits = _waits()
 
     def lap(self) -> float:
-        """Own seconds since the last lap."""
+        """Return the own seconds since the last lap."""
         before, self.now = self.now, time.perf_counter()
         cpu, self._cpu = self._cpu, time.thread_time()
         waits, self._waits = self._waits, _waits()
@@ -96,7 +96,7 @@ class _Laps:
 
 
 def _waits() -> int | None:
-    """How often this thread gave up its core by itself; None where the system does not tell."""
+    """Return how often this thread gave up its core voluntarily; None if the system does not count it."""
     if hasattr(resource, "RUSAGE_THREAD"):
         return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
     return None

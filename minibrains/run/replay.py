@@ -1,4 +1,4 @@
-"""Play a tape again and hold the run to what it came to the first time."""
+"""Replay a tape, and compare the run with what was recorded."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from minibrains.tape.tape import Event
 
 @dataclass(slots=True)
 class Replayed:
-    """What came of a replay so far."""
+    """The progress and the outcome of a replay."""
 
     first: int = 0
-    """The tick of the run from which on it is played."""
+    """The tick of the run at which the replay begins."""
     ticks: int = 0
-    """Ticks that were played again."""
+    """Number of ticks that were replayed."""
     episodes: int = 0
     checks: int = 0
-    """Points at which the run was compared."""
+    """Number of checkpoints that were compared."""
     difference: dict[str, Any] | None = None
-    """The first one that was found: between which ticks, and what was expected and found there."""
+    """The first difference: the ticks between which it arose, what was expected, and what was found."""
     metadata: Mapping[str, str] = field(default_factory=dict)
-    """What nodes said of the whole run, the ROM for one."""
+    """The metadata that nodes recorded for the whole run, such as the ROM."""
     run: Run | None = None
-    """The run that plays it again, open."""
+    """The run that replays the tape, while it is open."""
     arrived: bool = False
-    """It stands at the tick at which it was to end."""
+    """True once it has reached the tick at which it was to end."""
 
 
 def replay(events: list[Event], registry: Registry, start: int = 0, end: int | None = None) -> Generator[Replayed, None, None]:
-    """Play a tape again, from the last snapshot at or before tick `start`; yields how far it is after each event.
+    """Replay a tape from the last snapshot at or before tick `start`, and yield the progress after each event.
 
-    With an `end`, it goes no further, and yields once more when it stands there; what was recorded on that tick has
-    come by then.
+    With an `end`, it stops at that tick and yields once more there; the events that were recorded on that tick have been
+    applied by then.
 
-    Background nodes are not asked and people not waited for: what they gave out comes from the tape.
+    Background nodes are not called, and no person has to play: their results and inputs come from the tape.
 
     Args:
-        events: all of the tape, in the order of their ticks.
-        registry: node types, those of the run's packs among them.
-        start: a tick of the run.
-        end: a tick of the run; None: all of it.
+        events: All events of the tape, in the order of their ticks.
+        registry: Node types, including those of the run's packs.
+        start: A tick of the run.
+        end: A tick of the run; None: its end.
 
     Raises:
-        MinibrainsError: if the workflow can no longer be opened, or a brain that is needed is another one now.
+        MinibrainsError: The workflow can no longer be opened, or a brain that is needed has changed.
     """
     header = events[0].value
     if end is not None:
@@ -132,7 +132,7 @@ def _decimation(events: list[Event], tick: int) -> int:
 
 
 def _spec(tape_record: Mapping[str, Any], path: str) -> RunSpec:
-    """The run of a workflow as it was recorded, as fast as it goes. Brains that were named by their path are taken from there."""
+    """Return the spec of a recorded run, on the fast clock. Brains that were named by their path are taken from there."""
     workflow = parse_workflow(tape_record["workflow"], Path(path))
     brains = {}
     for node, entry in workflow.nodes.items():
@@ -142,17 +142,17 @@ def _spec(tape_record: Mapping[str, Any], path: str) -> RunSpec:
 
 
 def _verify_brains(plan: Plan, tape: Tape, tape_record: Mapping[str, Any]) -> None:
-    """Raises MinibrainsError if a brain that the replay needs is another one now."""
+    """Raise MinibrainsError if a brain that the replay needs has changed."""
     for node, brain in tape_record["brains"].items():
         if _needs_brain(plan, tape, node) and plan.graph.nodes[node].brain_sha256 != brain["sha256"]:
             raise MinibrainsError(f"{node}: {brain['file']} is no longer the brain of the run; its SHA-256 was {brain['sha256']}")
 
 
 def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
-    """Return whether anything of a replay depends on a node's brain.
+    """Return whether the replay depends on a node's brain.
 
-    Nothing does if the node's results come from the tape, nor if it is a constant and feeds only such nodes, as an
-    adapter for a model does.
+    It does not if the node's results come from the tape, or if the node is constant and feeds only such nodes, like an
+    adapter for a model.
     """
     if is_replayed(plan, node, tape):
         return False
@@ -163,7 +163,7 @@ def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
 
 
 def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] | None:
-    """What the run has come to, beside what it came to the first time; None if that is equal."""
+    """Return the difference between the replay and a checkpoint; None if they are equal."""
     reported = event.value
     if event.kind == "episode":
         reported = event.value["report"]
@@ -179,7 +179,7 @@ def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] |
 
 
 def _edit(run: Run, player: TapePlayer, tape_record: Mapping[str, Any], path: str) -> None:
-    """Apply a live edit between the same two ticks as the first time."""
+    """Apply a live edit between the same two ticks as in the recorded run."""
     spec = _spec(tape_record, path)
     plan = compile_graph(spec.check(spec.load_workflow(), run.registry))
     _verify_brains(plan, player, tape_record)
@@ -190,7 +190,7 @@ def _edit(run: Run, player: TapePlayer, tape_record: Mapping[str, Any], path: st
 
 
 def _come_to(engine: Engine, event: Event) -> str | None:
-    """Play to the tick of an event; what kept it from getting there, unless that is what happened the first time."""
+    """Play to the tick of an event. Returns why it was not reached, unless the recorded run ended there as well."""
     try:
         while engine.ticks < event.tick:
             if engine.advance(event.tick - engine.ticks) and engine.ticks < event.tick:
@@ -202,7 +202,7 @@ def _come_to(engine: Engine, event: Event) -> str | None:
 
 
 def find_tape(run: Path, name: str) -> Path:
-    """The tape that a person means: a run folder, or the file itself. Raises MinibrainsError."""
+    """Return the tape for a path: a run folder, or the file itself. Raises MinibrainsError."""
     for path in (run / name, run):
         if path.is_file():
             return path

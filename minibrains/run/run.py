@@ -41,17 +41,17 @@ from minibrains.torch_node import restore_threads
 State = Literal["done", "stopped", "failed"]
 
 _PROGRESS_EVERY: Final = 0.1
-"""Seconds from one look at the progress to the next."""
+"""Seconds between two reports of the progress."""
 _EDIT_POLL: Final = 0.02
-"""Seconds from one look whether an edit was applied to the next."""
+"""Seconds between two checks whether an edit was applied."""
 
 
 class Run:
-    """One run of a workflow. Iterate over it, and it plays an episode at a time.
+    """One run of a workflow. Iterating over it plays one episode at a time.
 
-    Making it checks the workflow and makes the nodes. Entering the `with` opens them, leaving it closes
-    everything, whatever happened in between; after that `summary` says what came of it. It prints nothing
-    and installs no signal handler. A process plays one run with an emulator at a time.
+    The constructor checks the workflow and makes the nodes. Entering the `with` block opens them; leaving it closes
+    everything, even after an error; then `summary` holds the results. A run prints nothing and installs no signal
+    handler. A process can play only one run with an emulator at a time.
 
     Example:
         with Run(RunSpec("sf2", episodes=3)) as run:
@@ -60,7 +60,7 @@ class Run:
     """
 
     _open_engines: ClassVar[int] = 0
-    """Of all runs of this process."""
+    """Number of open engines of all runs in this process."""
 
     def __init__(
         self,
@@ -77,17 +77,17 @@ class Run:
         """Check the workflow and make its nodes.
 
         Args:
-            spec: what is played.
-            hooks: called in this order.
-            registry: node types that were loaded before; None: the spec's are loaded.
-            cache: outputs that the runs of this process share; None: those that earlier processes left on disk.
-            folder: a run folder that was made before; None: one is made where the spec says.
-            dir: where nodes write if there is no run folder. None: where it vanishes with the run.
-            map: where `host.map` does its work.
-            tape: what came from outside is read from it, and background nodes are not asked.
+            spec: Everything that the run is made from.
+            hooks: Hooks, called in this order.
+            registry: Node types that were loaded before; None: load those of the spec.
+            cache: A cache of outputs that runs of this process share; None: a new one, with the cache on disk.
+            folder: An existing run folder; None: make one where the spec says.
+            dir: The folder for nodes if there is no run folder; None: a temporary one.
+            map: The implementation of `host.map`.
+            tape: A tape to replay: values from outside are read from it, and background nodes are not called.
 
         Raises:
-            WorkflowError: with everything that is wrong with the workflow.
+            WorkflowError: The workflow is wrong; lists every fault.
         """
         if not isinstance(spec, RunSpec):
             raise MinibrainsError(f"a run is made of a RunSpec, found {spec!r}; write Run(RunSpec(…))")
@@ -101,19 +101,19 @@ class Run:
                 self.say(sentence)
         self.registry = registry
         self.workflow = spec.load_workflow()
-        """As it is kept in the run folder: without what hooks put into it."""
+        """The workflow as written to the run folder, without the nodes that hooks added."""
         self.settings = self.workflow.run
         self.results = Results()
         self.graph = self.check(self.workflow)
         self.error: BaseException | None = None
-        """What went wrong first."""
+        """The first error, if any."""
         self.troubles: list[str] = []
-        """A sentence for each thing that could not be closed."""
+        """Sentences about things that could not be closed."""
         self.summary: dict[str, Any] = {}
-        """What came of the run; whole once it is closed."""
+        """The results of the run, as in summary.json; complete once the run is closed."""
         self.folder = folder
         self.clock: Engine | RealtimeClock
-        """What ticks: the engine itself, or a realtime clock around it."""
+        """The object that ticks: the engine itself, or a realtime clock around it."""
         self._dir = dir
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._map = map
@@ -125,14 +125,14 @@ class Run:
         self._editing = threading.Lock()
         self._over = threading.Event()
         self._reported: set[str] = set()
-        """Nodes of which it was said that they failed."""
+        """Nodes whose first failure was reported."""
         self._opened = False
         self._holds_process = False
         self._load_shedder: LoadShedder | None = None
         launcher = choose_launcher(str(spec.workers))
         self._parallel = ParallelEpisodes(self, launcher) if launcher is not None else None
 
-    # -- life ---------------------------------------------------------------------------------------
+    # -- life cycle ---------------------------------------------------------------------------------
 
     def __enter__(self) -> Run:
         self.open()
@@ -142,7 +142,7 @@ class Run:
         self.close(None if isinstance(error, GeneratorExit) else error)
 
     def open(self) -> None:
-        """Make the run folder and open the nodes. What fails here closes the run, and is raised."""
+        """Make the run folder and open the nodes. An error closes the run and is raised."""
         if self._opened:
             raise RunError("this run was opened before; make another Run of the same spec")
         self._opened = True
@@ -160,7 +160,7 @@ class Run:
             raise
 
     def close(self, error: BaseException | None = None) -> None:
-        """Close everything and make the summary. Raises what could not be closed, unless `error` came before it."""
+        """Close everything and make the summary. Raises the first error of closing, unless there was an `error` before."""
         if self._over.is_set():
             return
         self._over.set()
@@ -182,7 +182,7 @@ class Run:
 
     @property
     def stopping(self) -> bool:
-        """Whether the run ends after the current tick. May be set from any thread and from a signal handler."""
+        """True if the run is to end after the current tick. May be set from any thread and from a signal handler."""
         return self.engine.stopping
 
     @stopping.setter
@@ -193,7 +193,7 @@ class Run:
 
     @property
     def state(self) -> State:
-        """What became of the run: "done", "stopped" (also if nobody asked for all of its episodes) or "failed"."""
+        """The state of the run: "done", "stopped" (also if not all episodes were played) or "failed"."""
         if self.error is not None and not isinstance(self.error, KeyboardInterrupt):
             return "failed"
         if self.error is not None or self.stopping or len(self.results.episodes) < self.settings.episodes:
@@ -203,7 +203,7 @@ class Run:
     # -- episodes -----------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[EpisodeResult]:
-        """Play the episodes that were not played yet, one each time. Outside of a `with`, it opens and closes the run as well."""
+        """Play the remaining episodes, one per iteration. Outside of a `with` block, open and close the run as well."""
         if self._over.is_set():
             raise RunError("this run is over; make another Run of the same spec")
         if self._opened:
@@ -223,7 +223,7 @@ class Run:
             yield self.play_episode(index)
 
     def play_episode(self, index: int) -> EpisodeResult:
-        """Play one episode, from 0. Raises what the engine raises; the episode is in `results` even then."""
+        """Play one episode; `index` counts from 0. Raises what the engine raises; the episode is in `results` even then."""
         engine = self.engine
         before = engine.node_stats()
         engine.reset(index, self.settings.seed, self.settings.ticks)
@@ -240,7 +240,7 @@ class Run:
         return episode
 
     def add(self, episode: EpisodeResult, suppressing: bool = False) -> None:
-        """Take an episode that is over. `suppressing`: something went wrong before, and that is what shall be raised."""
+        """Add an episode that is over. `suppressing`: raise no errors of hooks, because an earlier error will be raised."""
         self.results.episodes.append(dict(episode.row))
         for hook in self.hooks:
             try:
@@ -250,7 +250,7 @@ class Run:
                     raise
 
     def _tick(self, index: int) -> str:
-        """Tick to the end of the episode: "done", "limit" or "stopped"."""
+        """Tick to the end of the episode; return "done", "limit" or "stopped"."""
         engine, limit = self.engine, self.settings.ticks
         chunk = 1
         shown = 0.0
@@ -269,7 +269,7 @@ class Run:
             finally:
                 now = perf_counter()
                 self.results.seconds += now - started
-            # no more than double: ticks that were quick may have been catching up with a realtime clock
+            # at most double: quick ticks may have been catching up with a realtime clock
             fitting = int(left * budget.seconds / max(now - started, 1e-6))
             chunk = max(1, min(2 * left, fitting))
             self._tell_failures()
@@ -281,7 +281,7 @@ class Run:
         return "stopped"
 
     def _ask_hooks(self) -> Budget:
-        """Let every hook look at the run; returns how far it may go until the next look."""
+        """Call `between_ticks` of every hook; return how far the run may go until the next call."""
         ticks, seconds = NO_LIMIT
         for hook in self.hooks:
             budget = hook.between_ticks(self)
@@ -300,7 +300,7 @@ class Run:
             hook.on_progress(self, progress)
 
     def _tell_failures(self) -> None:
-        """Say it when a node fails for the first time and the run goes on: the summary comes too late."""
+        """Report the first failure of each node while the run goes on: the summary would be too late."""
         execution = self.engine.execution
         if not any(execution.reasons):
             return
@@ -318,12 +318,12 @@ class Run:
     # -- for hooks ----------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        """Tell people a line. May be called on any thread."""
+        """Show people a line of text. May be called on any thread."""
         for hook in self.hooks:
             hook.on_message(self, text)
 
     def check(self, workflow: Workflow) -> Graph:
-        """Prepare and check a workflow, this run's own or one that it shall go on with. Raises WorkflowError."""
+        """Let the hooks prepare a workflow, this run's own or that of a live edit, and check it. Raises WorkflowError."""
         workflow = self.registry.migrate(workflow)
         for hook in self.hooks:
             workflow = hook.prepare(workflow, self.registry)
@@ -331,10 +331,10 @@ class Run:
             return self.spec.check(workflow, self.registry)
 
     def edit(self, plan: Plan) -> str:
-        """Go on with another plan from the coming tick on; returns what that changes, in words.
+        """Switch to another plan from the next tick on; return a description of the changes, for people.
 
-        Call it on another thread than the one that ticks: new nodes are opened here, beside the game.
-        Raises MinibrainsError if the run has not begun or is over, or if a node refuses; then it goes on as before.
+        Call it on another thread than the one that ticks: new nodes are opened here, while the game goes on.
+        Raises MinibrainsError if the run has not begun or is over, or if a node refuses; the run then goes on as before.
         """
         with self._editing:
             if not self.engine.execution.values:
@@ -351,10 +351,10 @@ class Run:
             return edit.describe()
 
     def peek(self, output: str) -> Any:
-        """Look at what an output, "node.socket", has now; None if nothing has been delivered yet, or nobody keeps it.
+        """Return the current value of an output, "node.socket"; None if nothing was delivered yet, or the value is not kept.
 
-        For hooks, between two ticks. A console shows what it will give out on the coming tick. Of other nodes only outputs
-        that are linked are kept, and they keep their last value until there is another.
+        For hooks, between two ticks. A console shows its output of the coming tick. Other nodes' outputs are kept only if
+        they are linked; they keep their last value until there is another.
 
         Raises:
             RunError: The graph has no such output.
@@ -366,13 +366,13 @@ class Run:
         return peek(self.engine, node, socket)
 
     def make_host(self, runtime: NodeRuntime, engine: Engine) -> RunHost:
-        """Make the host that a node is opened with."""
+        """Return the host for opening a node."""
         return RunHost(runtime, self.dir, engine, self.say, self.results.metadata, self._map)
 
     @property
     def dir(self) -> Path:
-        """Where nodes write."""
-        if self._dir is None:  # only now: most runs without a run folder write nothing
+        """The folder for the files of nodes."""
+        if self._dir is None:  # created only now, because most runs without a run folder write nothing
             self._scratch = tempfile.TemporaryDirectory(prefix="minibrains-")
             self._dir = Path(self._scratch.name)
         return self._dir
@@ -384,7 +384,7 @@ class Run:
             self.folder = RunFolder(Path(self.spec.runs), self.workflow)
         if self.folder is not None:
             self._dir = self.folder.path
-            self.hooks.append(self.folder)  # last: what it writes down is whole
+            self.hooks.append(self.folder)  # last, so that what it writes is complete
 
     def _open_engine(self) -> None:
         self._holds_process = True
@@ -398,12 +398,12 @@ class Run:
             hook.after_open(self)
 
     def _close_engine(self) -> None:
-        """Close the nodes, and say which could not be closed. On Ctrl-C nobody waits for one that is thinking."""
+        """Close the nodes, and report those that could not be closed. On Ctrl-C, thinking nodes are not waited for."""
         if self._parallel is not None:
             self._parallel.close()
         else:
             self.results.stats[0] = self.stats()
-            self.results.brains |= self.engine.plan.graph.brain_files()  # a live edit may have given it others
+            self.results.brains |= self.engine.plan.graph.brain_files()  # a live edit may have changed them
         timeout = 0.0 if isinstance(self.error, KeyboardInterrupt) else None
         for trouble in self.engine.close(timeout):
             self.say(trouble)
@@ -413,7 +413,7 @@ class Run:
             self.error = RunError("; ".join(self.troubles))
 
     def _release_process(self) -> None:
-        """Set back what runs set in their process, when the last one that is open in it is closed."""
+        """Undo the process-wide settings of runs, when the last open run of this process is closed."""
         if not self._holds_process:
             return
         self._holds_process = False
@@ -439,7 +439,7 @@ class Run:
         self.hooks.insert(0, self._load_shedder)
 
     def _guarded(self, call: Any) -> None:
-        """Do something for the end of the run; what it raises is the run's error, unless there was one before."""
+        """Make a call at the end of the run; its exception becomes the run's error, unless there was one before."""
         try:
             call(self)
         except BaseException as error:

@@ -20,41 +20,41 @@ from minibrains.graph.workflow import RunClock, Workflow, load_workflow, parse_w
 class RunSpec:
     """Everything that a run is made from. It can be pickled, and makes the same run in any process.
 
-    What is None stays as the workflow file has it.
+    A field that is None takes its value from the workflow file.
 
     Example:
         RunSpec("sf2", episodes=3, seed=7, widgets={"console.noops": 10})
     """
 
     workflow: str | os.PathLike[str] | Mapping[str, Any] | Workflow
-    """A file, the name of a shipped workflow, or a workflow as JSON has it or as it was read."""
+    """A file, the name of a shipped workflow, a JSON object, or a Workflow."""
     episodes: int | None = None
-    """How many games, from 1."""
+    """Number of episodes, from 1."""
     ticks: int | None = None
-    """An episode ends after so many, from 1."""
+    """Number of ticks after which an episode ends, from 1."""
     seed: int | None = None
-    """Everything random follows from it; from 0."""
+    """The seed of all randomness in the run, from 0."""
     clock: RunClock | None = None
-    """fast: as fast as it goes; realtime: at the console's own frame rate."""
+    """"fast" (as fast as possible) or "realtime" (at the console's own frame rate)."""
     widgets: Mapping[str, Any] = field(default_factory=dict)
-    """Widgets that are set otherwise than in the file: "node.widget" -> value."""
+    """Widget values that replace those of the file: "node.widget" -> value."""
     brains: Mapping[str, str | os.PathLike[str]] = field(default_factory=dict)
-    """Nodes that are given another brain: node -> a file, or its name as a workflow would write it."""
+    """Brains that replace those of the file: node -> a path, or a name as in a workflow file."""
     mute: tuple[str, ...] = ()
     """Nodes that deliver nothing in this run."""
     packs: tuple[str | os.PathLike[str], ...] = ()
-    """Python files to take nodes from, each as a pack called like the file."""
+    """Python files with nodes; each becomes a pack named like the file."""
     installed_packs: bool = True
-    """Whether the node packs of installed packages count."""
+    """True to load the node packs of installed packages."""
     record: bool = False
     """Write a tape into the run folder, for replay."""
     runs: str | os.PathLike[str] | None = None
-    """Where a run folder is made, with episodes, summary and what the nodes write. None: nothing is kept."""
+    """The folder in which to make a run folder for episodes, summary and the files of nodes. None: nothing is kept."""
     workers: int | str = 1
-    """Processes that play the episodes; more than one, or the address of a Ray cluster (`ray://HOST:PORT?n=N`)."""
+    """Number of processes that play the episodes, or the address of a Ray cluster (`ray://HOST:PORT?n=N`)."""
     models: Path | None = None
-    """A person's own folder of brains, looked through before the shipped ones. None: `models` in ~/.minibrains, where
-    the editor puts what is dropped into it."""
+    """The user's own folder of brains, which is searched before the shipped ones. None: `models` in ~/.minibrains, where
+    the editor puts files that are dropped into it."""
 
     def __post_init__(self) -> None:
         for name, minimum in (("episodes", 1), ("ticks", 1), ("seed", 0)):
@@ -72,11 +72,11 @@ class RunSpec:
             raise MinibrainsError("a tape is recorded of a run in one process; leave out --workers, or record")
 
     def load_node_types(self) -> tuple[Registry, list[str]]:
-        """Import the node types there are; returns them, and a sentence for each pack that could not be loaded."""
+        """Import all node types; return them, and a sentence for each pack that could not be loaded."""
         return node_types(self.installed_packs, map(Path, self.packs))
 
     def load_workflow(self) -> Workflow:
-        """Read the workflow as it is now, with all that the spec changes in it. Raises WorkflowError."""
+        """Read the workflow, with the changes of this spec. Raises WorkflowError."""
         workflow = self._read()
         for target, value in self.widgets.items():
             node, dot, widget = target.partition(".")
@@ -109,9 +109,9 @@ class RunSpec:
         return check(workflow, registry, brain_finder(workflow.path, named, self._own_models))
 
     def for_worker(self, workflow: Workflow) -> RunSpec:
-        """The spec that makes the engine of this run again in another process, which may be in another folder.
+        """Return the spec that makes this run's engine in another process, which may be in another folder.
 
-        `workflow`: as it was prepared and checked here; nothing is read from its file again.
+        `workflow` is the one that was prepared and checked here; its file is not read again.
         """
         absolute = replace(workflow, path=workflow.path and workflow.path.absolute())
         packs = tuple(Path(file).absolute() for file in self.packs)

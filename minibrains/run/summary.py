@@ -1,4 +1,4 @@
-"""What a run has come to, from one engine or from several, and the summary of it."""
+"""The results of a run, from one engine or from several, and their summary."""
 
 from __future__ import annotations
 
@@ -27,36 +27,37 @@ class EngineStats:
     times: LatencyHistogram
     nodes: Mapping[str, NodeStats]
     deadlines: Deadlines | None = None
-    """Of a realtime run."""
+    """The deadlines of a realtime run; None for other runs."""
     paces: list[dict[str, Any]] = field(default_factory=list)
-    """What the load shedder did."""
+    """The changes that the load shedder made."""
 
     @classmethod
     def of(cls, engine: Engine, deadlines: Deadlines | None = None, paces: list[dict[str, Any]] | None = None) -> EngineStats:
+        """Collect the statistics of an engine."""
         return cls(engine.ticks, engine.times, engine.node_stats(), deadlines, paces or [])
 
 
 @dataclass(slots=True)
 class Results:
-    """What a run has come to so far."""
+    """The results of a run so far."""
 
     episodes: list[dict[str, Any]] = field(default_factory=list)
     metadata: dict[str, str] = field(default_factory=dict)
     brains: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Node -> the file and SHA-256 of the brain it played with."""
+    """Node -> the file and SHA-256 of its brain."""
     stats: dict[int, EngineStats] = field(default_factory=dict)
-    """The newest of each worker; of the engine in this process as number 0."""
+    """The latest statistics of each worker; those of the engine in this process have number 0."""
     savings: Savings = field(default_factory=dict)
-    """What caches answered in the place of work, but for the nodes."""
+    """The work that caches saved, apart from that of nodes."""
     seconds: float = 0.0
-    """Spent in ticks; with workers, from the first tick of any to the last."""
+    """Seconds spent in ticks; with workers, from the first tick of any of them to the last."""
     workers: int = 1
     deaths: int = 0
-    """Workers that died."""
+    """Number of workers that died."""
 
 
 def summarise(graph: Graph, results: Results, settings: RunSettings, folder: RunFolder | None) -> dict[str, Any]:
-    """The object that `--json` prints and summary.json holds."""
+    """Return the JSON object of the summary, which `--json` prints and summary.json holds."""
     metadata = dict(results.metadata)
     game, rom_sha1 = metadata.pop("game", None), metadata.pop("rom_sha1", None)
     return {
@@ -80,7 +81,7 @@ def summarise(graph: Graph, results: Results, settings: RunSettings, folder: Run
 
 
 def _speed(results: Results) -> dict[str, Any]:
-    """How many ticks there were, and how long they took."""
+    """Return the number of ticks and how long they took."""
     ticks = 0
     times = LatencyHistogram()
     for stats in results.stats.values():
@@ -104,7 +105,7 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 
 def _realtime(results: Results) -> dict[str, Any]:
-    """Which deadlines were missed, and how the load was shed; where there were none, only that none was missed."""
+    """Return the missed deadlines and the changes of the load shedder; on the fast clock, only that none was missed."""
     clocks: list[Deadlines] = []
     paces: list[dict[str, Any]] = []
     for stats in results.stats.values():
@@ -122,7 +123,7 @@ def _realtime(results: Results) -> dict[str, Any]:
 
 
 def _nodes(graph: Graph, results: Results) -> dict[str, dict[str, Any]]:
-    """The nodes of the graph, in its order, then those that only other workers, or the time before an edit, had."""
+    """Return the entries of the graph's nodes, in its order, then of nodes that only other workers or earlier graphs had."""
     names = dict.fromkeys(graph.nodes)
     for stats in results.stats.values():
         names.update(dict.fromkeys(stats.nodes))
@@ -163,7 +164,7 @@ def _node(name: str, results: Results) -> dict[str, Any]:
 
 
 def _cache(results: Results) -> dict[str, Any]:
-    """Return what was found in a cache, for whom, and what that saved; nothing if nothing was."""
+    """Return the entry about caches: what was found, for which node, and the seconds saved; empty if nothing was found."""
     found: dict[tuple[str | None, str], float] = defaultdict(float)
     for what, seconds in results.savings.items():
         found[None, what] += seconds
@@ -180,9 +181,9 @@ def _cache(results: Results) -> dict[str, Any]:
 
 
 def _fingerprints(episodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What was pressed, as one hash over those of the episodes, and how many of the episodes differed.
+    """Return one hash over the pads of all episodes, and the number of episodes that differ.
 
-    The hashes are taken in the order of the episodes, so it does not matter how the episodes were spread.
+    The hashes are taken in the order of the episodes, so it does not matter how the episodes were distributed.
     """
     actions: list[str] = []
     trajectories: set[str] = set()

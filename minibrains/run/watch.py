@@ -1,4 +1,4 @@
-"""`--live`: what is changed in the workflow file is changed in the running graph."""
+"""The option `--live`: changes of the workflow file are applied to the running graph."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ if TYPE_CHECKING:
     from minibrains.run.run import Run
 
 _LOOK_EVERY: Final = 0.2
-"""Seconds from one look at the file to the next."""
+"""Seconds between two checks of the file."""
 
 
 class WorkflowWatcher(Hook):
-    """Watches the workflow file of a run, and hands each change to the engine, on a thread of its own.
+    """Watches the workflow file of a run on a thread of its own, and applies each change as a live edit.
 
-    A file that is no valid workflow for the moment changes nothing: what is wrong with it is said, and the old
-    graph goes on.
+    A file that is not a valid workflow changes nothing: its faults are reported, and the old graph goes on.
     """
 
     def __init__(self, file: Path) -> None:
-        """`file`: what the run's spec reads its workflow from."""
+        """Watch `file`, from which the run's spec reads its workflow."""
         self._file = file
         self._over = threading.Event()
-        self._seen: tuple[int, int] | None = None  # it may change while the engine is opened, so it is read once in any case
+        self._seen: tuple[int, int] | None = None  # the file may change while the engine is opened, so it is always read once
         self._thread: threading.Thread | None = None
 
     def after_open(self, run: Run) -> None:
@@ -40,7 +39,7 @@ class WorkflowWatcher(Hook):
         self._thread.start()
 
     def before_close(self, run: Run) -> None:
-        """End. A change whose nodes are still being opened is given up after five seconds."""
+        """Stop watching. A change whose nodes are still being opened is given up after five seconds."""
         self._over.set()
         if self._thread is not None:
             self._thread.join(SHUTDOWN_TIMEOUT)
@@ -75,5 +74,5 @@ class WorkflowWatcher(Hook):
         try:
             stat = self._file.stat()
         except OSError:
-            return None  # an editor is about to put a new file in its place
+            return None  # an editor is about to replace the file
         return stat.st_mtime_ns, stat.st_size

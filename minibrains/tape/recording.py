@@ -1,4 +1,4 @@
-"""A run's tape: written while it plays, or read so that it plays again."""
+"""Record the tape of a run, and play it back."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from minibrains.run.run import Run
 
 FILE: Final = "run.tape"
-"""Its name within the run folder."""
+"""The name of the tape in the run folder."""
 _CHECK_EVERY, _SNAPSHOT_EVERY = 1.0, 10.0
-"""Seconds from one to the next, at least."""
+"""The least number of seconds between two checkpoints, and between two snapshots."""
 _COMPARED: Final = ("score", "won", "start", "actions_sha256", "trajectory_sha256")
-"""Of what the nodes report: what a replay must come to as well."""
+"""The entries of the nodes' reports that a replay must reproduce."""
 
 
 class Recorder(Hook):
-    """Writes down everything that comes to a run from outside, and now and then what it has come to.
+    """Records everything that reaches a run from outside, and at intervals checkpoints and snapshots.
 
-    As a hook it follows the run, as the engine's tape it hears what comes from outside.
+    As a hook it follows the run; as the engine's tape it receives the values from outside.
 
     Snapshots are written by a thread of its own: their order on the tape is not that of their ticks.
     """
@@ -50,11 +50,11 @@ class Recorder(Hook):
         self._thread = threading.Thread(target=self._write_snapshots, name="writes snapshots", daemon=True)
         self._failure: MinibrainsError | None = None
         self.snapshot_error: str | None = None
-        """Why there are no more snapshots; the tape can still be replayed from its beginning."""
+        """The reason why there are no more snapshots, if so; the tape can still be replayed from its beginning."""
         self._checked = self._last_snapshot = 0.0
 
     def after_open(self, run: Run) -> None:
-        """Make the tape in the run folder; its header says all that is needed to open the run again. Raises RunError."""
+        """Create the tape in the run folder, with a header that says how to open the run again. Raises RunError."""
         self._writer = TapeWriter(run.dir / FILE)
         self._engine = run.engine
         self._thread.start()
@@ -71,11 +71,11 @@ class Recorder(Hook):
         self.add("", "header", header)
 
     def add(self, node: str, kind: str, value: Any) -> None:
-        """Write down an event of the current tick. Raises RunError if that cannot be done: the disk is full, say."""
+        """Record an event of the current tick. Raises RunError if that fails, for example on a full disk."""
         self._append(Event(self._engine.ticks, node, cast(Kind, kind), value))
 
     def take(self, node: str) -> None:
-        """Nothing comes from a tape that is being written."""
+        """Return None: a tape that is being written provides no values."""
 
     def before_episode(self, run: Run, index: int) -> None:
         self.add("", "episode", {"index": index, "seed": run.settings.seed, "limit": run.settings.ticks})
@@ -85,10 +85,10 @@ class Recorder(Hook):
         self.add("", "episode", {**about, "report": checkpoint_report(self._engine)})
 
     def between_ticks(self, run: Run) -> None:
-        """Write down, now and then, what the run has come to, and keep a snapshot."""
+        """Record a checkpoint and a snapshot, if the last ones are old enough."""
         if self._failure is not None:
             raise self._failure
-        if self._engine.tick:  # before the first tick there is nothing to be held to
+        if self._engine.tick:  # before the first tick there is nothing to compare
             self._look()
 
     def _look(self) -> None:
@@ -106,7 +106,7 @@ class Recorder(Hook):
                 self._snapshots.put((self._engine.ticks, state, modules(self._engine)))
 
     def after_close(self, run: Run) -> None:
-        """Write what is left. Raises RunError."""
+        """Write the remaining snapshots, and close the tape. Raises RunError."""
         if self.snapshot_error is not None:
             run.say(f"the tape replays from its beginning only, no more snapshots were kept: {self.snapshot_error}")
         if self._thread.is_alive():
@@ -131,14 +131,14 @@ class Recorder(Hook):
             tick, state, known = job
             try:
                 self._append(Event(tick, "", "snapshot", snapshot.dump(state, known)))
-            except RunError as error:  # the run shall hear of it: see `look`
+            except RunError as error:  # `_look` raises it in the run
                 self._failure = error
             except MinibrainsError as error:
                 self.snapshot_error = str(error)
 
 
 class TapePlayer:
-    """Plays a tape: gives each node what came to it, on the tick on which it came."""
+    """Plays a tape: gives each node its recorded values, on the ticks on which they came."""
 
     replays: Final = True
 
@@ -149,7 +149,7 @@ class TapePlayer:
                 self._events[event.node].append(event)
 
     def begin(self, engine: Engine) -> None:
-        """Go on from where the engine stands. What is still held from before, like a pad, comes at once."""
+        """Start at the engine's current tick. Values that are still held, such as a pad, come at once."""
         self._engine = engine
         for events in self._events.values():
             latest = None
@@ -159,10 +159,10 @@ class TapePlayer:
                 events.appendleft(latest._replace(tick=engine.ticks))
 
     def add(self, node: str, kind: str, value: Any) -> None:
-        """Nothing is written down in a replay."""
+        """Do nothing: a replay records nothing."""
 
     def take(self, node: str) -> tuple[str, Any] | None:
-        """What came for this node on this tick."""
+        """Return the value that came for this node on this tick; None if there is none."""
         events = self._events.get(node)
         if not events or events[0].tick != self._engine.ticks:
             return None
@@ -171,9 +171,9 @@ class TapePlayer:
 
 
 def read_events(path: Path) -> tuple[list[Event], str]:
-    """The events of a tape in the order of their ticks, and a sentence if it is cut or damaged.
+    """Return the events of a tape in the order of their ticks, and a sentence if it is cut off or damaged.
 
-    Raises MinibrainsError if it is no tape, or has not even its header.
+    Raises MinibrainsError if it is not a tape, or its header is missing.
     """
     reader = TapeReader(path)
     events = [Event.decode(record) for record in reader]
@@ -185,23 +185,23 @@ def read_events(path: Path) -> tuple[list[Event], str]:
 
 
 def name_packs(files: Iterable[Path]) -> list[dict[str, str]]:
-    """The node packs of a run, as its tape names them: a replay runs no file that it was not given."""
+    """Return the entries for a run's node packs on its tape, by name only: a replay runs no file that it was not given."""
     return [{"file": str(file.absolute()), "sha256": hash_file(file)} for file in files]
 
 
 def checkpoint_report(engine: Engine) -> dict[str, Any]:
-    """Return what a replay is compared with at a checkpoint: the episode's report so far."""
+    """Return the contents of a checkpoint: the compared entries of the episode's report so far."""
     report = engine.report()
     return {"tick": engine.tick, **{name: report[name] for name in _COMPARED if name in report}}
 
 
 def tape_record(graph: Graph) -> dict[str, Any]:
-    """Return a workflow as the header and an edit record it: with its brains."""
+    """Return the record of a workflow and its brains, for the header and for edits."""
     return {"workflow": graph.workflow.to_json(), "brains": graph.brain_files()}
 
 
 def modules(engine: Engine) -> frozenset[str]:
-    """The modules of the plan's nodes: the only ones whose classes a snapshot may hold."""
+    """Return the modules of the plan's nodes, the only ones whose classes a snapshot may contain."""
     found: set[str] = set()
     for node in engine.plan.graph.nodes.values():
         found.update(cls.__module__ for cls in node.cls.__mro__[:-1])

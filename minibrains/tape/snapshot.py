@@ -1,4 +1,4 @@
-"""The state of nodes as bytes: a pickle that can neither be made of, nor make, anything that runs code.
+"""Snapshots of node states: restricted pickles that cannot contain, or create, anything that runs code.
 
 A state may hold plain values, collections, NumPy arrays and generators, random.Random, and objects of classes
 that are defined in named modules, those of the plan's nodes. A function is never among them.
@@ -29,7 +29,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.loading import BrainRef
 
 LARGEST: Final = 1 << 30
-"""Bytes of a state, before they are compressed."""
+"""Largest size of a state in bytes, before compression."""
 _CRC: Final = 4
 _OPCODES: Final = {
     "PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "MEMOIZE", "BINGET", "LONG_BINGET", "NONE", "NEWTRUE", "NEWFALSE",
@@ -38,17 +38,17 @@ _OPCODES: Final = {
     "TUPLE2", "TUPLE3", "EMPTY_DICT", "SETITEM", "SETITEMS", "EMPTY_SET", "ADDITEMS", "FROZENSET", "STACK_GLOBAL", "NEWOBJ",
     "NEWOBJ_EX", "REDUCE", "BUILD",
 }  # fmt: skip
-"""What protocol 5 writes. The rest finds names in other ways, or claims places in the memo that nothing has filled."""
+"""The opcodes that protocol 5 writes. The others look names up in other ways, or refer to unfilled places in the memo."""
 
 
 def dump(state: Any, modules: Collection[str]) -> bytes:
-    """`state` as bytes. Raises MinibrainsError if it holds what `load` with the same modules would refuse."""
+    """Encode a state. Raises MinibrainsError if it contains what `load` with the same modules would refuse."""
     file = io.BytesIO()
     try:
         _Pickler(file, modules).dump(state)
     except MinibrainsError:
         raise
-    except Exception as error:  # a class's own way of being pickled may raise anything
+    except Exception as error:  # a class's own pickling code may raise anything
         raise MinibrainsError(f"the state cannot be kept in a snapshot: {error or type(error).__name__}") from error
     if file.tell() > LARGEST:
         raise MinibrainsError(f"the state cannot be kept in a snapshot: it has more than {LARGEST} bytes")
@@ -57,9 +57,9 @@ def dump(state: Any, modules: Collection[str]) -> bytes:
 
 
 def load(data: bytes, modules: Collection[str]) -> Any:
-    """The state that `dump` was given, with objects of classes defined in `modules`, which must be imported already.
+    """Decode a state, with objects of classes defined in `modules`, which must be imported already.
 
-    Raises MinibrainsError on anything else, whatever the bytes are.
+    Raises MinibrainsError on any other bytes.
     """
     squeezed = data[_CRC:]
     if zlib.crc32(squeezed).to_bytes(_CRC, "little") != data[:_CRC]:
@@ -82,7 +82,7 @@ def load(data: bytes, modules: Collection[str]) -> Any:
 
 
 class _Pickler(pickle.Pickler):
-    """Replaces what would be restored by a function of another module, and names nothing that _Unpickler refuses."""
+    """Replaces objects that a function of another module would restore, and names nothing that _Unpickler refuses."""
 
     def __init__(self, file: io.BytesIO, modules: Collection[str]) -> None:
         super().__init__(file, 5)
@@ -128,7 +128,7 @@ def _find(module: str, name: str, modules: Collection[str]) -> Any:
 
 
 def _laid_out(array: Any) -> tuple[bytes, tuple[int, ...]]:
-    """An array as it lies in memory, and its axes in that order: sums depend on it in their last bits."""
+    """Return an array's bytes in the order of memory, and its axes in that order: the last bits of sums depend on it."""
     axes = tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
     if array.flags.c_contiguous or not array.transpose(axes).flags.c_contiguous:
         axes = tuple(range(array.ndim))
@@ -148,7 +148,7 @@ _BIT_GENERATORS: Final = {kind.__name__: kind for kind in (MT19937, PCG64, PCG64
 
 
 def _bit_generator(name: str, state: Mapping[str, Any], seeds: SeedSequence) -> BitGenerator:
-    """Its place in its own buffer is looked at: NumPy would read beyond the buffer's end."""
+    """Restore a bit generator. Its position in its own buffer is checked, because NumPy would read beyond the end."""
     if not isinstance(seeds, SeedSequence):
         raise ValueError("a random generator needs the seeds it was made from")
     for position, end in ((state["state"].get("pos", 0), 624), (state.get("buffer_pos", 0), 4)):
@@ -169,10 +169,10 @@ _KNOWN: Final[Mapping[tuple[str, str], Any]] = {
     (thing.__module__, thing.__qualname__): thing
     for thing in (
         *(builtins.bool, builtins.int, builtins.float, builtins.complex, builtins.object, builtins.slice),
-        *(builtins.list, builtins.tuple, builtins.dict, builtins.set, builtins.frozenset),  # what a defaultdict may make
+        *(builtins.list, builtins.tuple, builtins.dict, builtins.set, builtins.frozenset),  # factories of a defaultdict
         *(collections.deque, collections.OrderedDict, collections.Counter, collections.defaultdict),
         *(fractions.Fraction, random.Random, Absent, BrainRef, Generator),
         *(_array, _bit_generator, _seed_sequence),
     )
-} | {("minibrains.node", "Absent"): Absent}  # where it was when older tapes were written
-"""What a state may name besides the classes of its modules; nothing here opens, imports, looks up or runs anything."""
+} | {("minibrains.node", "Absent"): Absent}  # its module when older tapes were written
+"""The names that a state may contain besides the classes of its modules. None of these can open, import, or run anything."""

@@ -1,4 +1,4 @@
-"""What stands on a tape: events."""
+"""Events, which are the records of a tape."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ _KINDS = frozenset(get_args(Kind))
 
 
 class Event(NamedTuple):
-    """Something that came to a run from outside, or was noted down to compare a replay with."""
+    """A value that reached a run from outside, or a checkpoint or snapshot for its replay."""
 
     tick: int
-    """From 0, over the whole run."""
+    """The tick of the whole run, from 0."""
     node: str
-    """The node it came to; empty for the run itself."""
+    """The node that it belongs to; empty for the run itself."""
     kind: Kind
     value: Any
 
     def encode(self) -> bytes:
-        """One record of a tape. Raises TypeError if the value is none that can travel on a link."""
+        """Return the record of this event. Raises TypeError if the value cannot travel on a link."""
         return pack(list(self))
 
     @classmethod
     def decode(cls, record: bytes) -> Event:
-        """The event that became this record. Raises MinibrainsError if it is none that this version knows."""
+        """Return the event of a record. Raises MinibrainsError if this version does not know it."""
         try:
             found = unpack(record)
         except ValueError as error:

@@ -1,8 +1,8 @@
-"""A tape on the disk: a file of records that is only ever added to, and stays readable whatever stops the writing.
+"""The file of a tape: an append-only sequence of records, readable after any interruption of the writing.
 
-After 8 bytes that say what the file is come the records: length and checksum, 4 bytes each, little-endian,
-then the bytes themselves. A checksum goes on from the one before, so that a record left out, repeated or
-moved is noticed as surely as a changed one.
+The first 8 bytes identify the file. Each record then consists of its length and checksum, 4 bytes each, little-endian, and
+the bytes themselves. A checksum continues the one before, so that a record that was left out, repeated or moved is detected
+like a changed one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 from minibrains.errors import MinibrainsError, RunError
 
 LONGEST: Final = 256 << 20
-"""Bytes that a record may have."""
+"""Largest size of a record in bytes."""
 _NAME: Final = b"mbtape"
 _VERSION: Final = 1
 _START: Final = _NAME + _VERSION.to_bytes(2, "little")
@@ -31,13 +31,13 @@ def _checksum(record: bytes, before: int) -> int:
 
 
 class TapeWriter:
-    """Writes a new tape. A record that was appended is with the kernel: it survives the end of this process."""
+    """Writes a new tape. An appended record is in the kernel's hands, so it survives the end of this process."""
 
     def __init__(self, path: Path) -> None:
-        """Make the file. Raises RunError if it is there already or cannot be made."""
+        """Create the file. Raises RunError if it exists or cannot be created."""
         self.path = path
         self.records = 0
-        """How many were appended."""
+        """Number of appended records."""
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -51,7 +51,7 @@ class TapeWriter:
             raise
 
     def append(self, record: bytes) -> None:
-        """Add a record of at most LONGEST bytes. Raises RunError; the tape then still ends with the record before."""
+        """Append a record of at most LONGEST bytes. If it raises RunError, the tape still ends with the record before."""
         if len(record) > LONGEST:
             raise RunError(f"the tape {self.path} takes records of at most {LONGEST} bytes; this one has {len(record)}")
         checksum = _checksum(record, self._last)
@@ -71,7 +71,7 @@ class TapeWriter:
     def _write(self, data: bytes) -> None:
         written = 0
         try:
-            while written < len(data):  # a full disk takes a part first, and says why only when asked again
+            while written < len(data):  # a full disk accepts a part first, and reports the reason only on the next call
                 written += os.pwrite(self._file, data[written:] if written else data, self._end + written)
         except OSError as error:
             with suppress(OSError):
@@ -89,14 +89,14 @@ class TapeWriter:
 class TapeReader:
     """Reads the whole records of a tape, up to its end or to where it was cut or damaged.
 
-    `for record in reader` may be said again; each time it starts anew.
+    It can be iterated again, each time from the beginning.
     """
 
     def __init__(self, path: Path) -> None:
-        """Look at how the file starts. Raises MinibrainsError if it is no tape that this version can read."""
+        """Check the beginning of the file. Raises MinibrainsError if it is not a tape that this version can read."""
         self.path = path
         self.sentence = ""
-        """What is wrong with the tape, known once all records were read; empty if nothing is."""
+        """A sentence about damage, known once all records were read; empty if there is none."""
         try:
             with path.open("rb") as file:
                 start = file.read(len(_START))
@@ -110,11 +110,11 @@ class TapeReader:
 
     @property
     def whole(self) -> bool:
-        """True if the tape ends with a whole record, as far as it was read."""
+        """True if the tape ends with a complete record, as far as it was read."""
         return not self.sentence
 
     def __iter__(self) -> Iterator[bytes]:
-        """Raises MinibrainsError if the disk cannot be read."""
+        """Yield the records. Raises MinibrainsError if the disk cannot be read."""
         self.sentence = ""
         last, offset, count = zlib.crc32(_START), len(_START), 0
         try:

@@ -1,4 +1,4 @@
-"""Gates: no action too often, none before the last one has recovered."""
+"""Gates: limit how often an action repeats, and hold actions back until the last one has recovered."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from nodes.actions.sink import TableAction
 
 
 class AntiRepeat(Node, category="actions"):
-    """Never let one action through more than `limit` times running: in its place comes the second best.
+    """Never let one action through more than `limit` times in a row: the second best takes its place.
 
     action:  the action wanted now
-    second:  what to do instead, delivered on the same tick; without it the first of `instead` that is another action
+    second:  the action to take instead, delivered on the same tick; without it the first of `instead` that differs
     Out:     the action to take, on the ticks on which one is wanted
-    Source: first seed, never the same action more than twice. Two decisions of 30 frames are a second of blocking.
     """
 
     limit: int = widget(default=2, min=1, max=1000, doc="how often one action may be taken running")
@@ -43,7 +42,7 @@ class AntiRepeat(Node, category="actions"):
 
 
 class RecoveryTable(Brain):
-    """How long each action takes to recover from."""
+    """The ticks that each action takes to recover from."""
 
     kind = "recovery"
     recovery: np.ndarray = tensor("i32[actions]", "ticks after the action on which no other is let through")
@@ -54,7 +53,7 @@ class RecoveryTable(Brain):
 
 
 class Gated(NamedTuple):
-    """What the gate let through."""
+    """The outputs of the gate."""
 
     action: TableAction | Absent
     ready: Flag
@@ -63,7 +62,7 @@ class Gated(NamedTuple):
 
 
 _gated = partial(tuple.__new__, Gated)
-"""By a tuple, half of what a call by fields takes: the gate answers on every tick."""
+"""Make a Gated from a tuple, which takes half as long as from fields: the gate delivers on every tick."""
 
 
 class CooldownGate(Node, category="actions", clocked=True):
@@ -72,9 +71,8 @@ class CooldownGate(Node, category="actions", clocked=True):
     action:  the action wanted now; one that is not let through is dropped
     action (out):  the action let through
     ready:   True when an action would be let through on the next tick
-    left:    ticks, from the next one on, on which no action will be let through
-    since:   ticks since the last action was let through, 0 on its own; before the first: since the episode began
-    Source: first seed, action cooldowns: punch 11, kick 12, jump 15 frames; action_cooldown and frames_since_last_action.
+    left:    number of ticks, from the next one on, on which no action will be let through
+    since:   ticks since the last action was let through, 0 on that tick; before the first: since the episode began
     """
 
     brain: RecoveryTable

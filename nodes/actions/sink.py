@@ -1,4 +1,4 @@
-"""The sink: an action becomes the buttons that a table says, held on a pad."""
+"""The sink: turns an action into buttons held on a pad, by a table."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from minibrains.errors import BrainError, MinibrainsError
 TableAction = Annotated[int, Socket("action", "index[{actions}]")]
 
 FACING = {True: {"FORWARD": "RIGHT", "BACK": "LEFT"}, False: {"FORWARD": "LEFT", "BACK": "RIGHT"}}
-"""What a table's two directions by facing stand for: looking right, looking left."""
+"""The buttons that FORWARD and BACK stand for: while facing right, and while facing left."""
 
 
 class ActionTable(Brain):
     """For each action a sequence of rows; each row names the buttons held for one tick.
 
-    Beside the buttons of the pad there may be FORWARD and BACK, which depend on where the player is looking.
+    Besides the buttons of the pad there may be FORWARD and BACK, which depend on the direction that the player faces.
     """
 
     kind = "action_table"
@@ -44,7 +44,7 @@ class ActionTable(Brain):
 
     @property
     def pressed(self) -> frozenset[str]:
-        """The buttons that at least one row holds."""
+        """Return the buttons that at least one row holds."""
         pressed: set[str] = set()
         for column in np.flatnonzero(self.rows.any(axis=0)):
             button = self.buttons[column]
@@ -54,11 +54,11 @@ class ActionTable(Brain):
 
     @property
     def by_facing(self) -> bool:
-        """Whether what is held depends on where the player is looking."""
+        """Return whether the table names FORWARD or BACK, which depend on the direction that the player faces."""
         return not FACING[True].keys().isdisjoint(self.buttons)
 
     def pads(self, action: int, right: bool = True) -> tuple[tuple[str, ...], ...]:
-        """The action's rows as the names of the buttons held by one who is looking right, or left."""
+        """Return the rows of an action as names of buttons, for a player who faces right, or left."""
         buttons = [FACING[right].get(button, button) for button in self.buttons]
         pads: list[tuple[str, ...]] = []
         for row in self.rows[self.starts[action] : self.starts[action + 1]]:
@@ -77,8 +77,8 @@ class EmulatorSink(Node, category="actions", clocked=True):
     """Turn an action into held buttons: run its sequence once, then hold the last row until the next action.
 
     action:  a row of the table; one that arrives while a sequence runs is dropped
-    facing:  True: the player is looking right; needed by a table that names FORWARD or BACK. They are for the whole
-             action what they are when it begins, so that a motion is not turned round in the middle of it
+    facing:  True: the player faces right; needed by a table that names FORWARD or BACK, whose meaning is fixed when an action
+             begins, so that turning round does not break a motion
     pad:     the names of the buttons to hold now; the console knows its own button order
     busy:    True while rows of a sequence are still to come
     """
@@ -90,6 +90,7 @@ class EmulatorSink(Node, category="actions", clocked=True):
         self._nothing = [Pressed((), False)]
 
     def presses(self) -> frozenset[str]:
+        """Return the names of the buttons that the table may hold."""
         return self.brain.pressed
 
     def _sequences_of(self, right: bool) -> list[list[Pressed]]:

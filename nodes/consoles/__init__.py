@@ -1,1 +1,1 @@
-"""Console nodes: emulated games and people's pads."""
+"""Console nodes: emulated games, and pads that people hold."""

@@ -1,4 +1,4 @@
-"""A pad in a person's hands, a pad to be seen, drawn under the picture, and what was held on the last ticks."""
+"""Pads: one that a person holds, one drawn below the picture, and a history of the last ticks."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ KEYS: Final = {
     "Gamepad12": "UP", "Gamepad13": "DOWN", "Gamepad14": "LEFT", "Gamepad15": "RIGHT", "Gamepad4": "X", "Gamepad3": "Y",
     "Gamepad5": "Z", "Gamepad2": "A", "Gamepad0": "B", "Gamepad1": "C", "Gamepad9": "START",
 }  # fmt: skip
-"""A six-button pad of a Genesis: arrows, A S D above Z X C, by where they are on a keyboard; or a gamepad."""
+"""Default keys for a six-button Genesis pad: arrows, A S D above Z X C, by position on the keyboard; or a gamepad."""
 
 
 class PersonPad(Register, category="consoles", outside=True):
-    """The pad that a person holds: the keys and gamepad buttons pressed in the editor, once Play is on there.
+    """The pad that a person holds: the keys and gamepad buttons pressed in the editor while Play is on there.
 
-    Out:  the names of the buttons held. A direction and its opposite are neither, as on a real pad. From the first key on
-          it is delivered on every tick, also while nothing is held. When Play is switched off the buttons are let go of
-          once, and then nothing is delivered; so never on the command line
+    Out:  the names of the buttons held. Opposite directions held at once cancel each other, as on a real pad. From the first
+          key on it is delivered on every tick, even while nothing is held. When Play is switched off, all buttons are released
+          once, and then nothing is delivered; so nothing is ever delivered on the command line
     Link it to `urgent` of an Override whose `value` is an agent's pad, and the two share one pad: the person takes over
     within a tick, and the agent goes on when Play is off.
-    Keys are called as browsers call them (KeyboardEvent.code, by place and not by letter), a gamepad's buttons
+    Keys have the names that browsers give them (KeyboardEvent.code, by position and not by letter), a gamepad's buttons are
     Gamepad0, Gamepad1, … of the browser's standard layout; its left stick counts as Gamepad12 to 15.
     """
 
@@ -81,7 +81,7 @@ class PersonPad(Register, category="consoles", outside=True):
 
 
 class PadFace(Brain):
-    """How a pad looks: with nothing held, with everything held, and which pixel belongs to which button."""
+    """The look of a pad: pictures with nothing held and with everything held, and the button that each pixel belongs to."""
 
     kind = "pad_face"
     buttons: tuple[str, ...] = setting(doc="the buttons that can be seen; others are not shown")
@@ -99,11 +99,11 @@ class PadFace(Brain):
 
 
 class PadView(Node, category="consoles"):
-    """Draw a pad under the picture, with the buttons lit that are held.
+    """Draw a pad below the picture, with the held buttons lit.
 
     frame:  uint8 [h, w, 3]
-    pad:    the names of the buttons held; before the first, and unlinked: none
-    Out:    uint8 [h + the face's height, w, 3]; the face is in the middle. A picture narrower than the face is widened
+    pad:    the names of the buttons held; before the first, and without a link: none
+    Out:    uint8 [h + the face's height, w, 3]; the face is centred. A picture narrower than the face is widened
     """
 
     brain: PadFace
@@ -135,7 +135,7 @@ class PadView(Node, category="consoles"):
 
 
 class ButtonColumns(Brain):
-    """Which buttons a network is told of, and how far back."""
+    """The buttons that a network is shown, and the number of ticks."""
 
     kind = "button_history"
     buttons: tuple[str, ...] = setting(doc="the names of the buttons, a column each")
@@ -153,15 +153,14 @@ class ButtonColumns(Brain):
 
 
 class ButtonHistory(Register, category="consoles"):
-    """The pads of the last ticks as a table: what an agent has pressed, for a network that decides what to press next.
+    """The pads of the last ticks as a table, for a network that decides what to press next.
 
-    A register, so that a policy that reads it may be what presses the pad.
+    It is a register, so that a policy that reads it may press the same pad.
 
-    pad:  the names of the buttons held now; unlinked, and before the first: none. Opposite directions are neither here too
-    Out:  uint8 [steps, columns], 1: held. A row a tick, oldest first, the last is the tick before this one, as the console
-          has it in its picture; rows from before the episode are 0. The columns are the brain's buttons
+    pad:  the names of the buttons held now; before the first, and without a link: none. Opposite directions cancel each other
+    Out:  uint8 [steps, columns], 1: held. One row per tick, oldest first; the last is the tick before this one, whose pad the
+          console's picture shows; rows from before the episode are 0. The columns are the brain's buttons
     Raises MinibrainsError for a button that is none of them.
-    Source: first seed, the last 8 rows of 12 buttons.
     """
 
     brain: ButtonColumns

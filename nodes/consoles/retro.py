@@ -1,4 +1,4 @@
-"""RetroEmulator: a console of stable-retro as one box with cables out and cables in."""
+"""RetroEmulator: a console of stable-retro as one node, with frames and variables out and pads in."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from minibrains.games.splits import refuse_held_back
 from nodes.consoles.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
 
 _output = partial(tuple.__new__, ConsoleOutput)
-"""By a tuple, half of what a call by fields takes: there is one on every tick."""
+"""Make a ConsoleOutput from a tuple, which takes half as long as from fields: there is one on every tick."""
 _FLUSH: Final = 1024
-"""Ticks after which the log goes into the hashes, so that memory stays flat. One list for all ticks, which packs quickly."""
+"""Number of ticks after which the log is hashed, to bound its memory. It is one list for all ticks, which packs quickly."""
 _SAVED: Final = (
     "_start", "_waited", "_written", "_held", "_score", "_episode", "_limit", "_frames", "_first", "_log", "_actions",
     "_trajectory",
 )  # fmt: skip
 _LARGEST_STATE: Final = 64 << 20
-"""Bytes of a save state, unpacked: anybody may have made the file."""
+"""Size limit of an unpacked save state in bytes: the file may come from anybody."""
 _PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"), ("mask", "<u4")])
 
 
 class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated"}}):
-    """A game on an emulated console: shows a frame, takes the pads, emulates one frame a tick.
+    """A game on an emulated console: shows its screen, takes the pads, and emulates one frame a tick.
 
-    While the node is open, `emulator` and `data` are stable-retro's own objects and `scenario` gives reward and end.
+    While the node is open, `emulator` and `data` are stable-retro's own objects, and `scenario` computes reward and end.
     """
 
     game: str | tuple[str, ...] = widget(
@@ -51,7 +51,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         if game.rom.stat().st_size == 0:
             raise GameError(f"the emulator cannot start {game.rom}: the file is empty")
         for state in self._state_names(game):
-            _read_state(game.state_file(state), 1)  # whether it is one: there may be hundreds
+            _read_state(game.state_file(state), 1)  # only check that it is one: there may be hundreds
         for name, value in self.write.items():
             if isinstance(value, str) and value != "$seed":
                 raise GameError(f'write: {name!r} is {value!r}; expected a number or "$seed"')
@@ -100,7 +100,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         host.record(game=game.name, rom_sha1=hashlib.sha1(game.rom.read_bytes()).hexdigest())
 
     def reset(self, episode: Episode) -> None:
-        # a process has one console: by whatever id, it deals the same starts, so that workflows can be compared game by game
+        # the starts do not depend on the console's id, so that workflows can be compared game by game
         episode = replace(episode, node="console")
         number = episode.shuffled(len(self._starts) * (self.noops + 1))
         self._start, state = self._starts[number % len(self._starts)]
@@ -164,10 +164,10 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             log.clear()
 
     def report(self) -> Mapping[str, Any]:
-        """Start, score, victory or draw of the episode; hashes of what was pressed, and of what came of it.
+        """Return start, score, victory or draw of the episode, and hashes of its pads and of its trajectory.
 
-        The latter are rewards and all variables, each as its change since the start: a number written there, or a counter that
-        began elsewhere, makes no other game.
+        The trajectory consists of rewards and all variables, each as its change since the start, so that a value set at the
+        start, or a counter that began elsewhere, does not make games differ.
         """
         actions, trajectory = self._chain()
         variables = self._shown.variables
@@ -194,7 +194,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             self.scenario = PlainScenario({})
 
     def state(self) -> dict[str, Any]:
-        """What this node keeps, and the console's own save state: everything needed to go on from here."""
+        """Return the state of this node and the console's own save state: everything needed to continue from here."""
         saved = {name: copy.deepcopy(getattr(self, name)) for name in _SAVED}
         shown = {**self._shown._asdict(), "frame": self._shown.frame()}
         return {**saved, "emulator": self.emulator.get_state(), "shown": shown}
@@ -207,7 +207,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self.emulator.set_state(state["emulator"])
         for player in range(self.players):
             self._hold(player, self._held[player])
-        # a core draws its screen only while it emulates a frame: until then the saved picture has to do
+        # a core draws its screen only while it emulates a frame: until then the saved picture is used
         shown = copy.deepcopy(state["shown"])
         self._shown = ConsoleOutput(**{**shown, "frame": lambda: shown["frame"]})
         self.scenario.restart(shown["variables"])
@@ -218,17 +218,17 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         return find_game(self.game)
 
     def _state_names(self, game: Game) -> tuple[str, ...]:
-        """Name the save states that episodes start from; none: the game is switched on."""
+        """Return the names of the save states that episodes start from; empty: from power-on."""
         default = game.default_state(self.players)
         if self.states:
             return self.states
         return (default,) if default else ()
 
     def _load_data(self, game: Game) -> None:
-        """Have stable-retro read the game's map and scenario. Raises GameError."""
+        """Let stable-retro read the game's data.json and scenario. Raises GameError."""
         files = [game.data / name for name in ("data.json", "scenario.json")]
         for file in files:
-            read_json(file)  # what is nested too deeply would end the process in there
+            read_json(file)  # JSON that is nested too deeply would crash the process in there
         try:
             loaded = self.data.load(*map(str, files))
         except RuntimeError as error:
@@ -237,7 +237,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             raise GameError(f"{game.data}: data.json or scenario.json cannot be read")
 
     def _read_scenario(self, game: Game) -> Scenario:
-        """Make what judges each frame, and try it. Raises GameError."""
+        """Make the scenario, which judges each frame, and try it. Raises GameError."""
         path = game.data / "scenario.json"
         try:
             rules = read_json(path)
@@ -291,7 +291,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         return number, array
 
     def _read_victory(self, game: Game) -> tuple[str, str] | None:
-        """metadata.json may say `"won": ["mine", "theirs"]`: the episode is won if mine is then greater."""
+        """Return `"won": ["mine", "theirs"]` of metadata.json, if given: the episode is won if mine is greater at its end."""
         names = read_json(game.data / "metadata.json").get("won")
         if names is None:
             return None
@@ -301,7 +301,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         raise GameError(f'{game.data / "metadata.json"}: "won" is {names!r}; expected two of the game\'s variables')
 
     def _writable(self) -> dict[str, int]:
-        """The width in bits of every variable that `write` names. Raises GameError on a value that does not fit."""
+        """Return the width in bits of every variable that `write` names. Raises GameError if a value does not fit."""
         known = self.data.list_variables()
         widths = {}
         for name, value in self.write.items():
@@ -317,7 +317,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         return widths
 
     def _chain(self) -> tuple[bytes, bytes]:
-        """The hashes with what was latched since they were last moved on. A chain can be saved in mid-game."""
+        """Return the hashes, updated with everything since the last update. A chain of hashes can be saved in mid-game."""
         if not self._log:
             return self._actions, self._trajectory
         packed = struct.pack(f"<{len(self._log)}d", *self._log)
@@ -334,7 +334,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
 
 
 def _read_state(path: Path, maximum: int = _LARGEST_STATE + 1) -> bytes:
-    """Return so many bytes of a save state, unpacked. Raises GameError if they cannot be read, or are too many."""
+    """Unpack up to `maximum` bytes of a save state. Raises GameError if it cannot be read, or is too large."""
     try:
         with gzip.open(path) as file:
             data = file.read(maximum)

@@ -1,8 +1,7 @@
-"""Reward and end of a game, worked out from its variables as its scenario.json says.
+"""Reward and end of a game, computed from its variables as defined by its scenario.json.
 
-stable-retro can do this itself, but then it first copies every block of the console's memory, on each
-frame. The rules are the same, and a test compares the two. Games whose scenario is a Lua script still go through
-stable-retro (`ScriptedScenario`).
+stable-retro can compute them too, but first copies every block of the console's memory on each frame. The rules are the same,
+and a test compares the two. Games whose scenario is a Lua script still use stable-retro (`ScriptedScenario`).
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ Measure = Callable[[int], float]
 
 
 class Scenario(Protocol):
-    """What a console asks after each frame."""
+    """The rules of a game, which a console applies after each frame."""
 
     def restart(self, variables: Variables) -> None:
         """Start an episode with these variables."""
 
     def frame(self, variables: Variables) -> tuple[float, bool]:
-        """Reward of the frame that led to these variables, and whether the game is over."""
+        """Return the reward of the frame that led to these variables, and whether the game is over."""
 
 
 def needs_script(scenario: Mapping[str, Any]) -> bool:
-    """True if reward or end of this scenario are computed by a script of the game's."""
+    """Return True if a script of the game computes reward or end."""
     return any("script" in scenario.get(part, {}) for part in ("reward", "done")) or "rewards" in scenario
 
 
@@ -75,7 +74,7 @@ class PlainScenario:
 
 
 class ScriptedScenario:
-    """A scenario that stable-retro computes, because a script of the game's is part of it."""
+    """A scenario that stable-retro computes, because it includes a script."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -108,7 +107,7 @@ def _measure(spec: Mapping[str, Any]) -> Measure:
 
 
 def _condition(node: Mapping[str, Any]) -> Callable[[Variables, Variables], bool]:
-    """One node of the tree of conditions; without any condition "all" holds and "any" does not."""
+    """Return the function for one node of the tree of conditions; without conditions, "all" holds and "any" does not."""
     together = all if node.get("condition") == "all" else any
     tests: list[tuple[str, bool, Measure]] = []
     for name, spec in node.get("variables", {}).items():

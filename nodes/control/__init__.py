@@ -1,1 +1,1 @@
-"""Control nodes: hold, compare, count, combine, choose. Nothing here knows a game."""
+"""Control nodes: hold, compare, count, combine, choose. They are independent of any game."""

@@ -1,4 +1,4 @@
-"""Generic control nodes: hold, compare, count, combine, choose. Nothing here knows a game."""
+"""Generic control nodes: hold, compare, count, combine, choose. They are independent of any game."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Previous(Register, Generic[T], category="control"):
-    """Give out on each tick what arrived on the tick before: the register that lets a link go back.
+    """Deliver on each tick the value of the tick before: the register that lets a link go back.
 
     value:  anything
     Out:    the last value that arrived before this tick, `initial` before the first
@@ -33,10 +33,10 @@ class Previous(Register, Generic[T], category="control"):
 
 
 class Changed(Node, category="control"):
-    """Let a value through only when it differs from the last one that was let through.
+    """Let a value through only if it differs from the last one that was let through.
 
     value:  anything; arrays are equal if all their elements are
-    Out:    the value, on the ticks on which it is another one
+    Out:    the value, on the ticks on which it has changed
     """
 
     def reset(self, episode: Episode) -> None:
@@ -50,7 +50,7 @@ class Changed(Node, category="control"):
 
 
 class Cadence(NamedTuple):
-    """Whether now is one of the ticks asked for."""
+    """The outputs of Every."""
 
     now: Flag
 
@@ -59,10 +59,9 @@ _NOW, _NOT_NOW = Cadence(True), Cadence(False)
 
 
 class Every(Node, category="control", clocked=True):
-    """True on one tick in `ticks`: the decision clock of an agent that thinks now and then.
+    """True on one tick in `ticks`: the decision clock of an agent that does not decide on every tick.
 
     now:  True on ticks `offset`, `offset + ticks`, … of the episode
-    Source: first seed, a decision every 30 frames.
     """
 
     ticks: int = widget(default=30, min=1, doc="ticks from one True to the next")
@@ -102,13 +101,13 @@ class Any(Node, category="control"):
 
 
 class Switch(Node, category="control"):
-    """One of two values, as a flag says.
+    """Choose one of two values by a flag.
 
-    flag:  which one
-    yes:   given out while the flag is true
-    no:    given out while it is false
-    Out:   one of the two, anew on each tick on which the flag or either value is delivered
-    For what lasts, like the buttons held on a pad. What happens once, like an action, would happen again: see Override.
+    flag:  selects the value
+    yes:   the value while the flag is true
+    no:    the value while it is false
+    Out:   one of the two, again on each tick on which the flag or either value is delivered
+    Use it for values that last, like the buttons held on a pad. An event, like an action, would be repeated: see Override.
     """
 
     def tick(self, flag: Flag, yes: T, no: T) -> T:
@@ -118,7 +117,7 @@ class Switch(Node, category="control"):
 class Variable(Node, category="control"):
     """One of the game's variables as a number.
 
-    variables:  what the console gives
+    variables:  the variables of the console
     Out:        the value of the one called `name`
     """
 
@@ -132,10 +131,10 @@ class Variable(Node, category="control"):
 
 
 class Override(Node, category="control"):
-    """A value, unless something more urgent arrives on the same tick.
+    """Pass a value on, unless a more urgent one arrives on the same tick.
 
-    value:   what to give out otherwise
-    urgent:  given out instead on the tick on which it is delivered: a PersonPad's, which delivers only while somebody plays,
+    value:   the value to deliver otherwise
+    urgent:  takes precedence on the tick on which it is delivered: a PersonPad's, which delivers only while a person plays,
              or a Constant's whose `now` is linked
     Out:     whichever was delivered, the urgent one first
     """
@@ -147,13 +146,13 @@ class Override(Node, category="control"):
 
 
 class RewardSum(Node, category="control", clocked=True):
-    """Sum up rewards from one decision to the next: what an agent that decides every few frames is given for each.
+    """Sum up rewards from one decision to the next, for an agent that decides every few frames.
 
     rewards:  any number of reward links; every reward that is delivered counts once
-    now:      True: give out the sum and begin again. Link the decision clock, and through an Any the end of the game, so
-              that the rewards after the last decision are given out as well
-    Out:      the sum of what was delivered since the last sum, this tick's rewards among it
-    Source: second seed, frame skip with the reward summed.
+    now:      True: deliver the sum and start again. Link the decision clock and, through an Any, the end of the game, so that
+              the rewards after the last decision are delivered as well
+    Out:      the sum of the rewards since the last sum, including those of this tick
+    Source: Gymnasium, AtariPreprocessing, whose `frame_skip` sums the reward in the same way.
     """
 
     def reset(self, episode: Episode) -> None:
@@ -170,7 +169,7 @@ class RewardSum(Node, category="control", clocked=True):
 
 
 class Reroute(Node, category="control"):
-    """The same value again: a knee in a link, for people's eyes.
+    """Pass the value through; use it to route a link.
 
     value:  anything
     Out:    the same value

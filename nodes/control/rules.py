@@ -1,4 +1,4 @@
-"""Rules that are wired on the canvas: a constant, a comparison, a negation."""
+"""Rules that are built on the canvas: a constant, a comparison, a negation."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxy
 
 
 class Constant(Node, Generic[T], category="control"):
-    """Always the same value: a number, a text, an action, the buttons of a pad.
+    """A constant value: a number, a text, an action, the buttons of a pad.
 
-    now:  True: deliver the value on this tick, for who reads events; unlinked: it is delivered once, and stands
-    Out:  `value`. What it is linked to says of what type it has to be
+    now:  True: deliver the value on this tick, for nodes that read events; without a link, it is delivered once and remains
+    Out:  `value`. The inputs that it is linked to determine its type
     """
 
     value: T = widget(doc='a number, true or false, a text, or a list of buttons like ["DOWN", "LEFT"]')
 
     def tick(self, now: On[Flag] = None) -> T | Absent:
-        # linked, it runs only when a flag is delivered; None: nothing is linked
+        # with a link, it runs only when a flag is delivered; None: there is no link
         return ABSENT if now is False else self.value
 
 
 class Compare(Node, category="control"):
     """Compare a number with a limit.
 
-    number:  what is compared
-    limit:   what it is compared with; unlinked: the widget `value`
+    number:  the number to compare
+    limit:   the limit; without a link: the widget `value`
     Out:     True while the comparison holds
     """
 

@@ -1,1 +1,1 @@
-"""Language nodes: prompts, vision-language models, their adapters, and what they answer."""
+"""Language nodes: prompts, vision-language models, their adapters, and the parsing of answers."""

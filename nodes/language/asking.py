@@ -1,4 +1,4 @@
-"""Ask a loaded vision-language model, by transformers' own calls: right for every family."""
+"""Ask a loaded vision-language model by transformers' own calls, which work for every family."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Pretrained:
         self.processor = processor
 
     def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
-        """Return a picture and a question as the model takes them: one message, the picture first.
+        """Return the model's inputs for a picture and a question: one message, the picture first.
 
         Args:
             image: The picture, uint8 [h, w, 3].
             prompt: The question.
 
         Raises:
-            MinibrainsError: The question has a marker in it that stands for a picture.
+            MinibrainsError: The question contains a marker that stands for a picture.
         """
         from PIL import Image
 
@@ -42,24 +42,24 @@ class Pretrained:
         return inputs
 
     def next_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Return how well each token follows on what was read, f32 [vocabulary].
+        """Return the logits of the next token, f32 [vocabulary].
 
         Args:
-            model: This model, or it with adapters merged into it.
-            inputs: What `read` returned.
+            model: This model, perhaps with adapters merged into it.
+            inputs: The result of `read`.
         """
         logits: torch.Tensor = model(**inputs, use_cache=False, logits_to_keep=1).logits
         return logits[0, -1]
 
     def token(self, answer: str) -> int:
-        """Return the token an answer consists of. Raises BrainError if it is not just one."""
+        """Return the token of an answer. Raises BrainError if the answer is not exactly one token."""
         tokens = self.processor.tokenizer(answer, add_special_tokens=False)["input_ids"]
         if len(tokens) != 1:
             raise BrainError(f"the answer {answer!r} is {len(tokens)} tokens; one to choose must be one, else let it generate")
         return int(tokens[0])
 
     def refuse_markers(self, prompt: str) -> None:
-        """Raises MinibrainsError if the question has a marker of the tokenizer's in it that stands for a picture."""
+        """Raise MinibrainsError if the question contains a marker of the tokenizer that stands for a picture."""
         for marker in self.processor.all_special_multimodal_tokens:
             if marker in prompt:
                 raise MinibrainsError(f"the question has {marker} in it, which stands for a picture; take it out")

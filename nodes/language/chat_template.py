@@ -1,7 +1,7 @@
-"""What a model's chat template comes to: a text before the question and one after it.
+"""The effect of a model's chat template: a text before the question and one after it.
 
-A chat template is a program of the model's author. It is run when the model is tried out, in a process with limits, and
-never again: what it puts around a question is what it does to every question, or the model is refused.
+A chat template is a program by the model's author. It runs only when the model is tried out, in a process with limits, and it
+must put the same text around every question; otherwise the model is refused.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from typing import Any, Final, NamedTuple
 from minibrains import BrainError
 
 _LONGEST: Final = 65536
-"""Characters that it may put around a question."""
+"""Largest number of characters that it may put around a question."""
 _ODD_QUESTIONS: Final = ("", "?", "{{ 1 }} {% raw %}", "<b>&amp; 'so' \"it\" \\n is</b>", "Fight!\n\nFlee?\n", "字 " * 500)
 
 
 class Frame(NamedTuple):
-    """What stands around a question."""
+    """The text around a question."""
 
     before: str
     after: str
     is_stripped: bool
-    """Whether white space at the ends of a question is left out."""
+    """True if white space at the ends of a question is removed."""
 
     def put(self, question: str) -> str:
         """Return the whole text."""
         return self.before + (question.strip() if self.is_stripped else question) + self.after
 
     def template(self) -> str:
-        """Return a template that does the same, for one message with the picture first."""
+        """Return a template with the same effect, for one message with the picture first."""
         text = "messages[0]['content'][1]['text']"
         if self.is_stripped:
             text += " | trim"
-        # a text in a template is written as it is in Python
+        # string literals in a template are written as in Python
         parts = (ascii(self.before), text, ascii(self.after))
         return "".join("{{ " + part + " }}" for part in parts)
 
@@ -42,9 +42,9 @@ def find_frame(processor: Any) -> Frame:
     """Run a processor's chat template on some questions.
 
     Raises:
-        BrainError: It does not put the same around all of them.
+        BrainError: It does not put the same text around all of them.
     """
-    word = secrets.token_hex(16)  # which no template can know
+    word = secrets.token_hex(16)  # a word that no template can know
     question = f" {word} "
     whole = _render(processor, question)
     is_stripped = question not in whole

@@ -1,4 +1,4 @@
-"""LoRALoader: a reference to a PEFT adapter, and what becomes of a model with adapters."""
+"""LoRALoader: a reference to a PEFT adapter, and the merging of adapters into a model."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from minibrains.values import parse_json
 from nodes.language.pretrained import FLOATS, title_of
 
 USED: Final = ("r", "lora_alpha", "use_rslora", "rank_pattern", "alpha_pattern")
-"""What of an adapter_config.json decides the numbers of a plain LoRA."""
+"""The entries of an adapter_config.json that determine the numbers of a plain LoRA."""
 MODULES: Final = "target_modules"
-"""The names of the modules that are changed, or a regular expression for them. Which they are is seen from the tensors."""
+"""The entry with the names of the changed modules, or a regular expression for them. The tensors decide which they are."""
 PATTERNS: Final = ("rank_pattern", "alpha_pattern")
-"""Modules with a rank, or a scale, of their own: PEFT takes their names for regular expressions."""
+"""The entries with ranks and scales of single modules, whose names PEFT treats as regular expressions."""
 OF_TRAINING: Final = (
     "task_type", "base_model_name_or_path", "revision", "inference_mode", "lora_dropout", "init_lora_weights", "peft_version",
     "auto_mapping", "megatron_core", "qalora_group_size",
 )  # fmt: skip
-"""What of it tells of the training, or names what is not used: it is left out."""
+"""The entries about training, or about files that are not used: they are left out."""
 NOTHING: Final[tuple[Any, ...]] = (None, False, (), [], {}, "none")
 PEFT_RANK: Final = 8
 PEFT_ALPHA: Final = 8
-"""What PEFT takes where a configuration says nothing."""
+"""PEFT's default of `lora_alpha`."""
 NAME: Final = re.compile(r"\w+(\.\w+)*")
 TENSOR: Final = re.compile(r"base_model\.model\.(?P<module>.+)\.lora_(?P<half>[AB])\.weight")
 
 
 class LoraAdapter(Brain):
-    """A low-rank change of a model's weights, as PEFT saves it. Its tensors are called as PEFT calls them."""
+    """A low-rank change of a model's weights, as saved by PEFT, with PEFT's names of tensors."""
 
     kind = "lora_adapter"
     adapter: Mapping[str, Any] = setting(doc="PEFT's adapter_config.json")
@@ -45,7 +45,7 @@ class LoraAdapter(Brain):
 
     @classmethod
     def of_folder(cls, folder: Path, base: BrainRef) -> Self:
-        """What PEFT's `save_pretrained` wrote of an adapter for this model. Raises BrainError if it is no plain LoRA."""
+        """Return the adapter for a model from a folder of PEFT's `save_pretrained`. Raises BrainError if it is no plain LoRA."""
         from safetensors.torch import load_file
 
         for name in ("adapter_config.json", "adapter_model.safetensors"):
@@ -93,7 +93,7 @@ class LoraAdapter(Brain):
 
 
 def _check_values(where: str, adapter: Mapping[str, Any]) -> None:
-    """Look at what PEFT is given. Raises BrainError."""
+    """Check the configuration values. Raises BrainError."""
     rank, alpha = adapter.get("r", 1), adapter.get("lora_alpha", 1)
     if type(rank) is not int or rank < 1:
         raise BrainError(f"{where}: the adapter's r is {short(rank)}; expected a whole number from 1")
@@ -121,7 +121,7 @@ def _check_modules(where: str, modules: Iterable[str], named: Sequence[Any]) -> 
 
 
 class Adapter(NamedTuple):
-    """An adapter, how much of it, and the model it belongs to."""
+    """A reference to an adapter, its weight, and the SHA-256 of the model that it belongs to."""
 
     ref: BrainRef
     weight: float
@@ -134,11 +134,11 @@ AdapterLink = Annotated[Adapter, Socket("adapter", "sha256[base_sha256]")]
 
 
 class LoRALoader(Node, category="language"):
-    """Give out a reference to an adapter, for a model to be changed by.
+    """Deliver a reference to an adapter that changes a model.
 
     Out:  for VLMStrategist, which takes any number of them
     Weight and brain can be changed while the game goes on: the next answer is that of the changed model.
-    Source: first seed, a LoRA on a vision-language model.
+    Source: E. J. Hu et al., LoRA: Low-Rank Adaptation of Large Language Models, 2021, arXiv:2106.09685.
     """
 
     brain: LoraAdapter
@@ -151,14 +151,14 @@ class LoRALoader(Node, category="language"):
 
 
 def merged(model: Any, adapters: Sequence[tuple[BrainRef, float]]) -> Any:
-    """Return the model with adapters added to its weights, which costs a forward pass nothing.
+    """Return the model with adapters added to its weights, so that a forward pass takes no longer.
 
-    `model` is left as it is, and the weights that no adapter changes are shared with it. The numbers are those of PEFT's
-    `merge_and_unload`, which puts layers of its own into the model first.
+    `model` is not changed, and the weights that no adapter changes are shared with it. The numbers are those of PEFT's
+    `merge_and_unload`, which adds layers of its own to the model first.
 
     Args:
         model: The model, with weights of f32.
-        adapters: Each adapter and how much of it is added, one after the other.
+        adapters: The adapters to add, one after another, and their weights.
 
     Raises:
         BrainError: An adapter does not fit the model.
@@ -181,7 +181,7 @@ def _add_adapter(model: Any, ref: BrainRef, weight: float) -> None:
             found = f"{up.shape[0]} x {down.shape[1]}"
             expected = " x ".join(map(str, layer.weight.shape))
             raise BrainError(f"{ref.file}: its change of {short(module)} is {found}; the model's weights there are {expected}")
-        # in place, because room for a large matrix takes longer to get than the sum to work out
+        # in place, because allocating a large matrix takes longer than computing the sum
         weights = (up @ down).mul_(_scale(brain.adapter, module) * weight).add_(layer.weight)
         lowest, highest = torch.aminmax(weights)
         if not lowest.isfinite() or not highest.isfinite():
@@ -211,11 +211,11 @@ def _tensor_name(module: str, half: str) -> str:
     return f"base_model.model.{module}.lora_{half}.weight"
 
 
-# -- what PEFT makes of a configuration ------------------------------------------------------------------
+# -- the configuration, as PEFT interprets it ------------------------------------------------------------
 
 
 def _scale(adapter: Mapping[str, Any], module: str) -> float:
-    """Return by how much a module's change is multiplied."""
+    """Return the factor of a module's change."""
     rank = _rank(adapter, module)
     alpha: float = _of_module(adapter, "alpha_pattern", module, adapter.get("lora_alpha", PEFT_ALPHA))
     if adapter.get("use_rslora"):
@@ -229,7 +229,7 @@ def _rank(adapter: Mapping[str, Any], module: str) -> int:
 
 
 def _of_module(adapter: Mapping[str, Any], pattern: str, module: str, default: Any) -> Any:
-    """Return what a pattern has of a module: of the first name in it that the module's own name ends with."""
+    """Return the value for a module: that of the first name in a pattern which the module's own name ends with."""
     for name, value in (adapter.get(pattern) or {}).items():
         if f".{module}".endswith(f".{name}"):
             return value

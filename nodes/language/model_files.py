@@ -1,4 +1,4 @@
-"""The text files of a Hugging Face model folder: which are taken over, and what none of them may say."""
+"""The text files of a Hugging Face model folder: which of them are used, and which contents are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILES: Final = (
     "vocab.json", "merges.txt", "processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json",
     "chat_template.jinja", "chat_template.json",
 )  # fmt: skip
-"""What is taken over: all of them text, none of them code."""
+"""The files that are used, all of which are text and none of which is code."""
 NEEDED: Final = (CONFIG, "tokenizer.json", "tokenizer_config.json")
 
 CODE: Final = "Python code to be loaded with the model"
@@ -43,22 +43,22 @@ REFUSED: Final = {
     "gguf_file": ANOTHER,
     "transformers_weights": ANOTHER,
 }
-"""Keys of a configuration, at any depth, and what they want. Some of them fetch native code from a hub."""
+"""Refused keys of a configuration, at any depth -> their purpose. Some of them fetch native code from a hub."""
 _LABELS: Final = 2
-"""What transformers takes for granted; a model that answers in words has tensors for none."""
+"""The number of labels that transformers assumes by default; a model that answers in words has no tensors for them."""
 
 
 class Family(NamedTuple):
-    """A kind of model: the classes of transformers that make it up, who asks it, and where its sizes are seen."""
+    """A family of models: its classes of transformers, the class that asks it, and the tensors that show its sizes."""
 
     model: str
     processor: str
     sizes: Mapping[str, str]
-    """A size in the configuration -> tensors that have it: as many below a name that ends in a dot, else one's rows."""
+    """Size in the configuration -> where to count it: the parts below a name that ends in a dot, or the rows of a tensor."""
     asked_by: type[Pretrained] = Pretrained
-    """By transformers' own calls, or by a subclass that comes to the same in less time."""
+    """The class that asks it: by transformers' own calls, or a subclass that computes the same in less time."""
     attention: str = "sdpa"
-    """The implementation of attention: torch's own. What a file says of it is not asked."""
+    """The implementation of attention: torch's own, whatever a file says."""
 
 
 FAMILIES: Final = {
@@ -83,14 +83,14 @@ FAMILIES: Final = {
         },
     ),
 }
-"""`model_type` of a configuration -> how such a model is loaded and asked."""
+"""`model_type` of a configuration -> the family."""
 
 
 def check_files(where: str, files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Family:
-    """Return how a model is loaded, by its text files and by what its tensors are, before anything is made of them.
+    """Return the family of a model, after checking its text files and the shapes of its tensors, before any of it is loaded.
 
     Raises:
-        BrainError: Files are missing, or want code or another model to be loaded; the model is of no known family,
+        BrainError: Files are missing, or refer to code or to another model; the model is of no known family,
             or its configuration claims sizes that its tensors do not have.
     """
     for name in files:
@@ -113,7 +113,7 @@ def check_files(where: str, files: Mapping[str, str], tensors: Mapping[str, Tens
 
 
 def _keys(config: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every key of an object, and of what is in it, that is given a value."""
+    """Yield every key of an object, at any depth, whose value is not empty."""
     waiting: list[Any] = [config]
     while waiting:
         value = waiting.pop()
@@ -128,7 +128,7 @@ def _check_sizes(where: str, config: Mapping[str, Any], family: Family, tensors:
     for path, source in family.sizes.items():
         claimed = _find(config, path)
         if claimed is None:
-            continue  # then it is as many as transformers takes for granted
+            continue  # then the default of transformers applies
         found = _count(tensors, source)
         if claimed != found:
             raise BrainError(f"{where}: {path} is {short(claimed)}, and the tensors {source} are of {found}")
@@ -147,7 +147,7 @@ def _find(config: Mapping[str, Any], path: str) -> Any:
 
 
 def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:
-    """Return how many parts there are below a name that ends in a dot, or how many rows a tensor has."""
+    """Return the number of parts below a name that ends in a dot, or the number of rows of a tensor."""
     if source.endswith("."):
         return len({name.removeprefix(source).partition(".")[0] for name in tensors if name.startswith(source)})
     shape = tensors[source].shape if source in tensors else ()
@@ -158,7 +158,7 @@ def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:
 
 def _object(what: str, text: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(text)  # not by our rules: transformers writes numbers of more than 64 bits
+        value = json.loads(text)  # not with our own parser, because transformers writes numbers of more than 64 bits
     except (ValueError, RecursionError) as error:
         raise BrainError(f"{what} is not JSON: {error}") from None
     if not isinstance(value, dict):

@@ -26,26 +26,26 @@ from nodes.language.model_files import FILES, Family, check_files
 WEIGHTS: Final = "model.safetensors"
 GENERATION: Final = "generation_config.json"
 TOKENS: Final = ("bos_token_id", "eos_token_id", "pad_token_id")
-"""What is asked of generation_config.json: how an answer is written is for the node to say."""
+"""The entries of generation_config.json that are used: the node decides how an answer is generated."""
 OFFLINE: Final = {"local_files_only": True, "trust_remote_code": False}
-"""To every `from_pretrained`: nothing is fetched, and no code is run that came with a model."""
+"""Arguments of every `from_pretrained`: nothing is downloaded, and no code of a model is run."""
 FLOATS: Final = ("f32", "f16", "bf16")
-"""The types weights may be stored in; computed is in f32."""
+"""The dtypes in which weights may be stored; the computation uses f32."""
 OURS: Final = frozenset({"67f28f8eafe3e9786563a1e6766cca1d2b944a26785e4f3aba6443d65936992e"})
-"""The models that come with Minibrains: their text files are not tried out first."""
+"""The SHA-256 of models that ship with Minibrains, whose text files need no trial."""
 
 _ROOM: Final = 1 << 22
-"""Numbers that a model may have besides those of its file: tables that are worked out."""
+"""Largest number of values that a model may have besides those of its file, for computed tables."""
 _LARGEST_INPUT: Final = 256 << 20
-"""Bytes that one picture with a question may become."""
+"""Largest size of the inputs for a picture and a question, in bytes."""
 _LARGEST_GROWTH: Final = 64
-"""Characters that a tokenizer may make of one."""
+"""Largest number of characters that a tokenizer may make of one character."""
 _ODD_TEXTS: Final = ("", "a" * 2000, " " * 2000, "1" * 2000, "-" * 2000, "\n" * 2000, "aA1 _-" * 400, "字é\u0301🙂" * 400)
 _SIZES: Final = ((64, 64), (224, 320), (32, 640))
 
 
 class VisionLanguageModel(Brain):
-    """A model that looks at a picture, reads a prompt and answers. Its tensors are those that transformers saves."""
+    """A model that answers a prompt about a picture. Its tensors are those that transformers saves."""
 
     kind = "vlm"
     files: Mapping[str, str] = setting(doc="the text files of a Hugging Face model folder, by name")
@@ -53,7 +53,7 @@ class VisionLanguageModel(Brain):
 
     @classmethod
     def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
-        """Whether names and shapes are those of the model is for transformers to say, when it is loaded."""
+        """Check no names and shapes: transformers does that when the model is loaded."""
         for name, info in tensors.items():
             if info.dtype not in FLOATS:
                 raise BrainError(f"{where}: tensor {short(name)} is {info}; expected one of {', '.join(FLOATS)}")
@@ -62,7 +62,7 @@ class VisionLanguageModel(Brain):
 
     @classmethod
     def of_folder(cls, folder: Path, answers: tuple[str, ...] = ()) -> Self:
-        """What transformers' `save_pretrained` wrote. Raises BrainError if that is no model of ours."""
+        """Return the brain from a folder of transformers' `save_pretrained`. Raises BrainError if its model is not supported."""
         from safetensors import safe_open
 
         files = {name: (folder / name).read_text("utf-8") for name in FILES if (folder / name).is_file()}
@@ -76,11 +76,11 @@ class VisionLanguageModel(Brain):
 def load_pretrained(ref: BrainRef) -> Pretrained:
     """Load a model with transformers, as f32, from this one file.
 
-    A file that is not ours is tried out first, once, in a process with limits: what is in its text files may take for
-    ever, or all memory.
+    A file that does not ship with Minibrains is tried out first, once, in a process with limits: its text files may take
+    for ever, or all memory.
 
     Raises:
-        BrainError: It does not fit its configuration, or was refused when it was tried out.
+        BrainError: The model does not fit its configuration, or failed its trial.
     """
     path = Path(ref.file)
     brain = VisionLanguageModel.load(path)
@@ -93,7 +93,7 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
         _link(path, folder / WEIGHTS)
         model, faults = _load_model(folder, family)
         processor = load_processor(folder, family)
-        # the model's own template is a program, and is not run here
+        # the model's own template, which is a program, is not run here
         processor.chat_template = (frame or find_frame(processor)).template()
     for fault in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         if found := sorted(map(str, faults.get(fault) or ())):
@@ -101,11 +101,11 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
     return family.asked_by(model.requires_grad_(False).eval(), processor)
 
 
-# -- trying it out --------------------------------------------------------------------------------------
+# -- the trial ------------------------------------------------------------------------------------------
 
 
 def _tried(path: Path, files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Frame:
-    """Return what the model puts around a question. Raises BrainError if its text files are not sound."""
+    """Return the text around a question, from a trial. Raises BrainError if the model's text files fail it."""
     shapes = {name: [info.dtype, *info.shape] for name, info in tensors.items()}
     everything = json.dumps([dict(files), shapes], sort_keys=True)
     try:
@@ -116,17 +116,17 @@ def _tried(path: Path, files: Mapping[str, str], tensors: Mapping[str, TensorInf
 
 
 def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Frame:
-    """Make everything of a model but its weights, and read some pictures and texts.
+    """Make everything of a model except its weights, and read some pictures and texts.
 
     Args:
-        files: Its text files.
-        tensors: What its file says of its weights.
+        files: The model's text files.
+        tensors: The shapes of its weights.
 
     Returns:
-        What its chat template puts around a question.
+        The text that its chat template puts around a question.
 
     Raises:
-        BrainError: Something cannot be made, or is larger than it may be.
+        BrainError: A part cannot be made, or is too large.
     """
     from PIL import Image
 
@@ -151,7 +151,7 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
 
 
 def _check_numbers(folder: Path, family: Family, file_size: int) -> None:
-    """Make the model without its numbers, and count them. Raises BrainError if they are more than `file_size` bytes can be."""
+    """Make the model without values, and count its parameters. Raises BrainError if they are too many for `file_size` bytes."""
     import torch
     import transformers
 
@@ -161,12 +161,12 @@ def _check_numbers(folder: Path, family: Family, file_size: int) -> None:
         model = kind._from_config(config, attn_implementation=family.attention)
     tensors = [*model.parameters(), *model.buffers()]
     numbers = sum(tensor.numel() for tensor in tensors)
-    if numbers > file_size + _ROOM:  # in a file each takes two bytes, but one may be used in two places
+    if numbers > file_size + _ROOM:  # each takes two bytes in a file, but may be used in two places
         raise BrainError(f"its configuration is of a model of {numbers} numbers, and its file has {file_size} bytes of them")
 
 
 def _check_growth(tokenizer: str) -> None:
-    """Look how much longer a text may become, on its way to tokens or back. Raises BrainError."""
+    """Check how much longer a text may become on its way to tokens or back. Raises BrainError."""
     growth = 1
     parts = json.loads(tokenizer)
     waiting: list[Any] = [parts.get("normalizer"), parts.get("decoder")]
@@ -183,7 +183,7 @@ def _check_growth(tokenizer: str) -> None:
 
 @contextmanager
 def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
-    """Raise what transformers and its libraries raise as a BrainError; some of it is no Exception."""
+    """Turn whatever transformers and its libraries raise, not always an Exception, into a BrainError."""
     where = "" if path is None else f"{path}: "
     try:
         yield
@@ -191,9 +191,9 @@ def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
         raise
     except BaseException as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # of the disk, not of the model
+            raise  # an error of the disk, not of the model
         if missing_package(error):
-            raise  # of this installation
+            raise  # an error of this installation
         message = " ".join(str(error).split())
         raise BrainError(f"{where}transformers cannot load it: {message or type(error).__name__}"[:1000]) from None
 
@@ -202,7 +202,7 @@ def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
 
 
 def _be_quiet() -> None:
-    """Let transformers say nothing: what is wrong is said in a sentence, by whoever loads."""
+    """Silence transformers: errors are reported in a sentence by the caller."""
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
@@ -211,7 +211,7 @@ def _be_quiet() -> None:
 
 @contextmanager
 def _folder(files: Mapping[str, str]) -> Iterator[Path]:
-    """A folder with a model's text files, as transformers reads them."""
+    """Make a temporary folder with a model's text files, which transformers can read."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         for file, text in files.items():
@@ -223,7 +223,7 @@ def _folder(files: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _load_model(folder: Path, family: Family) -> Any:
-    """Return the model, and what its file has too little or too much of."""
+    """Return the model, and the tensors that its file lacks or has in excess."""
     import torch
     import transformers
 
@@ -239,13 +239,13 @@ def _load_model(folder: Path, family: Family) -> Any:
 
 
 def load_processor(folder: Path, family: Family) -> Any:
-    """Return the processor, without what reads videos: that needs torchvision, and nobody shows any here."""
+    """Return the processor, without its part for videos, which needs torchvision and is not used here."""
     import PIL  # noqa: F401 - transformers would say in words of its own that it is missing
     import transformers
     from transformers.video_processing_utils import VideoProcessorMixin
 
     kind = getattr(transformers, family.processor)
-    # as it is, it refuses the stand-in for what reads videos
+    # unchanged, it would refuse the placeholder of the video processor
     unchecked: Any = type(kind.__name__, (kind,), {"check_argument_for_proper_class": lambda self, name, part: type(part)})
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **OFFLINE)
     parts = {
@@ -261,10 +261,10 @@ def load_processor(folder: Path, family: Family) -> Any:
 def _link(file: Path, name: Path) -> None:
     try:
         name.symlink_to(file.absolute())
-    except OSError:  # where a person may not link
+    except OSError:  # the user may not create links here
         shutil.copyfile(file, name)
 
 
 def title_of(ref: BrainRef) -> str:
-    """What people call a model."""
+    """Return the title of a model, for people."""
     return read_header(Path(ref.file)).metadata.get("title") or Path(ref.file).name

@@ -1,4 +1,4 @@
-"""PromptBuilder: a fight told in words, by a template that is its brain."""
+"""PromptBuilder: describes a fight in words, with a template as its brain."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ FIELDS = (
     "own_hp", "enemy_hp", "advantage", "distance", "band", "facing", "own_status", "enemy_status", "own_height",
     "enemy_height", "history", "strategy",
 )  # fmt: skip
-"""What a template may name in braces."""
+"""The names that a template may contain in braces."""
 
 
 class PromptTemplate(Brain):
-    """How to ask: a text with {fields}, and what to advise at each distance."""
+    """A prompt: a text with {fields}, and advice for each distance."""
 
     kind = "prompt_template"
     template: str = setting(doc=f"the prompt; in braces any of {', '.join(FIELDS)}")
@@ -35,7 +35,7 @@ class PromptTemplate(Brain):
 
 
 class Prompt(NamedTuple):
-    """What to ask, and how long it is."""
+    """A prompt and its length."""
 
     prompt: Text
     characters: Number
@@ -43,14 +43,13 @@ class Prompt(NamedTuple):
 
 
 class PromptBuilder(Node, category="language"):
-    """Tell the situation, what happened lately and what to try at this distance, as its brain's template has it.
+    """Describe the situation, the recent history and a strategy for this distance, with the template of its brain.
 
     fight:    from GameFeatures
     history:  from FrameHistory; without it the template's {history} is "unknown"
-    prompt:   what to ask the model
-    characters, words:  its length; how many tokens that is only the model's tokenizer can say
-    Health is told in points out of 100, distances and heights in pixels.
-    Source: first seed, one prompt of situation, frame history and a strategy by distance.
+    prompt:   the prompt for the model
+    characters, words:  its length; only the model's tokenizer can count its tokens
+    Health is given in points out of 100, distances and heights in pixels.
     """
 
     brain: PromptTemplate

@@ -1,9 +1,9 @@
 """Ask a Qwen3-VL in less time: the same numbers as transformers' own calls, part by part.
 
-At so small a model as ours most of a decision is the way through the libraries, which look for what is never given here.
-So the parts of processor and model are called one by one, what follows from sizes alone is kept, what becomes of a
-colour's 256 levels is looked up, and the last layer is worked out for the last token only.
-tests/test_nodes_vlm.py asks the same questions both ways.
+For a model as small as ours, most of the time of a decision is overhead of the libraries, which check for options that are never
+used here. So the parts of processor and model are called one by one, values that depend on sizes alone are kept, the result for
+each of a colour's 256 levels is looked up, and the last layer is computed for the last token only.
+tests/test_nodes_vlm.py asks the same questions in both ways.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     import torch
 
 MAX_LAYOUTS: Final = 256
-"""Kept of a model: one for each length of prompt and size of picture."""
+"""Number of layouts kept per model: one for each length of prompt and size of picture."""
 
 
 class Layout(NamedTuple):
-    """What a model would work out anew each time from the picture's size and its tokens' places."""
+    """Values that a model would otherwise compute each time from the picture's size and the positions of its tokens."""
 
     seen: torch.Tensor
-    """bool [1, tokens]: the picture's."""
+    """bool [1, tokens]: True for tokens of the picture."""
     positions: torch.Tensor
     picture: Mapping[str, torch.Tensor]
 
 
 class FastQwen3VL(Pretrained):
-    """A Qwen3-VL, ready to be asked."""
+    """A Qwen3-VL with its processor, ready to be asked."""
 
     def __init__(self, model: Any, processor: Any) -> None:
-        """Also gives the model's convolutions and norms forwards that take less time."""
+        """Wrap a model, and replace the forward methods of its convolutions and norms by faster ones."""
         super().__init__(model, processor)
         _replace_forwards(model)
         self._levels = _levels(processor.image_processor)
-        """f32 [3, 256]: what the model is shown of a colour's level."""
+        """f32 [3, 256]: the model's input for each level of each colour."""
         self._grids: dict[tuple[int, ...], torch.Tensor] = {}
-        """Patches, as times, down, across, of the pictures' sizes that need no scaling."""
+        """Size of a picture that needs no scaling -> its patches in time, height and width."""
         self._layouts: dict[bytes, Layout] = {}
 
     def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
-        """The processor's own parts, one by one: its call takes three milliseconds more, to check keywords."""
+        """Call the processor's parts one by one: its own call takes three milliseconds more, to check keywords."""
         import torch
 
         self.refuse_markers(prompt)
@@ -60,9 +60,9 @@ class FastQwen3VL(Pretrained):
         return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), **picture, "mm_token_type_ids": kinds}
 
     def next_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """The model's parts, one by one: its own call takes a millisecond more, to look for what is never given here.
+        """Call the model's parts one by one: its own call takes a millisecond more, to check for unused options.
 
-        It also works out of the last layer only what it makes of the last token, which is all that the answer follows from.
+        The last layer is computed for the last token only, because the answer depends on nothing else.
         """
         kinds, grid = inputs["mm_token_type_ids"], inputs["image_grid_thw"]
         key = grid.numpy().tobytes() + kinds.numpy().tobytes()
@@ -88,7 +88,7 @@ class FastQwen3VL(Pretrained):
         return logits
 
     def _picture(self, image: np.ndarray) -> Mapping[str, torch.Tensor]:
-        """The picture in patches. One of a size that needs no scaling has 256 levels a colour, and they have been worked out."""
+        """Return a picture in patches. If it needs no scaling, each of its 256 levels a colour is looked up in a table."""
         import torch
         from PIL import Image
 
@@ -96,7 +96,7 @@ class FastQwen3VL(Pretrained):
         if (grid := self._grids.get(size)) is not None:
             shown = np.empty((3, *size), np.float32)
             for colour, levels in enumerate(self._levels):
-                np.take(levels, image[:, :, colour], out=shown[colour], mode="clip")  # into `out` at once, unlike "raise"
+                np.take(levels, image[:, :, colour], out=shown[colour], mode="clip")  # writes to `out` directly, unlike "raise"
             patches, *_ = reads.patchify(shown, reads.patch_size, reads.merge_size, reads.temporal_patch_size)
             return {"pixel_values": torch.from_numpy(patches), "image_grid_thw": grid}
         read: Mapping[str, torch.Tensor] = reads([Image.fromarray(np.ascontiguousarray(image))], return_tensors="pt")
@@ -127,14 +127,14 @@ class FastQwen3VL(Pretrained):
 
 
 def _last_token(layer: Any, hidden: torch.Tensor, positions: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-    """Return what a layer makes of the last token, f32 [1, 1, size].
+    """Return a layer's output for the last token, f32 [1, 1, size].
 
-    The others stand in a cache, as if they had been read before: it looks at them, and nothing else becomes of them.
+    The other tokens are in a cache, as if they had been read before: the layer attends to them, but computes no output.
 
     Args:
         layer: A decoder layer.
-        hidden: What the layers before it made of all tokens, f32 [1, tokens, size].
-        places: Cosines and sines of the tokens' places, each f32 [1, tokens, size of a head].
+        hidden: The output of the layers before it for all tokens, f32 [1, tokens, size].
+        positions: Cosines and sines of the tokens' positions, each f32 [1, tokens, size of a head].
     """
     from transformers import DynamicCache
     from transformers.models.qwen3_vl.modeling_qwen3_vl import rotate_half
@@ -164,7 +164,7 @@ def _replace_forwards(model: Any) -> None:
 
 
 def _levels(reads: Any) -> np.ndarray:
-    """What a processor of pictures makes of each level of each colour, f32 [3, 256]."""
+    """Return a picture processor's result for each level of each colour, f32 [3, 256]."""
     levels = np.tile(np.arange(256, dtype=np.uint8), (3, 1, 1))
     if reads.do_rescale:
         levels = reads.rescale(levels, reads.rescale_factor)
@@ -174,7 +174,7 @@ def _levels(reads: Any) -> np.ndarray:
 
 
 def _convolve(module: torch.nn.Conv3d, patches: torch.Tensor) -> torch.Tensor:
-    """Of patches as large as the kernel that is a product of matrices, and a CPU does it ten times as fast as one."""
+    """Convolve patches as large as the kernel by a matrix product, which is ten times faster on a CPU."""
     import torch
 
     if tuple(patches.shape[2:]) != module.kernel_size:
@@ -183,7 +183,7 @@ def _convolve(module: torch.nn.Conv3d, patches: torch.Tensor) -> torch.Tensor:
 
 
 def _normalize(module: Any, hidden: torch.Tensor) -> torch.Tensor:
-    """What transformers writes out in six calls from Python, in one."""
+    """Normalise in one call from Python, where transformers makes six."""
     import torch
 
     return torch.nn.functional.rms_norm(hidden, module.weight.shape, module.weight, module.variance_epsilon)

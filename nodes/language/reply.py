@@ -1,4 +1,4 @@
-"""ActionParser: from what a language model answered to an action of the table, whatever it answered."""
+"""ActionParser: finds an action of the table in whatever a language model answered."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from minibrains import ABSENT, Absent, Brain, BrainError, Episode, Flag, Host, N
 from nodes.actions.sink import TableAction
 
 RUNGS: Final = ("basic", "number", "complex", "keyword", "fallback")
-"""How an action was found, from the surest to a guess."""
+"""The ways in which an action is found, from the most certain to a guess."""
 NUMBER: Final = re.compile(r"(?<![\w.\-])[0-9]+(?![\w%]|\.[0-9])", re.ASCII)
-"""A whole number that stands by itself: not -3, 0.5, 40% or the 2 of HP2. A comma is between two of them."""
+"""Matches a separate whole number: not -3, 0.5, 40% or the 2 of HP2. A comma separates two numbers."""
 
 
 class ReplyWords(Brain):
-    """Which actions are basic, which basic one stands for each, and which words mean one."""
+    """The basic actions, the basic action that stands for each action, and the words that mean one."""
 
     kind = "reply_words"
     basic: tuple[int, ...] = setting(doc="the basic actions, in the order in which the fallback goes through them")
@@ -44,7 +44,7 @@ class ReplyWords(Brain):
 
 
 class Parsed(NamedTuple):
-    """The action a reply means, and how that was found out."""
+    """The action of a reply, and how it was found."""
 
     action: TableAction | Absent
     rung: Text | Absent
@@ -56,15 +56,14 @@ _NO_REPLY: Final = Parsed(ABSENT, ABSENT)
 class ActionParser(Node, category="language"):
     """Find the action in a reply; there always is one. Each reply is read once, on the tick on which it is delivered.
 
-    text:    what the model answered, any text
-    facing:  True, or nothing linked: the player is looking right; decides which basic action is nearest to forward or back
+    text:    the model's answer, any text
+    facing:  True, or no link: the player faces right; decides which basic action is nearest to forward or back
     action:  a row of the table
-    rung:    how it was found, the first of these that gives one:
+    rung:    how it was found, the first of these that yields one:
              "basic" the first number that is a basic action; "complex" the first number that is an action, as the basic
              one nearest to it; "keyword" the first word with a meaning; "fallback" the next basic action in turn.
-             With `basic_first` off the first two are one: "number", the first number that is an action, as it is
-    Basic first is as in the first seed; off, all actions are within reach, those that block crouching among them.
-    Source: first seed, the ladder of numbers, basic actions, keywords and a cycling fallback.
+             With `basic_first` off the first two are replaced by "number", the first number that is an action, as it is
+    With `basic_first` off, all actions can be chosen, including those that block while crouching.
     """
 
     brain: ReplyWords
@@ -89,7 +88,7 @@ class ActionParser(Node, category="language"):
         if text is None:
             return _NO_REPLY
         how = facing is not False, self.basic_first
-        # who chooses answers a plain number; after a model has run the processor's caches are cold, and searching is slow
+        # a model that chooses answers with a plain number; with cold caches after it has run, searching would be slow
         parsed = self._plain[how].get(text) or self._numbered(text, *how) or self._worded(text) or self._in_turn()
         self.rungs[parsed.rung] += 1
         return parsed

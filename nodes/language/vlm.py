@@ -1,4 +1,4 @@
-"""VLMStrategist: a vision-language model that is shown the fight and asked what to do."""
+"""VLMStrategist: a vision-language model that is shown the fight and asked for an action."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from nodes.language.pretrained import VisionLanguageModel, load_pretrained, titl
 OwnAdapter = Annotated[Adapter, Socket("adapter", "sha256[brain]")]
 """An adapter that was made for the node's own brain."""
 Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
-"""How probable each answer is, 0 to 1; together 1."""
+"""The probability of each answer, 0 to 1; they sum to 1."""
 
 
 GREEDY: Final = {"do_sample": False, "num_beams": 1, "repetition_penalty": 1.0, "no_repeat_ngram_size": 0}
-"""The most probable token each time, whatever a model's own generation_config.json prefers."""
+"""Greedy decoding, regardless of a model's own generation_config.json."""
 
 
 class Answer(NamedTuple):
-    """What a model answered."""
+    """The answer of a model."""
 
     text: Text
     tokens: Number
@@ -33,18 +33,17 @@ class Answer(NamedTuple):
 
 
 class VLMStrategist(Node, category="language", background="either", fallback=Answer("", 0, ABSENT, ABSENT)):
-    """Show a vision-language model a picture, ask it something, and give out its answer.
+    """Show a vision-language model a picture, ask it a question, and deliver its answer.
 
-    image:     uint8 [h, w, 3]; what is not a multiple of the model's patches is scaled to one
-    prompt:    what to ask
+    image:     uint8 [h, w, 3]; a picture whose size is not a multiple of the model's patches is scaled to one
+    prompt:    the question
     adapters:  any number of LoRALoaders, all for this very model
     text:      the answer
-    tokens:    how many tokens picture and prompt are
-    confidence:     of the answer chosen, 0 to 1; only when choosing
+    tokens:    the number of tokens of picture and prompt
+    confidence:     of the chosen answer, 0 to 1; only when choosing
     probabilities:  of all answers it could choose from; only when choosing
-    "choose" takes one pass through the model, "generate" one more for each token, the most probable each time. A run goes on
-    with `"on_error": "fallback"` when it fails or takes longer than its `"timeout"`: then the answer is an empty text.
-    Source: first seed, image and prompt to text, greedy, at most 50 new tokens.
+    "choose" takes one pass through the model; "generate" takes one more for each token, always the most probable one. With
+    `"on_error": "fallback"` a run goes on when it fails or exceeds its `"timeout"`: the answer is then an empty text.
     """
 
     brain: VisionLanguageModel
@@ -87,7 +86,7 @@ class VLMStrategist(Node, category="language", background="either", fallback=Ans
             return Answer(self._plain.processor.decode(tokens, skip_special_tokens=True), asked, ABSENT, ABSENT)
 
     def _model(self, adapters: list[Adapter]) -> Any:
-        """The model with these adapters, from what the process keeps. Raises BrainError if one is for another model."""
+        """Return the model with these adapters, from the process's cache. Raises BrainError if one is for another model."""
         if not adapters:
             return self._plain.model
         for adapter in adapters:

@@ -1,1 +1,1 @@
-"""Policy nodes: from what an agent sees to what it wants to do."""
+"""Policy nodes: from an agent's observations to the actions that it chooses."""

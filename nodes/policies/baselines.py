@@ -30,7 +30,7 @@ ChosenAction = Annotated[int, Socket("action", "index[{actions}]")]
 
 
 class RandomPolicy(Node, category="policies", clocked=True):
-    """A uniformly random action every `hold` ticks: the baseline every agent has to beat.
+    """A uniformly random action every `hold` ticks: the baseline that every agent has to beat.
 
     Out:  an action, 0 to `actions` - 1, on the ticks on which one is drawn
     """
@@ -51,7 +51,7 @@ class RandomPolicy(Node, category="policies", clocked=True):
 
 
 class ReflexTable(Brain):
-    """For each situation a macro: rows of an action and how many ticks to keep to it."""
+    """For each situation a macro: rows of an action and the number of ticks for which to hold it."""
 
     kind = "reflex"
     actions: int = setting(doc="how many actions the table chooses from")
@@ -66,16 +66,16 @@ class ReflexTable(Brain):
 
 
 class Reflex(NamedTuple):
-    """What a reflex wants, and whether it has just begun a macro."""
+    """The action of a reflex, and whether a macro has just begun."""
 
     action: ChosenAction | Absent
     started: Annotated[bool, Socket("flag")]
 
 
 class ReflexPolicy(Node, category="policies", clocked=True):
-    """Play macros from a table: the one for the situation at hand, to its end, then look again.
+    """Play macros from a table: the one for the current situation, to its end, then the next.
 
-    situation:  which macro; without a link always the first
+    situation:  selects the macro; without a link always the first
     action:     delivered when a row begins
     started:    True on ticks on which a macro begins
     """

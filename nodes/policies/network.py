@@ -66,19 +66,20 @@ class PolicyWeights(Brain):
 
 
 def _only_the_first(sizes: Mapping[str, int]) -> np.ndarray:
-    """Logits that leave no choice but action 0, which presses nothing in the shipped tables."""
+    """Return logits that allow only action 0, which presses nothing in the shipped tables."""
     logits = np.full(sizes["actions"], -np.inf, np.float32)
     logits[0] = 0.0
     return logits
 
 
 class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
-    """A small CNN from stacked frames to one logit an action; all its sizes come from its brain.
+    """A small CNN from stacked frames to one logit per action; all its sizes come from its brain.
 
     frames:  float32 [channels, height, width]
     Out:     float32 [actions]
-    With `"on_error": "fallback"` action 0 is the only possible one when it fails, or takes longer than its `"timeout"`.
-    Source: first seed, a CNN and a policy branch over its features.
+    With `"on_error": "fallback"` action 0 is the only possible one when it fails or exceeds its `"timeout"`.
+    Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), 529-533, whose network
+    has the same structure.
     """
 
     brain: PolicyWeights

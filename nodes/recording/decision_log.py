@@ -1,4 +1,4 @@
-"""DecisionLog: what a strategist was asked, what it answered and what came of it, with the picture it was shown."""
+"""DecisionLog: the questions to a strategist, its answers and the resulting actions, with the pictures it was shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minibrains.files import LineFile
 from nodes.actions.sink import ActionTable
 
 _AHEAD: Final = 64
-"""Decisions that may wait to be written; then the game waits. At two a second nothing ever waits."""
+"""Number of decisions that may wait to be written before the game waits; at two a second, none ever waits."""
 
 
 class _Decision(NamedTuple):
@@ -26,21 +26,20 @@ class _Decision(NamedTuple):
 
 
 class DecisionLog(Node, category="recording", collects=True):
-    """Append every decision to a file of JSON lines in the run folder, named after this node; pictures lie beside it.
+    """Append every decision to a file of JSON lines in the run folder, named after this node, with its pictures beside it.
 
-    prompt:  what was asked
-    tokens:  how many tokens the question was
+    prompt:  the question
+    tokens:  the number of tokens of the question
     image:   the picture that was asked about; the last one at the time of the prompt is kept
     text:    the answer
     rung:    how the action was found in it, from ActionParser
-    action:  the action that was taken; the brain, an action table, says what it is called
+    action:  the action that was taken; the brain, an action table, has its name
     unknown: share of the picture's tiles that are in no codebook, from TileTokenizer; the last one at the time of the prompt
              is kept, and their mean is in the episode's results
-    A line has episode, tick and what was delivered on that tick; who asks and is answered on one tick has one line a
-    decision. `image` names a file below the folder of the node's name; equal pictures are one file. Lines and pictures
-    are written on a thread, a picture before the line that names it, and nothing is lost when the run is killed but
-    what the last moment brought. A model can be trained on what it writes, so no game begins in a state that is held back
-    while it is there.
+    A line has episode, tick and the values delivered on that tick; if question and answer come on one tick, there is one line
+    per decision. `image` names a file in the folder with the node's name; equal pictures are one file. Lines and pictures are
+    written on a thread, a picture before the line that names it; when the run is killed, only the last moment is lost. A model
+    can be trained on these files, so while this node is there no game begins in a state that is held back.
     """
 
     brain: ActionTable | None
@@ -108,7 +107,7 @@ class DecisionLog(Node, category="recording", collects=True):
             raise RunError(f"{self._path} cannot be written: {self._failure}")
 
     def _write(self) -> None:
-        """On its own thread, one after the other: encoding a picture takes as long as some ticks do."""
+        """Write decisions one after another, on a thread: encoding a picture takes as long as several ticks."""
         while (decision := self._waiting.get()) is not None:
             try:
                 if not self._failure:
@@ -116,13 +115,13 @@ class DecisionLog(Node, category="recording", collects=True):
                     if decision.image is not None and (file := self._picture(decision.image)):
                         line = {**line, "image": file}
                     self._file.append(json.dumps(line, ensure_ascii=False))
-            except Exception as error:  # whatever it was: who waits for room would wait for ever
+            except Exception as error:  # any error: otherwise a tick that waits for space would wait for ever
                 self._failure = getattr(error, "strerror", None) or describe_error(error)
             finally:
                 self._room.release()
 
     def _picture(self, image: np.ndarray) -> str | None:
-        """The name of the file that holds this picture, written if it is a new one and there is room for it."""
+        """Return the file of a picture, after writing it if it is new; None if there are too many already."""
         from PIL import Image
 
         picture = np.ascontiguousarray(image)

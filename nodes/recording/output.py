@@ -1,4 +1,4 @@
-"""Where a run leaves something: a score, a clip, a picture, a log."""
+"""Outputs of a run: a score, a clip, a picture, a log."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Score(Node, category="recording", clocked=True):
 class VideoWriter(Node, category="recording"):
     """Write frames to an MP4 clip in the run folder, at the game's own frame rate.
 
-    frame:  uint8 [h, w, c]; every delivered frame goes in. Encoding happens in a process of its own.
+    frame:  uint8 [h, w, c]; every delivered frame is written. Encoding happens in a process of its own.
     """
 
     file: str = widget(default="clip.mp4", rebuild=True, doc="name within the run folder")
@@ -58,7 +58,7 @@ class VideoWriter(Node, category="recording"):
     def open(self, host: Host) -> None:
         self._host = host
         self._path = host.dir / self.file
-        # a name of its own: after a live edit the node before may still be closing its clip
+        # a separate name, because after a live edit the previous node may still be closing its clip
         self._partial = self._path.with_suffix(f".{token_hex(4)}.partial.mp4")
         self._encoder: subprocess.Popen[bytes] | None = None
         self._shape: tuple[int, ...] = ()
@@ -97,13 +97,13 @@ class VideoWriter(Node, category="recording"):
         codec = ["-an", "-vf", even, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p"]
         command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *source, *codec, "-movflags", "+faststart"]
         command.append(str(self._partial))
-        # a session of its own: Ctrl-C is for the run, which then closes the clip in order; and a pipe that holds a
-        # few frames, so that not every tick waits for the encoder
+        # a separate session, because Ctrl-C is for the run, which then finishes the clip; and a pipe that holds a few
+        # frames, so that not every tick waits for the encoder
         return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, pipesize=1 << 20)
 
 
 class Preview(Node, category="recording"):
-    """Show the newest frame; a headless run leaves the last one as a picture in the run folder.
+    """Show the newest frame; a run without the editor leaves the last one as a picture in the run folder.
 
     frame:  uint8 [h, w, c]
     """
@@ -134,7 +134,7 @@ class Preview(Node, category="recording"):
 class Log(Node, category="recording"):
     """Append every delivered value to a file of JSON lines in the run folder: episode, tick, value.
 
-    value:  anything; an array is written as its shape, dtype and mean
+    value:  anything; of an array, shape, dtype and mean are written
     Each line is written at once: nothing is lost when the run is killed.
     """
 

@@ -1,4 +1,4 @@
-"""Pictures: of one kind, grey, smaller, stacked over time."""
+"""Frames: conversion to RGB or grey, scaling, and stacking over time."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ AnyPicture = Union[
 
 
 class ToPicture(Node, category="vision"):
-    """Make any picture one of uint8 RGB, whatever made it.
+    """Convert a picture of any layout to uint8 RGB.
 
     frame:  grey [h, w] or, with the colours first or last, grey, RGB or RGBA: [h, w, 1 | 3 | 4] or [1 | 3 | 4, h, w];
-            uint8, or float from 0 to 1. What is transparent is shown over black
-    Out:    uint8 [h, w, 3]; grey is all three colours. A picture that is that already is given out as it is
-    Raises MinibrainsError if it cannot be told where the colours are, as in 3 by 200 by 4.
-    Source: first seed, an observation in any layout becomes an image.
+            uint8, or float from 0 to 1. Transparent pixels are shown over black
+    Out:    uint8 [h, w, 3]; grey is copied to all three colours. A picture that has this form already is passed on as it is
+    Raises MinibrainsError if the position of the colours is ambiguous, as in 3 by 200 by 4.
     """
 
     def tick(self, frame: AnyPicture) -> ColorFrame:
@@ -69,7 +68,7 @@ def _bytes(picture: np.ndarray) -> np.ndarray:
 
 
 class Grayscale(Node, category="vision"):
-    """Colour to grey by the weights of ITU-R BT.601 (0.299, 0.587, 0.114), rounded.
+    """Convert colour to grey with the weights of ITU-R BT.601 (0.299, 0.587, 0.114), rounded.
 
     frame:  uint8 [h, w, 3]
     Out:    uint8 [h, w, 1]
@@ -82,7 +81,7 @@ class Grayscale(Node, category="vision"):
 
 
 class Resize(Node, category="vision"):
-    """Scale a picture to a fixed size.
+    """Scale a picture to a fixed size with a box filter.
 
     frame:  uint8 [h, w, c], c 1 or 3
     Out:    uint8 [height, width, c]
@@ -103,7 +102,7 @@ class Resize(Node, category="vision"):
 
 
 class FrameStackTaps(Brain):
-    """Which moments a frame stack shows, and how pixels become numbers: (pixel / 255 - mean) / std."""
+    """The moments that a frame stack shows, and the normalisation of pixels: (pixel / 255 - mean) / std."""
 
     kind = "frame_stack"
     taps: np.ndarray = tensor("i32[taps]", "how many ticks back each picture is, oldest first: 0 is now")
@@ -123,11 +122,11 @@ class FrameStackTaps(Brain):
 
 
 class FrameStack(Node, category="vision", clocked=True):
-    """The last pictures as one block of channels, so that a network without memory sees movement.
+    """Stack the last frames as channels, so that a network without memory sees movement.
 
     frame:  uint8 [h, w, colors]
-    Out:    float32 [taps * colors, h, w], oldest first; before the episode is old enough its first picture
-    Source: first seed, 8 frames of 128x180x3 -> (24, 128, 180).
+    Out:    float32 [taps * colors, h, w], oldest first; at the beginning of an episode its first frame fills the missing ones
+    Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), 529-533.
     """
 
     brain: FrameStackTaps

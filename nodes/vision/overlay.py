@@ -1,4 +1,4 @@
-"""GridOverlay: a picture with what is known about its tiles drawn on it."""
+"""GridOverlay: a picture with information about its tiles drawn on it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from minibrains import Brain, BrainError, ColorFrame, Host, MinibrainsError, Nod
 from nodes.vision.tiles import SIDE, Legend, TileLabels
 
 Marker = Annotated[tuple[int, int, str], Socket("marker")]
-"""A tile to point out: column, row, and a word to write beside it."""
+"""A tile to highlight: column, row, and a word to write beside it."""
 COORDINATES: Final = 4
-"""Every so many tiles a coordinate is written: two digits are about one tile wide."""
+"""Distance of coordinates in tiles: two digits are about one tile wide."""
 
 
 class OverlayStyle(Brain):
-    """Colours by label, and the letters in which is written."""
+    """Colours by label, and the shapes of the letters."""
 
     kind = "overlay_style"
     labels: tuple[str, ...] = setting(doc="labels that have a colour; what has another label is left as it is")
@@ -40,10 +40,9 @@ class GridOverlay(Node, category="vision"):
 
     frame:    uint8 [h, w, 3]
     labels:   int32 [rows, columns] from TileTokenizer, -1: no colour
-    legend:   what the labels are called, from TileTokenizer; without it the labels are the brain's own
+    legend:   the names of the labels, from TileTokenizer; without it the labels are the brain's own
     markers:  any number of (column, row, word): the tile is framed, the word written to its right
     Out:      uint8 [h, w, 3]; column numbers along the top and row numbers along the left, every fourth
-    Source: second seed, a grid with semantic colours, coordinates and markers on what the model sees.
     """
 
     brain: OverlayStyle
@@ -71,7 +70,7 @@ class GridOverlay(Node, category="vision"):
                 legend = self.brain.labels
             self._color(picture, labels, legend)
         if self.grid:
-            lines = picture[::SIDE].copy()  # where the lines cross, once is enough
+            lines = picture[::SIDE].copy()  # a copy, so that the crossings of lines are mixed only once
             picture[:, ::SIDE] = _mixed(picture[:, ::SIDE], self.brain.grid)
             picture[::SIDE] = _mixed(lines, self.brain.grid)
         if self.coordinates:
@@ -97,14 +96,14 @@ class GridOverlay(Node, category="vision"):
         colors.append(nothing)  # for the label -1
         found = np.array(colors, np.uint8)[labels].repeat(SIDE, axis=1)
         share = found[..., 3:].astype(np.uint16).repeat(3, axis=2)
-        # whole lines of pixels, because NumPy is slow where it goes on by three numbers at a time
+        # whole lines of pixels, because NumPy is slow with rows of only three numbers
         lines = picture.reshape(len(labels), SIDE, -1)
         light = (found[..., :3] * share).reshape(len(labels), 1, -1)
         rest = (255 - share).reshape(len(labels), 1, -1)
         lines[...] = _laid(lines, light, rest)
 
     def _numbered(self, height: int, width: int) -> tuple[np.ndarray, ...]:
-        """Where column and row numbers have ink: rows and columns of pixels."""
+        """Return the pixels of the column and row numbers, as rows and columns."""
         ink = np.zeros((height, width), bool)
         for column in range(COORDINATES, width // SIDE, COORDINATES):
             self._write(ink, column * SIDE + 1, 1, str(column))
@@ -126,7 +125,7 @@ class GridOverlay(Node, category="vision"):
         picture[area] = _mixed(picture[area], self.brain.ink)
 
     def _write(self, ink: np.ndarray, x: int, y: int, text: str) -> None:
-        """Write `text` with its upper left corner at (x, y); what does not fit is left out."""
+        """Write `text` with its upper left corner at (x, y), clipped to the picture."""
         if not text:
             return
         parts: list[np.ndarray] = []
@@ -138,7 +137,7 @@ class GridOverlay(Node, category="vision"):
 
 
 def _mixed(pixels: np.ndarray, color: np.ndarray) -> np.ndarray:
-    """`color`, which is red, green, blue and opacity, laid over pixels [..., 3]."""
+    """Mix `color`, which is red, green, blue and opacity, with pixels [..., 3]."""
     *light, share = color.astype(np.uint16)
     mixed = np.empty_like(pixels)
     for channel, value in enumerate(light):
@@ -147,7 +146,7 @@ def _mixed(pixels: np.ndarray, color: np.ndarray) -> np.ndarray:
 
 
 def _laid(pixels: np.ndarray, added: Any, left: Any) -> np.ndarray:
-    """`left` 255ths of the pixels, and so many 255ths `added`, rounded: uint8, from uint16."""
+    """Return (`left` * pixels + `added`) / 255, rounded: uint8, computed in uint16."""
     mixed: np.ndarray = pixels * left
     mixed += added
     mixed += 127

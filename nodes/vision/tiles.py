@@ -1,4 +1,4 @@
-"""TileTokenizer: a picture as the tiles it is made of, each known by its number in a codebook."""
+"""TileTokenizer: a picture as tiles, each identified by its number in a codebook."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 from minibrains import Brain, BrainError, Host, MinibrainsError, Node, Number, Socket, setting, tensor
 
 SIDE: Final = 8
-"""Pixels along a tile."""
+"""Width and height of a tile in pixels."""
 
 TileIds = Annotated[np.ndarray, Socket("tile_ids", "i32[rows columns]")]
-"""For each tile of a picture its number in a codebook; the number of tiles in the codebook: unknown."""
+"""The number of each tile of a picture in a codebook; the size of the codebook for unknown tiles."""
 TileLabels = Annotated[np.ndarray, Socket("tile_labels", "i32[rows columns]")]
-"""For each tile of a picture what it is: a place in the legend; -1: unknown."""
+"""The label of each tile of a picture, as an index into the legend; -1: unknown."""
 Legend = Annotated[tuple[str, ...], Socket("legend")]
-"""What labels are called."""
+"""The names of the labels."""
 CodebookFrame = Annotated[np.ndarray, Socket("frame", "u8[h w {colors}]")]
 
 
 class TileCodebook(Brain):
-    """Tiles that are known, each with a label."""
+    """Known tiles, each with a label."""
 
     kind = "tile_codebook"
     labels: tuple[str, ...] = setting(doc="what tiles can be: wall, floor, water, …")
@@ -53,14 +53,13 @@ class Tokens(NamedTuple):
 
 
 class TileTokenizer(Node, category="vision"):
-    """Cut a picture into tiles of 8 by 8 pixels and look each up in the codebook; equal tiles have equal ids, always.
+    """Cut a picture into tiles of 8 by 8 pixels and look each up in the codebook; equal tiles always have equal ids.
 
     frame:   uint8 [h, w, colors], h and w multiples of 8
-    ids:     int32 [h / 8, w / 8], 0 to tiles - 1; tiles: none of them
-    labels:  int32 [h / 8, w / 8], a place in legend; -1: unknown
+    ids:     int32 [h / 8, w / 8], 0 to tiles - 1; equal to tiles for an unknown tile
+    labels:  int32 [h / 8, w / 8], an index into legend; -1: unknown
     legend:  the names of the labels
     unknown: share of the tiles that are in no codebook, 0 to 1
-    Source: second seed, 8x8 tiles and a semantic vocabulary.
     """
 
     brain: TileCodebook
@@ -80,7 +79,7 @@ class TileTokenizer(Node, category="vision"):
             raise MinibrainsError(f"the frame is {width}x{height}; expected multiples of {SIDE}; put a Resize before it")
         keys = keys_of(frame)
         positions = np.searchsorted(self._hashes[:-1], _hashed(keys, self._multipliers))
-        # a hash says where to look, the pixels say whether it is that tile; 8 answers at a time are asked for a True
+        # the hash gives the place to look, the pixels decide whether it is that tile; eight comparisons are read at a time
         answers = (keys != self._keys.take(positions, axis=0)).view(np.uint64)
         differs = reduce(np.bitwise_or, answers.T) != 0
         positions[differs] = len(self._keys)
@@ -90,7 +89,7 @@ class TileTokenizer(Node, category="vision"):
 
 
 def keys_of(frame: np.ndarray) -> np.ndarray:
-    """Each tile's pixels as 64-bit words: [tiles, 8 * colors]."""
+    """Return each tile's pixels as 64-bit words: [tiles, 8 * colors]."""
     height, width, colors = frame.shape
     rows = np.ascontiguousarray(frame).reshape(height, width * colors).view(f"V{SIDE * colors}")
     tiles = rows.reshape(height // SIDE, SIDE, width // SIDE).transpose(0, 2, 1)
@@ -98,13 +97,13 @@ def keys_of(frame: np.ndarray) -> np.ndarray:
 
 
 def _hashed(keys: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-    """For each tile the sum of its words, each times its own multiplier, modulo 2**64."""
+    """Return a hash per tile: the sum of its words, each times its own multiplier, modulo 2**64."""
     hashes: np.ndarray = np.einsum("tw,w->t", keys, multipliers)
     return hashes
 
 
 def _distinct_hashes(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Multipliers under which different tiles have different hashes, and the hashes."""
+    """Return multipliers for which different tiles have different hashes, and these hashes."""
     random = np.random.default_rng(0)
     while True:
         multipliers = random.integers(2**64, size=(keys.shape[1],), dtype=np.uint64) | np.uint64(1)

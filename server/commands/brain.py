@@ -1,4 +1,4 @@
-"""`brain`: what a brain file says about itself, and which nodes it fits. Only the header is interpreted."""
+"""The command `brain`: the header of a brain file, and the nodes that take it. Only the header is interpreted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.terminal import tell
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the header. A file that says it is of a known kind and does not fit is printed too, and exits with 2."""
+    """Print the header. A file that claims to be of a known kind but does not fit is printed too, and the exit status is 2."""
     registry, broken = node_types()
     for sentence in broken:
         tell(sentence)
@@ -38,7 +38,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def describe(description: dict[str, Any]) -> Iterator[str]:
-    """The header for people, line by line."""
+    """Yield the header for people, line by line."""
     yield f"{description['file']}, {description['size']} bytes"
     yield f"sha256       {description['sha256']}"
     if description["kind"] is None:
@@ -63,7 +63,7 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """In one line and printable: the file may come from anywhere, and a terminal obeys control characters."""
+    """Return a value on one line without control characters: the file may come from anywhere, and a terminal obeys them."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     shown = ""
     for character in text:

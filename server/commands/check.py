@@ -1,4 +1,4 @@
-"""`check`: say what is wrong with a workflow, or print its plan, what may be lost in it, and its step functions."""
+"""The command `check`: report faults of a workflow, or print its plan, the events that may be lost, or its step functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.terminal import printable
 def main(arguments: argparse.Namespace) -> int:
     """Check the workflow and print its plan. Raises WorkflowError with everything that is wrong."""
     registry = read_registry(arguments)
-    # making the run makes the nodes, which look for their brain, game and states; nothing is opened
+    # making the run also makes the nodes, which look for their brain, game and states; nothing is opened
     plan = Run(read_spec(arguments), registry=registry).engine.plan
     if arguments.source:
         _print_source(step_sources(plan), arguments.json)
@@ -42,11 +42,11 @@ def _print_source(sources: dict[str, list[str]], as_json: bool) -> None:
 
 
 _TAKING = ("tick", "launch", "latch")
-"""What takes a node's inputs: its tick, the launch of one that thinks beside the clock, a register's latch."""
+"""The roles of steps that take a node's inputs: tick, launch of a node that continues, latch of a register."""
 
 
 def describe_plan(plan: Plan) -> dict[str, Any]:
-    """The plan as `--json` prints it: steps and latches in the order of a tick, what each reads, and events that may be lost."""
+    """Return the plan in the form that `--json` prints: steps and latches in order, their inputs, events that may be lost."""
     lost_events = []
     for lost in find_lost_events(plan):
         edge = lost.edge
@@ -61,10 +61,10 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
 
 
 def step_sources(plan: Plan) -> dict[str, list[str]]:
-    """The source of each shape of step function that the engine generates for a plan, and the steps that have it.
+    """Return the source of each shape of step function in a plan -> the steps of that shape.
 
-    A gate has none. Whatever else happens on a step, a wait for a first delivery, a clock, a fallback, is plain Python
-    around its function.
+    A gate has none. Everything else about a step, like waiting for a first delivery, a clock or a fallback, is plain
+    Python around its function.
     """
     sources: dict[str, list[str]] = {}
     for step in plan.steps:
@@ -80,7 +80,7 @@ def step_sources(plan: Plan) -> dict[str, list[str]]:
 
 
 def describe(description: dict[str, Any]) -> str:
-    """The plan as a table for people."""
+    """Return the plan as a table for people."""
     steps, latches = description["steps"], description["latches"]
     rows = [_row(entry) for entry in [*steps, *latches]]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -132,14 +132,14 @@ def _step(plan: Plan, step: Step) -> dict[str, Any]:
 
 
 def _name(step: Step) -> str:
-    """What a step is called: a node, or the lazy output that it reads."""
+    """Return the name of a step: its node, or the lazy output that it reads."""
     if step.role == "read":
         return f"{step.node}.{step.outputs[0].name}"
     return step.node
 
 
 def _runs(plan: Plan, step: Step) -> str:
-    """When a step runs, in words."""
+    """Describe the ticks on which a step runs."""
     if step.clock is not None:
         return _clock(plan, step.clock)
     if step.role in _TAKING:
@@ -157,7 +157,7 @@ def _runs(plan: Plan, step: Step) -> str:
 
 
 def _starved(plan: Plan, step: Step) -> str | None:
-    """A required input that only a muted node is linked to."""
+    """Return a required input that only muted nodes feed; None if there is none."""
     inputs = plan.graph.nodes[step.node].cls.schema.inputs.values()
     for declared, read in zip(inputs, step.inputs, strict=True):
         if declared.required and not declared.many and not read.sources:

@@ -1,4 +1,4 @@
-"""`evaluate`: how many episodes a workflow wins, beside others that play the same ones."""
+"""The command `evaluate`: the share of episodes that a workflow wins, compared with others in the same episodes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ from server.terminal import printable, tell
 
 @dataclass(frozen=True)
 class _Section:
-    """Players who play the same episodes, the evaluated one first."""
+    """The players of the same episodes, the evaluated one first."""
 
     protocol: Protocol
     players: list[Player]
 
 
 def main(arguments: argparse.Namespace) -> int:
+    """Evaluate a workflow and print the results. Returns the exit status."""
     registry = read_registry(arguments)
     rules, sections = _prepare(arguments, registry)
     players: list[Player] = []
@@ -85,7 +86,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, list[_Section]]:
-    """Find out who plays under which conditions: one section, or with --opponents one for each of them."""
+    """Determine players and conditions: one section, or with --opponents one for each opponent."""
     spec = read_spec(arguments)
     workflow = spec.load_workflow()
     game, rules = choose_game(workflow, registry)
@@ -109,7 +110,7 @@ def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, 
 def _players(
     arguments: argparse.Namespace, registry: Registry, protocol: Protocol, entrants: list[tuple[str, RunSpec, Workflow]]
 ) -> list[Player]:
-    """Make the players of these roles; who would play exactly the same games as another is the same player."""
+    """Make the players of these roles, merging those that would play exactly the same games."""
     players: dict[str, Player] = {}
     for role, spec, workflow in entrants:
         graph = spec.check(protocol.pin(workflow, registry, arguments.episodes), registry)
@@ -124,7 +125,7 @@ def _players(
 def _result(
     arguments: argparse.Namespace, rules: Rules, sections: list[_Section], rows: dict[str, dict[int, dict[str, Any]]]
 ) -> dict[str, Any]:
-    """Say all there is to say about these episodes, which are given by the keys of their players."""
+    """Return the results of these episodes, which are given by the keys of their players."""
     played = []
     for section in sections:
         who: list[dict[str, Any]] = []
@@ -142,7 +143,7 @@ def _result(
 
 
 def _play(arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path) -> bool:
-    """Play what is missing; True if that was stopped."""
+    """Play the missing episodes; return True if that was stopped."""
     wanted = range(arguments.episodes)
     missing: list[list[int]] = []
     for player in players:
@@ -168,7 +169,7 @@ def _play(arguments: argparse.Namespace, players: list[Player], rows_of: dict[st
 
 
 def _launcher(arguments: argparse.Namespace) -> Launcher:
-    """Games are never played in this process: one that crashes is a failed episode, not a lost evaluation."""
+    """Return the launcher. Games never run in this process, so a crash is a failed episode instead of a lost evaluation."""
     return choose_launcher(arguments.workers) or ProcessLauncher(1)
 
 

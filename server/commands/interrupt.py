@@ -1,6 +1,6 @@
-"""Ctrl-C: once to end the run after the current tick, twice to end it now, once more if even that hangs.
+"""Ctrl-C: once to end the run after the current tick, twice to end it now, three times if even that hangs.
 
-SIGTERM is the same, and SIGHUP, which says that the terminal was closed.
+SIGTERM has the same effect, and so has SIGHUP, which means that the terminal was closed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from typing import Final, Protocol
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HINT_DELAY: Final = 2.0
-"""Seconds after which a person is told why nothing happens."""
+"""Seconds after which a message explains why nothing happens."""
 _GRACE: Final = 5.0
-"""Seconds after the second signal in which more do nothing: the run is closed and its summary written."""
+"""Seconds after the second signal in which further ones are ignored, while the run is closed and its summary written."""
 
 
 class Stoppable(Protocol):
-    """An Engine, or a Pool of workers that have one each."""
+    """Something that plays and can be stopped: an Engine, or a Pool of workers with an engine each."""
 
     @property
-    def stopping(self) -> bool: ...
+    def stopping(self) -> bool:
+        """True once it is to stop after the current tick."""
 
     @stopping.setter
     def stopping(self, stopping: bool) -> None: ...
@@ -36,9 +37,8 @@ class Stoppable(Protocol):
 def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
     """End the run after the current tick at the first signal, raise KeyboardInterrupt at the second.
 
-    More signals do nothing for five seconds: somebody may lean on the key, and a busy machine takes its time to write the
-    summary. From then on a signal ends the process, without a summary. That holds for what the command does after the run,
-    too.
+    Further signals are ignored for five seconds, because the key may be held down, and a busy machine takes a while to write
+    the summary. After that, a signal ends the process without a summary, even if the run is over and the command goes on.
     """
     sentence = "the run has not ended yet; Ctrl-C again ends it at once"
     hint = Timer(_HINT_DELAY, print, [sentence], {"file": sys.stderr, "flush": True})
@@ -57,7 +57,7 @@ def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
             interrupted = monotonic()
             raise KeyboardInterrupt
         elif monotonic() - interrupted > _GRACE:
-            os._exit(128 + signal.SIGINT)  # nothing may be waited for: something here never ends
+            os._exit(128 + signal.SIGINT)  # nothing may be waited for, because something here never ends
 
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     if before[signal.SIGHUP] is signal.SIG_IGN:
@@ -76,7 +76,7 @@ def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
 
 
 def _write_to_nowhere(files: Iterable[int]) -> None:
-    """Let what is written to a terminal go nowhere: it is closed, and writing to it fails."""
+    """Discard the output to a terminal that was closed, because writing to it fails."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in files:
         os.dup2(nowhere, number)

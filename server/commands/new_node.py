@@ -1,4 +1,4 @@
-"""`new-node`: write a starting file for a node of one's own."""
+"""The command `new-node`: write a template file for a node of one's own."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _HINTS = Template("""$file has the node $name and its test.
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Write the file into the current folder. Raises MinibrainsError if the name will not do or the file is there."""
+    """Write the file to the current folder. Raises MinibrainsError if the name cannot be used or the file exists."""
     name = arguments.name
     _check_name(name)
     stem = snake_case(name)
@@ -79,7 +79,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def snake_case(name: str) -> str:
-    """EdgeFilter -> edge_filter, HTTPReader -> http_reader."""
+    """Convert a name: EdgeFilter -> edge_filter, HTTPReader -> http_reader."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 

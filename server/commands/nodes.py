@@ -1,4 +1,4 @@
-"""`nodes`: which node types there are, everything one of them says about itself, and the schema of workflow files."""
+"""The command `nodes`: list node types, describe one of them in full, or print the schema of workflow files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _find(registry: Registry, text: str) -> tuple[str, type[Node]]:
 
 
 def describe_all(nodes: list[dict[str, Any]]) -> str:
-    """All node types as a list for people, a category at a time."""
+    """Return the list of all node types for people, by category."""
     width = max(len(node["type"]) for node in nodes)
     lines = []
     by_category = itemgetter("category")
@@ -63,7 +63,7 @@ def describe_all(nodes: list[dict[str, Any]]) -> str:
 
 
 def describe(description: dict[str, Any]) -> Iterator[str]:
-    """One node type in full for people, line by line."""
+    """Yield the full description of one node type for people, line by line."""
     yield f"{description['type']}, in {description['category']}"
     yield from description["doc"].splitlines()
     if description["register"]:

@@ -1,4 +1,4 @@
-"""What a person sees of a run on the command line, all of it on standard error: a progress bar, and lines of text."""
+"""The progress of a run on the command line, printed to standard error: a progress bar, and lines of text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from server.terminal import tell
 
 
 class PrintMessages(Hook):
-    """Prints what the run and its nodes have to say."""
+    """Prints the messages of the run and its nodes."""
 
     def on_message(self, run: Run, text: str) -> None:
         tell(text)

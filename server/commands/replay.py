@@ -1,4 +1,4 @@
-"""`replay`: play a tape back and prove that it is the same."""
+"""The command `replay`: play a tape back and verify that the run is the same."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from server.terminal import printable, tell
 
 
 def main(arguments: argparse.Namespace) -> int:
+    """Replay a tape and print the outcome. Returns the exit status."""
     from tqdm import tqdm
 
-    registry = read_registry(arguments)  # first: what nodes gave out is of types of their modules
+    registry = read_registry(arguments)  # first, because results on the tape have types from the nodes' modules
     events, cut = read_events(find_tape(Path(arguments.run), FILE))
     header = events[0].value
     ask_for_packs(header["packs"], arguments.pack)
@@ -43,7 +44,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def ask_for_packs(recorded: list[dict[str, str]], given: list[str]) -> None:
-    """A tape may come from anybody: node packs are run only if the person says so. Raises MinibrainsError."""
+    """Raise MinibrainsError unless the user gave the tape's node packs: a tape may come from anybody, so it cannot load code."""
     hashes = {hash_file(Path(file)) for file in given if Path(file).is_file()}
     names = {Path(file).name for file in given}
     for pack in recorded:

@@ -1,6 +1,6 @@
-"""`roms import`: find ROMs of known games in files, folders and zip archives, and keep a copy of each.
+"""The command `roms import`: find ROMs of known games in files, folders and zip archives, and keep a copy of each.
 
-A ROM is known by its SHA-1 alone; what its file is called, or where in an archive it lies, means nothing.
+A ROM is recognised by its SHA-1 alone; the name of its file, or its place in an archive, does not matter.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from server.cli import DONE
 from server.terminal import printable, tell
 
 SIZE_LIMIT: Final = 512 * 2**20
-"""Bytes. Larger files are left out; so is an archive's member that unpacks to more."""
+"""Size limit in bytes. Larger files, and archive members that unpack to more, are skipped."""
 _UNREADABLE: Final = (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
-"""What reading a file, or a member of an archive that is damaged or encrypted, may raise."""
+"""The exceptions of reading a file, or a damaged or encrypted member of an archive."""
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Import what can be found. Raises MinibrainsError if a path is not there, or nothing at all is known."""
+    """Import the ROMs that are found. Raises MinibrainsError if a path does not exist, or no known ROM is found."""
     search = RomImport()
     for path in arguments.paths:
         search.look_in(Path(path))
@@ -51,7 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 class RomImport:
-    """One search through files for ROMs, which are copied to the ROM folder as they are found."""
+    """A search for ROMs, which are copied to the ROM folder as they are found."""
 
     def __init__(self) -> None:
         self.imported: dict[str, Path] = {}
@@ -62,7 +62,7 @@ class RomImport:
         self._games = known_hashes()
 
     def look_in(self, path: Path) -> None:
-        """Look at a file, a zip archive, or everything within a folder. Raises MinibrainsError if there is none."""
+        """Search a file, a zip archive, or everything in a folder. Raises MinibrainsError if the path does not exist."""
         if path.is_dir():
             for file in sorted(path.rglob("*")):
                 if file.is_file():
@@ -73,7 +73,7 @@ class RomImport:
             raise MinibrainsError(f"{path}: there is no such file or folder to look for ROMs in")
 
     def to_json(self) -> dict[str, Any]:
-        """What `--json` prints."""
+        """Return the object that `--json` prints."""
         return {
             "imported": {game: str(rom) for game, rom in self.imported.items()},
             "already_there": {game: str(rom) for game, rom in self.already_there.items()},
@@ -82,7 +82,7 @@ class RomImport:
         }
 
     def describe(self) -> Iterator[str]:
-        """What people read, line by line."""
+        """Yield the result for people, line by line."""
         for game in self.imported:
             yield f"imported       {game}"
         for game in self.already_there:
@@ -124,7 +124,7 @@ class RomImport:
         self.imported[game] = target
 
     def _holds(self, target: Path, game: str) -> bool:
-        """True if a sound ROM of the game is there. It may be another edition, which stays as it is."""
+        """Return True if the target is a valid ROM of the game. It may be another edition, which is not replaced."""
         try:
             with target.open("rb") as file:
                 return self._games.get(groom_rom(target.name, file)[1]) == game
@@ -140,9 +140,9 @@ class RomImport:
 
 
 def _suffix(game: str) -> str | None:
-    """The file suffix by which stable-retro knows the game's console: Airstriker-Genesis-v0 -> .md.
+    """Return the file suffix by which stable-retro recognises the game's console: Airstriker-Genesis-v0 -> .md.
 
-    None for arcade games: their emulator goes by file names, which a ROM folder with one `rom.*` a game has not.
+    None for arcade games: their emulator needs the original file names, but the ROM folder has one `rom.*` a game.
     """
     match = re.search(r"-([A-Za-z0-9]+)(?:-v\d+)?$", game)
     return next((suffix for suffix, console in EMU_EXTENSIONS.items() if match and console == match[1]), None)

@@ -1,4 +1,4 @@
-"""`run`: play a workflow, show how it goes, print what came of it."""
+"""The command `run`: play a workflow, show the progress, and print the results."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from server.terminal import printable
 
 
 def main(arguments: argparse.Namespace) -> int:
+    """Play a workflow and print the summary. Returns the exit status."""
     registry = read_registry(arguments)
     spec = read_spec(arguments)
     hooks: list[Hook] = [PrintMessages(), ProgressBar()]
@@ -49,7 +50,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _warn(run: Run) -> None:
-    """Say what a person may not expect of this run."""
+    """Print warnings about this run."""
     if run.settings.ticks is None and not run.engine.plan.terminals:
         run.say("nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it")
     outside = [name for name, node in run.graph.nodes.items() if node.cls.outside]

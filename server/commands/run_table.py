@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 MIN_SAVED: Final = 0.001
-"""Seconds from which on it is told that something was found in a cache."""
+"""Least number of saved seconds for a line about a cache."""
 
 
 def describe(summary: dict[str, Any]) -> str:
-    """The summary as a table for people."""
+    """Return the summary as a table for people."""
     episodes = summary["episodes"]
     lines = _episodes(episodes)
     whole = [episode for episode in episodes if episode["ended"] in ("done", "limit")]
@@ -54,7 +54,7 @@ def _episodes(episodes: list[dict[str, Any]]) -> list[str]:
 
 
 def _slowest_nodes(nodes: dict[str, dict[str, Any]]) -> list[str]:
-    """The five that took most of the run."""
+    """Return lines about the five nodes that took most time."""
     lines = [f"{'slowest nodes':<20}  {'runs':>9}  {'skips':>9}  {'µs a run':>9}"]
     slow = sorted(nodes.items(), key=lambda item: -(item[1]["mean_us"] or 0) * item[1]["runs"])
     for name, node in slow[:5]:
@@ -64,7 +64,7 @@ def _slowest_nodes(nodes: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def _cache(cache: dict[str, Any]) -> list[str]:
-    """What was found in a cache, what saved most first; of what took no time to make nobody has to read."""
+    """Return lines about what was found in caches, the largest saving first, without those below MIN_SAVED."""
     answers = [answer for answer in cache["answers"] if answer["saved_s"] >= MIN_SAVED]
     if not answers:
         return []

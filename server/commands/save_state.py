@@ -1,4 +1,4 @@
-"""`save-state`: keep a game as it stands on some tick, of a workflow or of a recorded run, as a save state."""
+"""The command `save-state`: write the state of a game on a certain tick, of a workflow or of a recorded run, as a save state."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from server.commands.workflow_arguments import read_registry, read_spec
 
 
 def main(arguments: argparse.Namespace) -> int:
+    """Write a save state and print its file. Returns the exit status."""
     registry = read_registry(arguments)
     source = Path(arguments.workflow)
     if source.is_dir() or source.suffix == ".tape":
@@ -48,7 +49,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _play(arguments: argparse.Namespace, registry: Registry) -> SaveState:
-    """Play the episode of a workflow up to the tick. Raises KeyboardInterrupt if that is stopped."""
+    """Play the episode of a workflow up to the tick. Raises KeyboardInterrupt if it is stopped."""
     run = Run(replace(read_spec(arguments), clock="fast"), [PrintMessages()], registry=registry)
     limit = run.settings.ticks
     if limit is not None and arguments.tick >= limit:
@@ -70,7 +71,7 @@ def _advance(engine: Engine, tick: int) -> None:
 
 
 def _replay(arguments: argparse.Namespace, registry: Registry) -> SaveState:
-    """Play a recorded run again up to the tick of its episode."""
+    """Replay a recorded run up to the tick of its episode."""
     if arguments.set or arguments.brain or arguments.seed is not None:
         raise MinibrainsError("--set, --brain and --seed are for a workflow; a recorded run plays as it did")
     events, cut = read_events(find_tape(Path(arguments.workflow), FILE))
@@ -89,7 +90,7 @@ def _replay(arguments: argparse.Namespace, registry: Registry) -> SaveState:
 
 
 def _tick_of_run(events: list[Event], episode: int, tick: int) -> int:
-    """The tick of the run that is a tick of one of its episodes, which count from 1."""
+    """Convert a tick of an episode, which count from 1, to the tick of the run."""
     about = [event for event in events if event.kind == "episode" and event.value["index"] == episode - 1]
     if not about:
         count = len({event.value["index"] for event in events if event.kind == "episode"})

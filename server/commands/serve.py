@@ -1,4 +1,4 @@
-"""`serve`: the editor in the browser, and runs behind it."""
+"""The command `serve`: the editor in the browser, and the service that runs workflows."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def main(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM; a second one ends the process at once.
 
-    Raises MinibrainsError if the address cannot be had.
+    Raises MinibrainsError if the address cannot be used.
     """
     registry = read_registry(arguments)
-    disk_cache()  # if its size is no number, that is said now, and not by each worker
+    disk_cache()  # an invalid size of the cache is reported now, instead of by each worker
     token = arguments.token or None
     if not token and not is_loopback(arguments.host):
         token = secrets.token_urlsafe(24)
@@ -56,10 +56,10 @@ async def _serve(app: web.Application, settings: ServiceSettings, port: int, as_
     loop.set_default_executor(DaemonPool(min(32, (os.cpu_count() or 1) + 4)))
 
     def end(number: int, frame: FrameType | None) -> None:
-        # the next signal is the system's own affair: whatever hangs here, it ends the process
+        # the next signal has its default effect, which ends the process whatever hangs here
         for each in _SIGNALS:
             signal.signal(each, signal.SIG_DFL)
-        with suppress(RuntimeError):  # the event loop has ended, and so does the process
+        with suppress(RuntimeError):  # the event loop has ended, and the process is about to end
             loop.call_soon_threadsafe(over.set)
 
     for each in _SIGNALS:
@@ -83,14 +83,14 @@ async def _serve(app: web.Application, settings: ServiceSettings, port: int, as_
 
 
 def _address(settings: ServiceSettings, port: int) -> str:
-    """Return where a browser on this machine finds the server."""
+    """Return the address of the server for a browser on this machine."""
     host = "127.0.0.1" if settings.host in ("0.0.0.0", "::", "") else settings.host
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}/"
 
 
 def _announce(settings: ServiceSettings, address: str, port: int, as_json: bool) -> None:
-    """Print the address once the server can be reached there."""
+    """Print the address, once the server can be reached there."""
     opened = f"{address}?token={settings.token}" if settings.token else address
     if as_json:
         print(json.dumps({"address": address, "open": opened, "host": settings.host, "port": port, "data": str(settings.data)}))

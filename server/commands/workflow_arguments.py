@@ -1,4 +1,4 @@
-"""WORKFLOW, --set, --brain and what goes with them: from the command line to a RunSpec."""
+"""WORKFLOW, --set, --brain and related options: from the command line to a RunSpec."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from minibrains.values import parse_json
 from server.terminal import tell
 
 _OPTIONS = ("episodes", "ticks", "seed", "clock", "record", "runs", "workers")
-"""Arguments of some commands that are called like the spec's own."""
+"""Arguments of some commands that have the same names as fields of the spec."""
 
 
 def read_registry(arguments: argparse.Namespace) -> Registry:
-    """The node types there are; says on standard error which packs could not be loaded."""
+    """Return all node types; print on standard error which packs could not be loaded."""
     registry, broken = node_types(not arguments.no_packs, map(Path, arguments.pack))
     for sentence in broken:
         tell(sentence)
@@ -26,7 +26,7 @@ def read_registry(arguments: argparse.Namespace) -> Registry:
 
 
 def read_spec(arguments: argparse.Namespace) -> RunSpec:
-    """The run that the arguments describe. Raises WorkflowError if one cannot be read."""
+    """Return the spec of the run that the arguments describe. Raises WorkflowError if one cannot be read."""
     widgets = {}
     for text in arguments.set:
         target, separator, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""The server put together: settings in, an aiohttp application out."""
+"""The server as a whole: makes an aiohttp application from its settings."""
 
 from __future__ import annotations
 
@@ -34,33 +34,34 @@ LOCK: Final = web.AppKey("lock", FolderLock)
 
 
 class Part(Protocol):
-    """Some routes that belong together."""
+    """A group of related routes."""
 
-    def routes(self) -> Iterable[web.RouteDef]: ...
+    def routes(self) -> Iterable[web.RouteDef]:
+        """Yield the routes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """How a server is to be."""
+    """The settings of a server."""
 
     data: Path
     host: str = "127.0.0.1"
     token: str | None = None
-    """Has to be given by every client; None: nobody is asked."""
+    """The token that every client must send; None: none is needed."""
     parallel: int = 2
-    """Runs that go at once."""
+    """Largest number of simultaneous runs."""
     packs: bool = True
-    """Whether the node packs of installed packages count."""
+    """True to load the node packs of installed packages."""
     files: tuple[Path, ...] = ()
-    """Packs of one Python file each."""
+    """Python files with nodes; each becomes a pack."""
     editor: Path | None = None
-    """The built editor, if it lies elsewhere."""
+    """The folder of the built editor; None: the default one."""
     request_timeout: float = 60.0
     """Seconds that a client gets to send a request."""
 
 
 def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
-    """The application. Its workers start with it and end with it.
+    """Make the application. Its workers start and end with it.
 
     Raises MinibrainsError if the folders cannot be made, or if another server uses them.
     """
@@ -82,7 +83,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
         clients,
     ]
     middlewares = [guard(is_loopback(settings.host), settings.token), answer_errors]
-    # a byte more than a workflow may have, for what stands around it
+    # larger than the largest workflow, for the rest of the request
     app = web.Application(middlewares=middlewares, client_max_size=SIZE_LIMIT + (1 << 20))
     app[RUNS] = runs
     app[LOCK] = lock
@@ -107,7 +108,7 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
 
 
 def make_runner(app: web.Application) -> web.AppRunner:
-    """Return what listens for the application. Also a request of which only a part comes is ended."""
+    """Return the runner that listens for the application. It also ends requests that are never completed."""
     return web.AppRunner(
         app,
         access_log=None,
@@ -118,6 +119,6 @@ def make_runner(app: web.Application) -> web.AppRunner:
 
 
 def _twice(routes: Iterable[web.RouteDef]) -> list[web.RouteDef]:
-    """Every route as /x and /api/x: scripts use the one, ComfyUI's pages the other."""
+    """Return every route as both /x, for scripts, and /api/x, for ComfyUI's pages."""
     found = list(routes)
     return found + [web.RouteDef(route.method, f"/api{route.path}", route.handler, route.kwargs) for route in found]

@@ -1,4 +1,4 @@
-"""Brain files: what there is, what their headers say, and new ones by upload."""
+"""Brain files: listing them, reading their headers, and uploading new ones."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from server.http.http_errors import RequestError
 from server.http.uploads import read_chunks, read_parts
 
 UPLOAD_LIMIT: Final = 16 << 30
-"""Bytes of a brain file that is uploaded."""
+"""Size limit of an uploaded brain file in bytes."""
 UPLOADING: Final = ".upload."
-"""What the name of a file begins with while it is uploaded."""
+"""Prefix of the name of a file while it is being uploaded."""
 _SUFFIX: Final = ".safetensors"
 _DIGEST_TIMEOUT: Final = 5.0
 """Seconds that an answer waits for the SHA-256 of a brain."""
@@ -35,22 +35,23 @@ T = TypeVar("T")
 
 
 class BrainFiles:
-    """Brains in the person's own models/ and in the shipped one; a name is found in the own one first."""
+    """Brains in the user's own models/ and in the shipped one; the user's own is searched first."""
 
     def __init__(self, folders: DataFolders, registry: Registry, digests: Digests, changed: Callable[[str], None]) -> None:
-        """`changed` is called with "brains" after each change."""
+        """Serve brains; `changed` is called with "brains" after each change."""
         self._models = folders.models
         self._workflows = folders.workflows
         self._registry = registry
         self._digests = digests
         self._changed = changed
         self._reading = asyncio.Lock()
-        """Held while headers are read: however many ask, one thread of all that the server has is at it."""
+        """Held while headers are read, so that any number of requests uses only one thread of the server."""
         self._naming = asyncio.Lock()
         self._headings: dict[Path, tuple[FileKey, dict[str, Any]]] = {}
-        """What the headers of the listed files say, and the state of the file that said it."""
+        """Path -> key of the file, and the heading from its header at that time."""
 
     def routes(self) -> Iterator[web.RouteDef]:
+        """Yield the routes."""
         yield web.get("/models", self.folders)
         yield web.get("/models/{folder}", self.files)
         yield web.get("/brains", self.list)
@@ -59,10 +60,12 @@ class BrainFiles:
         yield web.post("/upload/brain", self.upload)
 
     async def folders(self, request: web.Request) -> web.Response:
+        """Answer GET /models: the folders that contain brains."""
         names = await self._read(self._names)
         return web.json_response(sorted({name.partition("/")[0] for name in names if "/" in name}))
 
     async def files(self, request: web.Request) -> web.Response:
+        """Answer GET /models/{folder}: the brains in a folder."""
         folder = f"{request.match_info['folder']}/"
         names = await self._read(self._names)
         found = [name.removeprefix(folder) for name in names if name.startswith(folder)]
@@ -71,9 +74,11 @@ class BrainFiles:
         return web.json_response(found)
 
     async def list(self, request: web.Request) -> web.Response:
+        """Answer GET /brains: all brains with title, kind and fault."""
         return web.json_response(await self._read(self._entries))
 
     async def header(self, request: web.Request) -> web.Response:
+        """Answer GET /brains/{file}: the header of a brain, and the node types that take it."""
         name = request.match_info["file"]
         path = self._find(name)
         digest = await self._digests.of(path, _DIGEST_TIMEOUT)
@@ -93,11 +98,13 @@ class BrainFiles:
         return web.json_response(await self._read(read))
 
     async def metadata(self, request: web.Request) -> web.Response:
+        """Answer GET /view_metadata/{folder}: the metadata of a safetensors file, in ComfyUI's form."""
         path = self._find(f"{request.match_info['folder']}/{request.query.get('filename', '')}")
         header = await self._read(lambda: read_header(path))
         return web.json_response(dict(header.metadata))
 
     async def upload(self, request: web.Request) -> web.Response:
+        """Answer POST /upload/brain: check a brain file and keep it."""
         async for part in read_parts(request):
             if part.name == "file":
                 return web.json_response(await self._take(request, part))
@@ -129,10 +136,10 @@ class BrainFiles:
         return {**entry, "renamed_from": None if target.name == name else name}
 
     async def _name_upload(self, temporary: Path, target: Path, digest: str) -> Path:
-        """Give an upload its name; another one if that is taken by another file. If it is there already, that one stays."""
+        """Rename an upload to its name, or to another if a different file has it. An identical file is kept."""
         free, number, size = target, 0, temporary.stat().st_size
         while True:
-            async with self._naming:  # or two uploads could find the same name free
+            async with self._naming:  # otherwise two uploads could find the same name free
                 taken = await asyncio.to_thread(self._called, free.name)
                 if not taken:
                     await asyncio.to_thread(_name, temporary, free)
@@ -144,7 +151,7 @@ class BrainFiles:
             free = target.with_stem(f"{target.stem} ({number})")
 
     def _called(self, name: str) -> Sequence[Path]:
-        """List the files that a workflow may mean by this name: the one in models/, and those that lie beside workflows."""
+        """Return the files that a workflow may mean by this name: the one in models/, and those beside workflows."""
         target = self._models / name
         beside = [file for file in files_below(self._workflows, _SUFFIX) if file.name == name]
         if target.exists():
@@ -152,7 +159,7 @@ class BrainFiles:
         return beside
 
     async def _read(self, work: Callable[[], T]) -> T:
-        """Read headers on a thread, after who came before."""
+        """Read headers on a thread, one request after another."""
         async with self._reading:
             return await asyncio.to_thread(work)
 
@@ -174,7 +181,7 @@ class BrainFiles:
         }
 
     def _heading(self, path: Path, key: FileKey | None) -> dict[str, Any]:
-        """Return kind, title and fault. A header is read again only when the file has changed: it may be a long one."""
+        """Return kind, title and fault. A header may be long, so it is read again only if the file has changed."""
         if key is None or not os.access(path, os.R_OK):
             return _read_heading(path)
         known_key, heading = self._headings.get(path, (None, {}))
@@ -184,7 +191,7 @@ class BrainFiles:
         return heading
 
     def _names(self) -> dict[str, Path]:
-        """Every brain by its name as a workflow writes it."""
+        """Return all brains by their names in workflow files."""
         found: dict[str, Path] = {}
         for folder in (shipped("models"), self._models):
             for file in files_below(folder, _SUFFIX):
@@ -215,7 +222,7 @@ def _broken(fault: str) -> dict[str, Any]:
 
 
 def _check(temporary: Path, name: str) -> None:
-    """Check what was uploaded under this name. Raises BrainError."""
+    """Check an uploaded file. Raises BrainError, which calls it by this name."""
     try:
         read_header(temporary)
     except BrainError as error:
@@ -223,7 +230,7 @@ def _check(temporary: Path, name: str) -> None:
 
 
 def _name(temporary: Path, target: Path) -> None:
-    """Give a file its name once it is safe on the disk."""
+    """Rename a file once it is flushed to the disk."""
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
     temporary.chmod(0o644)

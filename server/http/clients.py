@@ -1,4 +1,4 @@
-"""The pages that look on: one websocket each. A page that is slow is sent less; nobody waits for it."""
+"""The connected pages, one websocket each. A slow page is sent less, and nothing waits for it."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from server.http.run_queue import RunQueue, ServerRun
 from server.http.worker_protocol import Watch
 
 _EVERY: Final = 0.05
-"""Seconds from one set of changes to the next."""
+"""Seconds between two messages with changes."""
 _MAX_EVENTS: Final = 2000
-"""A page that is this far behind is cut off; when it comes back it gets the whole state."""
+"""Number of queued events from which a page is cut off; when it reconnects, it gets the whole state."""
 _MAX_CHARACTERS: Final = 64 << 20
-"""The same, for events that are few and long."""
+"""The same limit as a number of characters, for few but long events."""
 _MESSAGE_LIMIT: Final = 1 << 20
 _PAUSE: Final = 0.02
-"""Seconds from one look at a worker that does not read to the next."""
+"""Seconds between two checks of a worker that does not read."""
 _WATCHED: Final = 1000
-"""Nodes that a page may watch."""
+"""Largest number of nodes that a page may watch."""
 _UNDERWAY: Final = 2
-"""Pictures of a node that may be on their way to a page: with one, a way there and back longer than a tick costs every other."""
+"""Largest number of unacknowledged pictures of a node: with one, a round trip longer than a tick would drop every other."""
 
 
 class Client:
-    """One page. What it is to be sent is worked out when it can be sent, so it is always the newest."""
+    """One page. Messages are made only when they can be sent, so they are always up to date."""
 
     def __init__(self, sid: str, socket: web.WebSocketResponse, request: web.Request) -> None:
         self.sid, self.socket = sid, socket
@@ -42,28 +42,28 @@ class Client:
         self.prompt_id: str | None = None
         self.watch = Watch()
         self.underway = Counter[str]()
-        """Node -> pictures that were sent and not acknowledged yet."""
+        """Node -> number of pictures that were sent and are not acknowledged yet."""
         self.shown: dict[str, int] = {}
         """Node -> number of the last picture that was sent."""
         self.seen: dict[str, int] = {}
-        """Run -> version of its state that was sent last."""
+        """Run -> the last version of its state that was sent."""
         self.seen_inside = 0
         """The same for nodes and values of the watched run."""
         self._events: deque[str] = deque()
         self._characters = 0
-        """In all of `_events`."""
+        """Total length of `_events`."""
         self._gone = False
         self.due = 0.0
         self.wake = asyncio.Event()
 
     def queue(self, type_: str, data: Any) -> None:
-        """Queue an event that must arrive, and in order."""
+        """Queue an event, which must arrive, and in order."""
         self.queue_event(_event(type_, data))
 
     def queue_event(self, event: str) -> None:
-        """Queue a whole message, or cut the page off if too much is waiting already.
+        """Queue a complete message, or cut the page off if too much is queued already.
 
-        Not looked at where it is sent: there a page that reads nothing keeps its task waiting.
+        This is not checked where messages are sent, because the sending task of a page that does not read is blocked.
         """
         if self._gone:
             return
@@ -75,14 +75,14 @@ class Client:
         self.wake.set()
 
     async def send_events(self) -> None:
-        """Send what was queued, waiting for the page."""
+        """Send the queued events, waiting for the page."""
         while self._events:
             event = self._events.popleft()
             self._characters -= len(event)
             await self.socket.send_str(event)
 
     def cut_off(self) -> None:
-        """End the connection at once: saying goodbye would have to wait behind all that was not read."""
+        """Abort the connection: a closing handshake would have to wait behind all unread messages."""
         self._gone = True
         self._events.clear()
         self._characters = 0
@@ -91,11 +91,12 @@ class Client:
 
     @property
     def is_connected(self) -> bool:
+        """True until the connection has ended."""
         transport = self._request.transport
         return transport is not None and not transport.is_closing()
 
     def is_idle(self, node: str, run: ServerRun) -> bool:
-        """Whether it has been sent the newest picture of a node and can take another one."""
+        """Return whether it has the newest picture of a node and can take another one."""
         newest = run.pictures.get(node, (0, b""))[0]
         return node in self.watch.previews and self.underway[node] < _UNDERWAY and self.shown.get(node, 0) == newest
 
@@ -109,16 +110,17 @@ class Clients:
         self.runs: RunQueue | None = None
 
     def routes(self) -> Iterator[web.RouteDef]:
+        """Yield the route of the websocket."""
         yield web.get("/ws", self.connect)
 
     # -- events ---------------------------------------------------------------------------------------
 
     def files_changed(self, what: str) -> None:
-        """`workflows` or `brains`: something on the disk is new."""
+        """Tell all pages that files have changed; `what` is "workflows" or "brains"."""
         self._broadcast("files", {"what": what})
 
     def notify(self, run: ServerRun, what: str, data: dict[str, Any]) -> None:
-        """Send pages the event of a run."""
+        """Send an event of a run to the pages that it concerns."""
         ours = {"prompt_id": run.prompt_id}
         stamped = {**ours, "timestamp": int(time.time() * 1000)}
         if what == "picture":
@@ -169,6 +171,7 @@ class Clients:
         self._send_to_owner(run, "executing", {**ours, "node": None, "display_node": None})
 
     def status(self) -> dict[str, Any]:
+        """Return ComfyUI's status: the number of runs that wait or run."""
         return {"status": {"exec_info": {"queue_remaining": self.runs.remaining if self.runs else 0}}}
 
     def _broadcast(self, type_: str, data: Any) -> None:
@@ -189,6 +192,7 @@ class Clients:
     # -- one page -------------------------------------------------------------------------------------
 
     async def connect(self, request: web.Request) -> web.WebSocketResponse:
+        """Answer GET /ws: the connection of one page, until it ends."""
         socket = web.WebSocketResponse(compress=False, heartbeat=30.0, max_msg_size=_MESSAGE_LIMIT)
         await socket.prepare(request)
         sid = request.query.get("clientId", "")[:100] or uuid.uuid4().hex
@@ -216,13 +220,13 @@ class Clients:
         return socket
 
     async def _pause(self, client: Client) -> None:
-        """Let others have their turn; wait while a worker does not read what this page sends to its run."""
+        """Let other tasks run, and wait while a worker does not read what this page sends to its run."""
         await asyncio.sleep(0)
         while client.is_connected and self._is_ahead(client):
             await asyncio.sleep(_PAUSE)
 
     def _is_ahead(self, client: Client) -> bool:
-        """Return whether a worker has much to read of what this page, and others, sent it."""
+        """Return whether a worker has much unread input from this page and others."""
         runs = self._inputs.runs_of(client)
         watched = self._run(client.prompt_id)
         if watched is not None:
@@ -230,13 +234,13 @@ class Clients:
         return any(run.worker is not None and run.worker.is_behind for run in runs)
 
     async def close(self) -> None:
-        """The server ends."""
+        """End all connections, because the server ends."""
         for client in list(self._clients.values()):
             with suppress(ConnectionError, TimeoutError):
                 await asyncio.wait_for(client.socket.close(code=1001, message=b"the server ends"), 1.0)
 
     def _handle_message(self, client: Client, text: str) -> None:
-        """Do what a page says. What cannot be understood is left aside, as ComfyUI's server does."""
+        """Handle a message of a page. Messages that cannot be understood are ignored, as in ComfyUI's server."""
         try:
             message = parse_json(text)
             type_, data = message["type"], message["data"]
@@ -286,7 +290,7 @@ class Clients:
         self._watch_changed(client.prompt_id)
 
     def _watch_changed(self, prompt_id: str | None) -> None:
-        """Send the worker what pages watch now."""
+        """Tell the worker which nodes pages are watching now."""
         run = self._run(prompt_id)
         if run is None:
             return
@@ -321,7 +325,7 @@ class Clients:
     # -- sending --------------------------------------------------------------------------------------
 
     async def _send(self, client: Client) -> None:
-        """Send whenever there is something; waits only for this page's own connection."""
+        """Send whatever there is to send, waiting only for this page's own connection."""
         loop = asyncio.get_running_loop()
         later: asyncio.TimerHandle | None = None
         try:
@@ -331,7 +335,7 @@ class Clients:
                 now = loop.time()
                 if now >= client.due:
                     client.due, later = now + _EVERY, None
-                    for message in list(self._changes(client)):  # at one moment: a page watches something else as it likes
+                    for message in list(self._changes(client)):  # made at once: a page may change what it watches
                         await client.socket.send_str(json.dumps(message))
                 elif not later and self._has_changes(client):
                     later = loop.call_at(client.due, client.wake.set)
@@ -356,7 +360,7 @@ class Clients:
         return any(run.live_state.version > client.seen.get(run.prompt_id, 0) for run in self._known())
 
     def _changes(self, client: Client) -> Iterator[dict[str, Any]]:
-        before, client.seen = client.seen, {}  # without the runs that are forgotten
+        before, client.seen = client.seen, {}  # without forgotten runs
         for run in self._known():
             version, ours = run.live_state.version, {"prompt_id": run.prompt_id}
             if news := run.live_state.since("run", before.get(run.prompt_id, 0)):
@@ -371,7 +375,7 @@ class Clients:
 
 
 def _event(type_: str, data: Any) -> str:
-    """Return a message as it is sent: one text for all pages, however many are behind."""
+    """Return the text of a message, which all pages share, even while it is queued."""
     return json.dumps({"type": type_, "data": data}, default=repr)
 
 

@@ -1,4 +1,4 @@
-"""The SHA-256 of brain files, on a thread of its own: whole files are read, and some take longer than anybody waits."""
+"""The SHA-256 of brain files, computed on a thread of its own, because reading a large file takes too long for a request."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from typing import Final
 from minibrains.known_digests import FileKey, FileState, find_digest, keep_digest
 
 _MAX_KNOWN: Final = 10_000
-"""Digests that are kept."""
+"""Number of digests that are kept."""
 _BLOCK: Final = 1 << 20
-"""Bytes that are read at once."""
+"""Size of a block in bytes."""
 _BLOCKS: Final = 32
-"""Blocks of a file before it is asked whether another one has less left."""
+"""Number of blocks of a file to read before checking whether another file has less left."""
 
 
 class Digests:
-    """Hash files on demand, one at a time, and keep what was found.
+    """Hashes files on demand, one at a time, and keeps the digests.
 
-    All callers who want one file wait for the same work. Of several files the one with the least left goes first, so a
-    small one never waits for a large one. The methods belong to the event loop; `known` may be called from any thread.
+    All callers that want the same file share the work. The file with the fewest bytes left goes first, so a small one
+    never waits for a large one. The methods belong to the event loop; `known` may be called from any thread.
     """
 
     def __init__(self, found: Callable[[], None]) -> None:
-        """`found` is called after each digest that was worked out."""
+        """Start without digests; `found` is called after each one that was computed."""
         self._found = found
         self._known: dict[FileKey, str] = {}
         self._waiting: dict[FileKey, asyncio.Future[str | None]] = {}
@@ -39,20 +39,20 @@ class Digests:
         self._thread: threading.Thread | None = None
 
     def known(self, path: Path) -> str | None:
-        """Return the digest if it is known. Reads nothing."""
+        """Return the digest if it is known, without reading the file."""
         key = file_key(path)
         if key is None:
             return None
         return self._known.get(key)
 
     def keep(self, path: Path, digest: str) -> None:
-        """Keep what somebody else worked out."""
+        """Keep a digest that was computed elsewhere."""
         key = file_key(path)
         if key is not None:
             self._keep(key, digest)
 
     async def of(self, path: Path, timeout: float | None = None) -> str | None:
-        """Return the digest; None if the file cannot be read, or after `timeout` seconds: then the work goes on."""
+        """Return the digest; None if the file cannot be read, or after `timeout` seconds, in which case the work goes on."""
         key = file_key(path)
         if key is None or key in self._known:
             if key is None:
@@ -62,7 +62,7 @@ class Digests:
             self._waiting[key] = asyncio.get_running_loop().create_future()
             self._asked.put(_Unfinished(path, key))
         if self._thread is None:
-            # a daemon: the process does not wait for it when it ends
+            # a daemon thread, for which the process does not wait when it ends
             self._thread = threading.Thread(target=self._work, args=(asyncio.get_running_loop(),), name="hashes", daemon=True)
             self._thread.start()
         waiting = self._waiting[key]
@@ -77,7 +77,7 @@ class Digests:
             del self._known[next(iter(self._known))]
 
     def _over(self, key: FileKey, digest: str | None) -> None:
-        """In the event loop: the thread has done with a file."""
+        """Handle, in the event loop, the end of a file's hashing."""
         if digest is not None:
             self._keep(key, digest)
         self._waiting.pop(key).set_result(digest)
@@ -85,7 +85,7 @@ class Digests:
             self._found()
 
     def _work(self, loop: asyncio.AbstractEventLoop) -> None:
-        """On the thread: go on with the file that has the least left."""
+        """Run on the thread: hash the file that has the fewest bytes left."""
         unfinished: list[_Unfinished] = []
         while True:
             while not unfinished or not self._asked.empty():
@@ -103,21 +103,21 @@ class Digests:
 
 
 class _Unfinished:
-    """A file that was hashed up to some point."""
+    """A partly hashed file."""
 
     def __init__(self, path: Path, key: FileKey) -> None:
         self.path, self.key = path, key
         self.left = key.size
-        """Bytes."""
+        """Number of bytes left."""
         self._position = 0
         self._hash = hashlib.sha256()
         self._state: FileState | None = None
-        """Before the first block was read."""
+        """State of the file before the first block was read."""
         self._seconds = 0.0
-        """Spent with it so far."""
+        """Seconds spent on it so far."""
 
     def go_on(self) -> str | None:
-        """Read the next blocks; return the digest at the end. Raises OSError, also if the file has changed meanwhile."""
+        """Read the next blocks; return the digest at the end. Raises OSError, also if the file has changed."""
         began = perf_counter()
         block = memoryview(bytearray(_BLOCK))
         with self.path.open("rb", buffering=0) as file:
@@ -149,7 +149,7 @@ class _Unfinished:
 
 
 def file_key(file: Path | int) -> FileKey | None:
-    """Return the key of a file; None if there is none, or one that nobody may look at."""
+    """Return the key of a file; None if it does not exist or is not accessible."""
     try:
         return FileKey.of(os.stat(file))
     except OSError:

@@ -1,4 +1,4 @@
-"""The data folder, and names that stay inside of it."""
+"""The data folder, and checks that names stay inside of it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import sync_folders
 
 _LONGEST: Final = 200
-"""Bytes of a name. A file's may have 255, and what is made of a name, a run folder say, is up to 30 longer."""
+"""Longest name in bytes. File names may have 255, and names derived from it, as of run folders, are up to 30 longer."""
 _STRANGE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE)
-"""What Windows takes for a device, whatever the ending."""
+"""Names that Windows takes for devices, with any suffix."""
 
 
 class BadName(MinibrainsError):
-    """A name that could lead out of its folder, or that not every system can write."""
+    """A name that could lead out of its folder, or that some system cannot write."""
 
 
 class DataFolders:
     """`workflows/`, `models/`, `runs/`, `queue/`, `trash/` and `uploads/` below one folder."""
 
     def __init__(self, root: Path) -> None:
-        """Make what is missing. Raises MinibrainsError if that cannot be done."""
+        """Create the missing folders. Raises MinibrainsError if that fails."""
         self.root = root.absolute()
         self.workflows, self.models, self.runs = self.root / "workflows", self.root / "models", self.root / "runs"
         self.queue, self.trash, self.uploads = self.root / "queue", self.root / "trash", self.root / "uploads"
@@ -39,7 +39,7 @@ class DataFolders:
             raise MinibrainsError(f"the data folder {self.root} cannot be made: {error.strerror or error}") from None
 
     def workflow(self, name: str | None) -> Path | None:
-        """Where the workflow of this name lies, or would, with or without its ending. Raises BadName."""
+        """Return the path for a workflow's name, with or without suffix, whether it exists or not. Raises BadName."""
         if name:
             return inside(self.workflows, f"{name.removesuffix('.json')}.json")
         return None
@@ -52,7 +52,7 @@ class DataFolders:
         sync_folders(self.trash, *(path.parent for path in paths))
 
     def _place_in_trash(self, path: Path) -> Path:
-        """Return where a file or folder can lie in the trash. Raises OSError."""
+        """Return a free path in the trash for a file or folder. Raises OSError."""
         stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{path.name}"
         for number in range(1000):
             target = self.trash / (f"{stem}-{number}" if number else stem)
@@ -62,7 +62,7 @@ class DataFolders:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """`folder/name`, whether it exists or not. Raises BadName unless it is certain to stay within the folder."""
+    """Return `folder/name`, whether it exists or not. Raises BadName unless it is certain to stay within the folder."""
     parts = name.split("/")
     if not _can_be_encoded(name) or len(name.encode()) > _LONGEST:
         raise BadName(f"the name {name[:_LONGEST]!r} cannot be used; expected at most {_LONGEST} bytes of UTF-8")
@@ -94,9 +94,9 @@ def _is_plain(part: str) -> bool:
 
 
 def files_below(folder: Path, suffix: str) -> Iterator[Path]:
-    """Yield what is called `*suffix` below a folder and is no folder, sorted; hidden files are left out.
+    """Yield the files called `*suffix` below a folder, sorted, without hidden ones.
 
-    It may be a link that leads nowhere, or a file that cannot be read. A folder that cannot be read has no files.
+    They may be broken links or unreadable. A folder that cannot be read counts as empty.
     """
     found: list[Path] = []
     for root, _, names in os.walk(folder):

@@ -1,4 +1,4 @@
-"""Who may ask: this machine's own pages and programs, or whoever has the token; and what a page of ours may do."""
+"""Access control: which clients may use the server, by machine or by token, and what our pages may do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEADERS: Final = {
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     if host == "localhost":
         return True
     try:
@@ -38,11 +38,11 @@ def is_loopback(host: str) -> bool:
 
 
 def guard(loopback: bool, token: str | None) -> Middleware:
-    """Refuse what comes from elsewhere.
+    """Return a middleware that refuses requests from elsewhere.
 
-    `loopback`: the server listens on this machine only, so the Host has to be this machine too (a page from
-    elsewhere can give its own name our address). `token`: has to be given, in the address (?token=…), as a cookie or
-    as a bearer; the address sets the cookie.
+    `loopback`: the server listens on this machine only, so the Host must be this machine too (another site can make its
+    own name resolve to our address). `token`: must be sent in the address (?token=…), as a cookie, or as a bearer token;
+    the address sets the cookie.
     """
 
     @web.middleware
@@ -68,7 +68,7 @@ def guard(loopback: bool, token: str | None) -> Middleware:
 def _let_in(request: web.Request, token: str) -> web.StreamResponse:
     if not _same(request.query["token"], token):
         return error_response(401, "token", "the token is wrong; open the address that `serve` printed")
-    rest = str(request.rel_url.without_query_params("token")).lstrip("/\\")  # //name is another server
+    rest = str(request.rel_url.without_query_params("token")).lstrip("/\\")  # //name would be another server
     answer = web.Response(status=303, headers={"Location": f"/{rest}"})
     answer.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
     return answer
@@ -79,7 +79,7 @@ def _same(given: str, token: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """Return the name or address in a Host header; "" if it is not of the form that browsers send."""
+    """Return the name or address in a Host header; "" if it does not have the form that browsers send."""
     match = _HOST.fullmatch(host)
     if match:
         return (match["address"] or match["name"]).lower()
@@ -94,6 +94,6 @@ def _netloc(origin: str) -> str | None:
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """What every answer says to the browser: run our own scripts only, and take a file for what we say it is."""
+    """Add headers to every response: run our own scripts only, and do not guess content types."""
     response.headers.update(_HEADERS)
     response.headers.setdefault("Cache-Control", "no-store")

@@ -1,4 +1,4 @@
-"""Runs that are over, read from their folders: so they are still there when the server was not."""
+"""Finished runs, read from their folders, so that they survive the server."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from server.http.folders import DataFolders
 from server.http.worker_protocol import SERVER_GONE
 
 _REQUEST: Final = "request.json"
-"""Who asked for the run: prompt_id, number, client_id, extra_data, when (milliseconds), and its place in the history."""
+"""The file about the request of a run: prompt_id, number, client_id, extra_data, time (in ms), place in the history."""
 
 
 class History:
-    """The run folders by prompt id, oldest first. A run of the command line goes by its folder's name."""
+    """The run folders by prompt id, oldest first. The id of a run from the command line is the name of its folder."""
 
     def __init__(self, folders: DataFolders) -> None:
         self._folders = folders
@@ -27,7 +27,7 @@ class History:
             if not path.is_dir():
                 continue
             request = _read(path / _REQUEST)
-            # by the name alone a run would change its place when the clock is set back; the command line knows no places
+            # by name alone, runs would change places when the clock is set back; runs of the command line have no place
             position = request.get("place")
             if not isinstance(position, int):
                 position = newest
@@ -37,7 +37,7 @@ class History:
         self._positions = count(newest + 1)
 
     def add(self, prompt_id: str, folder: Path, request: dict[str, Any]) -> None:
-        """A run begins."""
+        """Add a run that begins."""
         write_atomic(folder / _REQUEST, json.dumps({**request, "place": next(self._positions)}))
         self._paths[prompt_id] = folder
 
@@ -53,10 +53,11 @@ class History:
         return prompt_id in self._paths
 
     def ids(self) -> list[str]:
+        """Return the ids of all runs, oldest first."""
         return list(self._paths)
 
     def details(self, prompt_id: str) -> dict[str, Any]:
-        """A run that is over, as `GET /runs/{id}` shows it. Raises KeyError."""
+        """Return a finished run in the form of `GET /runs/{id}`. Raises KeyError."""
         path = self._paths[prompt_id]
         workflow, summary = _read(path / "workflow.json"), _read(path / "summary.json")
         error = summary.get("error") or None
@@ -75,7 +76,7 @@ class History:
         }
 
     def item(self, prompt_id: str) -> dict[str, Any]:
-        """The same as ComfyUI has it. Raises KeyError."""
+        """Return a finished run in ComfyUI's form. Raises KeyError."""
         path = self._paths[prompt_id]
         request, summary, workflow = _read(path / _REQUEST), _read(path / "summary.json"), _read(path / "workflow.json")
         nodes = list(workflow.get("nodes", {}))
@@ -92,7 +93,7 @@ class History:
         }
 
     def _outputs(self, path: Path, nodes: list[str]) -> Iterator[tuple[str, Any]]:
-        """Pictures by the node that left them: `<node>.png` in the run folder."""
+        """Yield the nodes that left a picture, `<node>.png` in the run folder, and the entries of these pictures."""
         for node in nodes:
             if (path / f"{node}.png").is_file():
                 image = {"filename": f"{node}.png", "subfolder": path.name, "type": "output"}
@@ -109,7 +110,7 @@ def _state(summary: dict[str, Any]) -> str:
 
 
 def _status(prompt_id: str, request: dict[str, Any], summary: dict[str, Any]) -> dict[str, Any]:
-    """How a run ended, in ComfyUI's messages."""
+    """Return the end of a run in the form of ComfyUI's messages."""
     state = _state(summary)
     messages: list[Any] = [["execution_start", {"prompt_id": prompt_id, "timestamp": request.get("started")}]]
     if state == "failed":
@@ -124,7 +125,7 @@ def _status(prompt_id: str, request: dict[str, Any], summary: dict[str, Any]) ->
 
 
 def _node(node: dict[str, Any]) -> dict[str, Any]:
-    """A node of a summary, as a page is told of those of a run that goes on."""
+    """Convert a node's entry of a summary to the form in which pages receive the nodes of a running run."""
     about = {"state": "idle", "runs": node.get("runs", 0), "us": node.get("mean_us")}
     for key in ("think_times", "restarts"):
         if key in node:
@@ -148,7 +149,7 @@ def _run(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A JSON object; {} if there is none that can be read."""
+    """Read a JSON object; {} if it cannot be read."""
     try:
         data = json.loads(path.read_bytes())
     except (OSError, ValueError):

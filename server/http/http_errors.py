@@ -1,4 +1,4 @@
-"""HTTP errors in one JSON shape, and the reading of request bodies, which may raise them."""
+"""HTTP errors in one JSON form, and functions that read request bodies and may raise them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from minibrains.values import parse_json
 from server.http.folders import BadName
 
 REQUEST_TIMEOUT: Final = web.AppKey("request_timeout", float)
-"""Seconds that a client gets to send a request, and in an upload to send anything more."""
+"""Seconds that a client gets to send a request or, in an upload, the next part."""
 _LARGE: Final = 1 << 16
-"""Bytes of a body that is parsed on a thread. A smaller one takes a millisecond, and does not wait for threads that hang."""
+"""Size in bytes from which a body is parsed on a thread. A smaller one takes a millisecond and need not wait for threads."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class RequestError(Exception):
-    """A request that is answered with an error. `more` stands in the answer beside it."""
+    """A request that is answered with an error. `more` are further entries of the answer."""
 
     def __init__(self, status: int, type_: str, message: str, details: str = "", **more: Any) -> None:
         super().__init__(message)
@@ -29,14 +29,14 @@ class RequestError(Exception):
 
 
 def error_response(status: int, type_: str, message: str, details: str = "", **more: Any) -> web.Response:
-    """An error as ComfyUI's clients read it."""
+    """Return an error response in the form that ComfyUI's clients expect."""
     error = {"type": type_, "message": message, "details": details, "extra_info": {}}
     return web.json_response({"error": error, **more}, status=status)
 
 
 @web.middleware
 async def answer_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Whatever a handler raises becomes an answer in JSON."""
+    """Answer with JSON if the handler raises, whatever the exception."""
     try:
         return await handler(request)
     except RequestError as error:
@@ -59,7 +59,7 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
 
 
 async def read_body(request: web.Request) -> bytes:
-    """Return the whole body. Raises Refused if it does not come in time."""
+    """Return the whole body. Raises RequestError if it does not arrive in time."""
     try:
         async with asyncio.timeout(request.app[REQUEST_TIMEOUT]):
             return await request.read()
@@ -68,12 +68,12 @@ async def read_body(request: web.Request) -> bytes:
 
 
 def too_slow(request: web.Request) -> RequestError:
-    """Return the error for a request whose body comes too slowly."""
+    """Return the error for a request whose body arrives too slowly."""
     return RequestError(408, "too_slow", f"the body did not come within {request.app[REQUEST_TIMEOUT]:g} s; send it again")
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
-    """Return the body, a JSON object; nothing at all counts as {}. Raises Refused."""
+    """Return the body, a JSON object; an empty body counts as {}. Raises RequestError."""
     data = await read_body(request)
     try:
         body = await _parse(data) if data.strip() else {}
@@ -91,7 +91,7 @@ async def _parse(data: bytes) -> Any:
 
 
 def texts(body: dict[str, Any], key: str) -> list[str]:
-    """A list of texts in a body; missing, it is empty. Raises Refused."""
+    """Return a list of strings from a body; empty if it is missing. Raises RequestError."""
     found = body.get(key, [])
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
         raise RequestError(400, "bad_request", f"{key!r} is not a list of texts")
@@ -99,7 +99,7 @@ def texts(body: dict[str, Any], key: str) -> list[str]:
 
 
 def text(body: dict[str, Any], key: str) -> str | None:
-    """A text in a body; None if it is missing. Raises Refused."""
+    """Return a string from a body; None if it is missing. Raises RequestError."""
     found = body.get(key)
     if found is not None and (not isinstance(found, str) or len(found) > 200):
         raise RequestError(400, "bad_request", f"{key!r} is not a text of at most 200 characters")

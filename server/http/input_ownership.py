@@ -1,4 +1,4 @@
-"""Input ownership: which page's input counts for which register of a run. The last page to claim a register owns it."""
+"""Input ownership: for each register of a run, the page whose input counts. The last page to claim a register owns it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ class InputClient(Protocol):
     """A page that may own inputs."""
 
     def queue(self, type_: str, data: Any) -> None:
-        """Send it an event."""
+        """Queue an event for the page."""
 
 
 class InputOwnership:
-    """The owner of each input. When an input is released, or its page is gone, its buttons in the game are released too."""
+    """The owner of each input. When an input is released or its page is gone, its buttons are released in the game."""
 
     def __init__(self) -> None:
         self._owners: dict[tuple[ServerRun, str], InputClient] = {}
 
     def claim(self, client: InputClient, run: ServerRun, node: str) -> None:
-        """Make the page the owner of an input; the owner before is notified."""
+        """Make the page the owner of an input; the previous owner is notified."""
         before = self._owners.get((run, node))
         if before is client:
             return

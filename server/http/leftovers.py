@@ -1,4 +1,4 @@
-"""What a server that was killed had begun to write."""
+"""Unfinished files of a server that was killed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from server.http.brain_files import UPLOADING
 from server.http.folders import DataFolders
 
 _HALF_WRITTEN: Final = re.compile(r"\..+\.(json|txt|png|jpe?g|gif|webp)\.[a-z0-9_]{8}")
-"""A file that `write_atomic` has not renamed yet."""
+"""Names of files that `write_atomic` has not renamed yet."""
 _GRACE: Final = 60.0
-"""Seconds. Workers of a server that was killed end their runs in good order, and write until then."""
+"""Seconds for which workers of a killed server may still write while they end their runs."""
 
 
 def sweep(folders: DataFolders) -> None:
-    """Remove files that nobody will finish. For the server that has the folder to itself."""
+    """Remove files that will never be finished. Only for the server that has locked the folder."""
     for path in chain(_of_the_server(folders), _of_workers(folders.runs)):
         with suppress(OSError):
             path.unlink()

@@ -1,4 +1,4 @@
-"""One server a data folder: two would not see each other's saves, runs and queue."""
+"""A lock for the data folder: two servers would not see each other's saves, runs and queue."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from minibrains.errors import MinibrainsError
 
 _NAME: Final = "server.lock"
 _LOCKED_BYTE: Final = 1 << 20
-"""Where Windows locks; what is locked cannot be read there, and the words stand at the beginning."""
+"""The byte that is locked on Windows, where a locked byte cannot be read; the text is at the beginning."""
 
 
 class FolderLock:
-    """A lock on a folder. The system lets go of it when the process ends, however that happens."""
+    """A lock on a folder. The system releases it when the process ends, however that happens."""
 
     def __init__(self, folder: Path) -> None:
         """Take the lock. Raises MinibrainsError if another server has it."""
@@ -40,16 +40,16 @@ class FolderLock:
         self._write({"pid": os.getpid()})
 
     def announce(self, address: str) -> None:
-        """Say where this server can be reached."""
+        """Write this server's address into the lock file."""
         self._write({"pid": os.getpid(), "address": address})
 
     def release(self) -> None:
-        """Let go of the folder."""
+        """Release the lock."""
         self._write({})
         os.close(self._file)
 
     def _write(self, owner: dict[str, Any]) -> None:
-        with suppress(OSError):  # a full disk: the lock itself needs no room
+        with suppress(OSError):  # a full disk: the lock itself needs no space
             os.ftruncate(self._file, 0)
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, json.dumps(owner).encode())

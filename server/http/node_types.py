@@ -1,4 +1,4 @@
-"""What node types there are, and whether a workflow is sound: what the editor asks while one wires."""
+"""Node types, and checks of workflows, which the editor requests while a graph is edited."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from server.http.http_errors import read_object, text
 _DIGEST_TIMEOUT: Final = 5.0
 """Seconds that a check waits for the SHA-256 of a brain."""
 _MAX_NODES: Final = 10_000
-"""Nodes of a workflow that is checked or played."""
+"""Largest number of nodes in a workflow."""
 _COMFY: Final = {int: "INT", float: "FLOAT", bool: "BOOLEAN"}
 
 
 class NodeTypes:
-    """The node types of this server, and the checking of workflows of them."""
+    """The node types of this server, and checks of workflows with them."""
 
     def __init__(self, registry: Registry, folders: DataFolders, digests: Digests) -> None:
         self.registry = registry
@@ -47,6 +47,7 @@ class NodeTypes:
         self._digests = digests
 
     def routes(self) -> Iterator[web.RouteDef]:
+        """Yield the routes."""
         yield web.get("/nodes", self.nodes)
         yield web.get("/object_info", self.object_info)
         yield web.get("/object_info/{name}", self.object_info_of)
@@ -54,19 +55,19 @@ class NodeTypes:
         yield web.post("/check", self.check)
 
     async def parse(self, data: Any, path: Path | None) -> Workflow:
-        """Read a workflow that was sent. Raises WorkflowError if it is none, or too large a one."""
+        """Read a workflow from a request. Raises WorkflowError if it is not a workflow, or too large."""
         return await asyncio.to_thread(_parse, data, path)
 
     async def check_fully(self, workflow: Workflow) -> None:
-        """Check a workflow as far as that is possible before it runs. Raises MinibrainsError with all faults."""
+        """Check a workflow as far as possible before it runs. Raises MinibrainsError with all faults."""
         draft = await self._examine(workflow)
         await asyncio.to_thread(_prepare, draft)
 
     async def _examine(self, workflow: Workflow) -> Draft:
-        """Note what is wrong with a workflow.
+        """Read a workflow and collect its faults.
 
-        A SHA-256 is compared where the workflow gives one, or where a link asks which file a brain is. One that is
-        not known yet is waited for in the event loop: a thread that waited would be missing for everybody else.
+        Hashes of brains are compared if the workflow gives one, or if a link depends on one. A hash that is not known yet
+        is awaited in the event loop: a waiting thread would be missing for all other requests.
         """
         unknown: set[Path] = set()
         draft = await asyncio.to_thread(self._examine_at_once, workflow, unknown)
@@ -76,7 +77,7 @@ class NodeTypes:
         return await asyncio.to_thread(self._examine_at_once, workflow, unknown)
 
     def _examine_at_once(self, workflow: Workflow, unknown: set[Path]) -> Draft:
-        """The same without waiting. `unknown` is given the files whose SHA-256 would have been needed."""
+        """Do the same without waiting; add the files whose SHA-256 would have been needed to `unknown`."""
 
         def known(file: Path, compared: bool) -> str | None:
             digest = self._digests.known(file)
@@ -88,12 +89,15 @@ class NodeTypes:
         return examine(workflow, self.registry, find, known)
 
     async def nodes(self, request: web.Request) -> web.Response:
+        """Answer GET /nodes: the description of all node types."""
         return web.json_response(self._described)
 
     async def object_info(self, request: web.Request) -> web.Response:
+        """Answer GET /object_info: all node types, in ComfyUI's form."""
         return web.json_response(self._comfy)
 
     async def object_info_of(self, request: web.Request) -> web.Response:
+        """Answer GET /object_info/{name}: one node type, in ComfyUI's form."""
         name = request.match_info["name"]
         found = {}
         if name in self._comfy:
@@ -101,9 +105,11 @@ class NodeTypes:
         return web.json_response(found)
 
     async def schema(self, request: web.Request) -> web.Response:
+        """Answer GET /schema: the JSON Schema of workflow files."""
         return web.json_response(self._schema)
 
     async def check(self, request: web.Request) -> web.Response:
+        """Answer POST /check: the faults of a workflow, its possible links and, if it was migrated, its new form."""
         body = await read_object(request)
         data, path = body.get("workflow"), self._folders.workflow(text(body, "name"))
 
@@ -113,7 +119,7 @@ class NodeTypes:
         except MinibrainsError as error:
             return web.json_response({"faults": faults_of(error), "workflow": None, **_NOTHING_TO_LINK})
         answer = await asyncio.to_thread(self._describe_draft, draft)
-        # it is another object only if older nodes, or an older format, were brought up to date
+        # it is another object only if older nodes, or an older format, were migrated
         is_migrated = draft.workflow.raw is not data
         answer["workflow"] = draft.workflow.to_json() if is_migrated else None
         return web.json_response(answer)
@@ -140,10 +146,10 @@ class NodeTypes:
 
 
 def _prepare(draft: Draft) -> Graph:
-    """Return the graph, checked as far as that is possible before it runs. Raises WorkflowError with all faults."""
+    """Return the graph, checked as far as possible before it runs. Raises WorkflowError with all faults."""
     graph = draft.graph()
     plan = compile_graph(graph)
-    # what nodes find wrong themselves, a game that is not there; reading brains in full is left to the run
+    # faults that nodes themselves find, such as a missing game; reading brains in full is left to the run
     without_brain = [name for name, node in graph.nodes.items() if node.brain is None]
     made = instantiate_nodes(plan, without_brain)
     check_collectors(graph, {name: runtime.node for name, runtime in made.items()})
@@ -216,7 +222,7 @@ def _output(declared: Output) -> dict[str, Any]:
 
 
 def _kind(kind: SocketTypes) -> dict[str, Any]:
-    """A socket's type: in words, and by its parts, of which several are alternatives."""
+    """Describe a socket's type: as text, and as a list of its alternatives."""
     options: list[dict[str, Any]] = []
     for option in kind.options:
         options.append({"label": option.name, "dtype": option.dtype, "dims": list(option.dims)})
@@ -242,7 +248,7 @@ def _widget(widget: Widget) -> dict[str, Any]:
 
 
 def _comfy_info(name: str, cls: type[Node]) -> dict[str, Any]:
-    """The same in ComfyUI's words: what its clients know to read."""
+    """Describe a node type in ComfyUI's form, for its clients."""
     schema, heading = cls.schema, node_heading(name, cls)
     required: dict[str, Any] = {}
     optional: dict[str, Any] = {}

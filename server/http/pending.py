@@ -1,4 +1,4 @@
-"""Requests that wait, a file each: so they are still there when the server was not."""
+"""Requests that wait, one file each, so that they survive the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minibrains.files import sync_folders, write_atomic
 
 
 class PendingRequests:
-    """A folder with a file for each run that has not begun, in the order in which they were asked for."""
+    """A folder with a file for each run that has not begun, in the order of the requests."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -22,10 +22,10 @@ class PendingRequests:
         write_atomic(self._path(sequence), json.dumps(request))
 
     def remove(self, *sequences: int) -> None:
-        """Remove requests that begin, or that nobody wants any more. Raises OSError."""
+        """Remove requests that begin or were cancelled. Raises OSError."""
         for sequence in sequences:
             self._path(sequence).unlink(missing_ok=True)
-        with suppress(FileNotFoundError):  # somebody removed the folder: nothing can come back
+        with suppress(FileNotFoundError):  # the folder was removed, so no request can come back
             sync_folders(self._folder)
 
     def sequences(self) -> list[int]:

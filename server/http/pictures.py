@@ -1,4 +1,4 @@
-"""Pictures and clips: what a run has left behind, and what a person uploads."""
+"""Pictures and clips: files that runs have written, and uploads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from server.http.http_errors import RequestError
 from server.http.uploads import read_parts, read_whole
 
 UPLOAD_LIMIT: Final = 100 << 20
-"""Bytes of a picture that is uploaded."""
+"""Size limit of an uploaded picture in bytes."""
 _SHOWN: Final = {
     ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
     ".mp4": "video/mp4", ".json": "application/json", ".jsonl": "text/plain", ".csv": "text/plain", ".txt": "text/plain",
 }  # fmt: skip
-"""What a browser may show; all else is only offered for saving."""
+"""Types that a browser may show; all others are only offered for download."""
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -32,10 +32,12 @@ class Pictures:
         self._folders = {"output": folders.runs, "input": folders.uploads, "temp": folders.runs}
 
     def routes(self) -> Iterator[web.RouteDef]:
+        """Yield the routes."""
         yield web.get("/view", self.view)
         yield web.post("/upload/image", self.upload)
 
     async def view(self, request: web.Request) -> web.StreamResponse:
+        """Answer GET /view: a picture, clip or other file."""
         query = request.query
         folder = self._folders.get(query.get("type", "output"))
         if folder is None:
@@ -50,6 +52,7 @@ class Pictures:
         return web.FileResponse(path, headers=headers)
 
     async def upload(self, request: web.Request) -> web.Response:
+        """Answer POST /upload/image: keep a picture."""
         data: bytes | None = None
         fields: dict[str, str] = {}
         async for part in read_parts(request):

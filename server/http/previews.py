@@ -1,4 +1,4 @@
-"""Pictures for the page: with at most 256 colours exact and nearly for nothing, else as JPEG."""
+"""Encode pictures for pages: losslessly and cheaply with up to 256 colours, otherwise as JPEG."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 JPEG, PALETTE = 4, 100
-"""The kinds of binary messages: ComfyUI's PREVIEW_IMAGE_WITH_METADATA, and ours."""
+"""The kinds of binary messages: ComfyUI's PREVIEW_IMAGE_WITH_METADATA, and our own."""
 _MAX_COLOURS: Final = 256
 _NONE: Final = 0xFFFFFFFF
-"""No colour."""
+"""A value that is not a colour."""
 _QUALITY: Final = 80
 _BACKOFF: Final = 60
-"""Pictures of a node that go out as JPEG before its colours are counted again."""
+"""Number of pictures of a node that are sent as JPEG before its colours are counted again."""
 
 
 def is_picture(value: Any) -> bool:
-    """Whether a value on a link can be shown: uint8 [h, w], [h, w, 1] or [h, w, 3]."""
+    """Return whether a value on a link is a picture: uint8 [h, w], [h, w, 1] or [h, w, 3]."""
     return (
         isinstance(value, np.ndarray)
         and value.dtype == np.uint8
@@ -30,30 +30,30 @@ def is_picture(value: Any) -> bool:
 
 
 class Encoded(NamedTuple):
-    """An encoded picture: the kind of its message, what the JSON has to say of it, and its bytes."""
+    """An encoded picture: the kind of its message, its entries in the JSON part, and its bytes."""
 
     kind: int
     about: dict[str, int]
     body: bytes
 
     def message(self, about: dict[str, Any]) -> bytes:
-        """A whole binary message of the websocket; `about` goes into its JSON."""
+        """Return a complete binary message of the websocket; `about` is added to its JSON part."""
         header = json.dumps({**about, **self.about}).encode()
         return struct.pack(">II", self.kind, len(header)) + header + self.body
 
 
 class Encoder:
-    """Encodes the pictures of one node. Colours that were seen once keep their number."""
+    """Encodes the pictures of one node. A colour keeps its number once it was seen."""
 
     def __init__(self) -> None:
-        # one byte for each colour there can be; the system gives memory only to those that occur
+        # one byte for each possible colour; the system allocates memory only for those that occur
         self._numbers = np.zeros(1 << 24, np.uint8)
         self._colours = np.full(_MAX_COLOURS, _NONE, np.uint32)
         self._count = 0
         self._rich = 0
 
     def encode(self, picture: np.ndarray) -> Encoded:
-        """The picture as it goes over the websocket."""
+        """Encode a picture for the websocket."""
         height, width = picture.shape[:2]
         found = self._palette(picture) if not self._rich else None
         if found is None:
@@ -65,7 +65,7 @@ class Encoder:
         return Encoded(PALETTE, about, palette.tobytes() + indices.tobytes())
 
     def _palette(self, picture: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Colours and each pixel's number among them; None if there are too many."""
+        """Return the colours, and each pixel's index into them; None if there are too many colours."""
         if picture.ndim == 2 or picture.shape[2] == 1:
             return np.arange(_MAX_COLOURS, dtype=np.uint32) * 0x010101, picture
         red, green, blue = picture[:, :, 0], picture[:, :, 1], picture[:, :, 2]
@@ -81,7 +81,7 @@ class Encoder:
         return self._colours[: self._count], indices
 
     def _learn(self, colours: np.ndarray, anew: bool = False) -> bool:
-        """Give numbers to colours, in place of all others if `anew`. False if they are too many."""
+        """Number new colours, forgetting all others if `anew`. Returns False if there are too many."""
         first = 0 if anew else self._count
         if first + len(colours) > _MAX_COLOURS:
             return False

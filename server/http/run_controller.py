@@ -1,7 +1,7 @@
 """Controls a run between its ticks: pauses it, steps it, and samples what pages watch.
 
-Two threads meet here, the one that ticks and the one that reports. The ticking one never waits for the other: it puts
-the newest of everything into attributes, and the other takes it from there when it can.
+Two threads share this object: the one that ticks and the one that reports. The ticking thread never waits: it stores the latest
+values in attributes, from which the other thread takes them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from server.http.previews import is_picture
 from server.http.worker_protocol import Watch
 
 _WATCHED, _UNWATCHED = 0.008, 0.05
-"""Seconds from one look to the next, while pictures or values are watched and while not."""
+"""Seconds between two samples, while pictures or values are watched, and while they are not."""
 _STATS_EVERY, _VALUES_EVERY = 0.1, 0.05
 
 
@@ -48,25 +48,25 @@ class StatsSample:
 
 
 class RunController(Hook):
-    """The controller of one run. What is public is written by one thread and read by the other, each time as a whole."""
+    """The controller of one run. Each public attribute is assigned by one thread, always as a whole, and read by the other."""
 
     def __init__(self, wake: threading.Event) -> None:
-        """`wake` is set when there is something new to report."""
+        """Control a run; `wake` is set when there is something new to report."""
         self.engine: Engine | None = None
         self.watch = Watch()
         self.wanted: set[str] = set()
         """Nodes whose next picture may be sent."""
         self.paused = False
         self.waiting = False
-        """The run stands still now, because it is paused."""
+        """True while the run stands still because it is paused."""
         self.stats: StatsSample | None = None
         self.values: dict[str, Any] = {}
         self.pictures: dict[str, tuple[np.ndarray, int]] = {}
-        """Node -> its newest picture and the tick."""
+        """Node -> its newest picture, and the tick of that."""
         self._wake = wake
         self._steps: deque[None] = deque()
         self._saving: deque[tuple[str, Future[SaveState]]] = deque()
-        """Consoles whose state is wanted, and who waits for it."""
+        """Consoles whose state is wanted, and the futures that wait for it."""
         self._over = False
         self._go = threading.Event()
         self._stopping = False
@@ -81,24 +81,26 @@ class RunController(Hook):
         run.stopping = self._stopping
 
     def stop(self) -> None:
+        """End the run after the current tick."""
         self._stopping = True
         if self.engine is not None:
             self.engine.stopping = True
         self._go.set()
 
     def pause(self, paused: bool) -> None:
+        """Pause the run, or let it go on."""
         self.paused = paused
         self._steps.clear()
         self._go.set()
 
     def step(self, ticks: int) -> None:
-        """Let a paused run do so many ticks; one that is not paused is from now on."""
+        """Run `ticks` ticks and pause again; a run that is not paused is paused after them."""
         self.paused = True
         self._steps.extend([None] * ticks)
         self._go.set()
 
     def save_state(self, node: str) -> Future[SaveState]:
-        """Take a console's state between two ticks; the future has it, or why it cannot be had."""
+        """Take a console's state between two ticks; the future gets it, or the error."""
         future: Future[SaveState] = Future()
         self._saving.append((node, future))
         self._go.set()
@@ -107,13 +109,13 @@ class RunController(Hook):
         return future
 
     def look_again(self) -> None:
-        """A run that waits looks whether there is something to show or to change."""
+        """Wake a paused run, so that it samples again or applies an edit."""
         self._go.set()
 
     # -- from the thread that ticks -------------------------------------------------------------------
 
     def between_ticks(self, run: Run) -> Budget:
-        """Look at what is on somebody's screen, and wait while the run is paused."""
+        """Sample what pages watch, and wait while the run is paused."""
         engine = run.engine
         realtime = run.clock if isinstance(run.clock, RealtimeClock) else None
         self._misses = realtime.deadlines.misses if realtime else 0
@@ -156,7 +158,7 @@ class RunController(Hook):
                 future.set_exception(error)
 
     def _refuse_saves(self) -> None:
-        with suppress(IndexError):  # the last may be taken by another thread
+        with suppress(IndexError):  # another thread may take the last one
             while True:
                 _, future = self._saving.popleft()
                 future.set_exception(RunError("the run ended before its state could be saved"))
@@ -180,7 +182,7 @@ class RunController(Hook):
             self._wake.set()
 
     def _show(self, engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> bool:
-        """Put the node's picture into `pictures`, if it is a new one. `peeked`: what was looked at just now."""
+        """Put a node's picture into `pictures` if it is new. `peeked`: values that were sampled just now."""
         last, ticks = self._shown.get(node, (None, -1))
         if ticks == engine.ticks:
             return False
@@ -193,7 +195,7 @@ class RunController(Hook):
 
 
 def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> np.ndarray | None:
-    """What a node shows: the first picture it gives out, else the first it is given."""
+    """Return the picture that a node shows: the first among its outputs, else the first among its inputs."""
     checked = engine.plan.graph.nodes.get(node)
     if checked is None:
         return None
@@ -227,7 +229,7 @@ MAX_CHARACTERS: Final = 80
 
 
 def describe_value(value: Any) -> Any:
-    """A value for people: a number, a flag, or a text of at most 80 characters."""
+    """Describe a value for people: a number, a flag, or a text of at most 80 characters."""
     if isinstance(value, (bool, int)) and -(2**53) < value < 2**53:
         return value
     if isinstance(value, float):

@@ -23,11 +23,11 @@ from server.http.versioned_state import VersionedState
 from server.http.worker_protocol import Outcome, RunRequest, Watch, WorkerCommand, WorkerConfig, WorkerEvent
 
 Notify = Callable[["ServerRun", str, dict[str, Any]], None]
-"""Called for everything that happens to a run, with the name of the event and its data."""
+"""A function that is called for every event of a run, with the event's name and data."""
 _MAX_FINISHED: Final = 50
-"""Runs that are over and still kept in memory, with their last pictures."""
+"""Number of finished runs that are kept in memory, with their last pictures."""
 _MAX_LINES: Final = 200
-"""Lines of a run's messages that are kept in memory."""
+"""Number of a run's messages that are kept in memory."""
 
 
 @dataclass(eq=False)
@@ -41,24 +41,25 @@ class ServerRun:
     client_id: str | None
     extra: Mapping[str, Any]
     data: Mapping[str, Any]
-    """The workflow as it was sent, or as it was last edited."""
+    """The workflow as it was requested, or after the last edit."""
     sequence: int
-    """The order in which it was requested, whatever its number says."""
+    """The position in the order of requests, regardless of its number."""
     live_state: VersionedState = field(default_factory=VersionedState)
     pictures: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    """Node -> number and message of its newest picture."""
+    """Node -> the number of its newest picture, and the message with it."""
     wanted: set[str] = field(default_factory=set)
-    """Nodes whose next picture the worker was asked for."""
+    """Nodes whose next picture was requested from the worker."""
     watch: Watch = field(default_factory=Watch)
     lines: list[dict[str, Any]] = field(default_factory=list)
     worker: RunWorker | None = None
     folder: RunFolder | None = None
     outcome: Outcome | None = None
     pending_answers: dict[int, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)
-    """Answers of the worker that are waited for."""
+    """Number of a command -> the worker's answer, which is waited for."""
 
     @property
     def state(self) -> str:
+        """The state of the run, as in the protocol."""
         return str(self.live_state.parts["run"]["state"])
 
     @state.setter
@@ -67,15 +68,16 @@ class ServerRun:
 
     @property
     def over(self) -> bool:
+        """True once the run has ended."""
         return self.state in ("done", "failed", "stopped")
 
     def send(self, command: Any, content: Any = None) -> None:
-        """Send the worker a command, if there is a worker yet."""
+        """Send the worker a command, if the run has a worker yet."""
         if self.worker is not None and not self.over:
             self.worker.send(command, content)
 
     def request(self) -> dict[str, Any]:
-        """Return who asked for it, as it stands in files."""
+        """Return the contents of request.json."""
         return {
             "prompt_id": self.prompt_id,
             "number": self.number,
@@ -84,7 +86,7 @@ class ServerRun:
         }
 
     def details(self) -> dict[str, Any]:
-        """All of its present state: what a client needs that comes back."""
+        """Return its whole present state, which a client needs when it reconnects."""
         parts = self.live_state.parts
         summary = self.outcome.summary if self.outcome else None
         return {
@@ -104,10 +106,10 @@ class RunQueue:
     """Takes requests, starts them on free workers, and handles the events of the workers."""
 
     def __init__(self, folders: DataFolders, history: History, config: WorkerConfig, parallel: int, notify: Notify) -> None:
-        """`parallel`: how many runs go at once, each in a worker of its own."""
+        """Make a queue that plays up to `parallel` runs at once, each in a worker of its own."""
         self.queue: list[ServerRun] = []
         self.known: dict[str, ServerRun] = {}
-        """Runs that wait or run, and the last that are over."""
+        """Runs that wait or run, and the last ones that finished."""
         self._folders, self._history, self._config, self._parallel, self._notify = folders, history, config, parallel, notify
         self._pending = PendingRequests(folders.queue)
         self._workers: dict[RunWorker, ServerRun | None] = {}
@@ -118,14 +120,16 @@ class RunQueue:
 
     @property
     def running(self) -> list[ServerRun]:
+        """The runs that are being played."""
         return [run for run in self._workers.values() if run is not None]
 
     @property
     def remaining(self) -> int:
+        """The number of runs that wait or run."""
         return len(self.queue) + len(self.running)
 
     async def start(self) -> None:
-        """Go on with what waited when the last server ended. Make one worker warm before anybody asks."""
+        """Resume the queue of the last server, and start one worker in advance."""
         self._counter = max(self._pending.sequences(), default=0)
         for run in await asyncio.to_thread(self._read_pending):
             self._add(run)
@@ -133,25 +137,26 @@ class RunQueue:
         self._fill()
 
     async def close(self) -> None:
-        """End every run and every worker. What waits is for the next server."""
+        """End all runs and workers. Waiting runs are left to the next server."""
         self._closing = True
         for task in list(self._tasks):
             await asyncio.wait([task])
         await asyncio.gather(*(worker.close() for worker in list(self._workers)))
 
     def next_number(self) -> int:
+        """Return the number for the next request."""
         self._counter += 1
         return self._counter
 
     async def submit(self, run: ServerRun) -> None:
-        """Put a run into the queue, once that is on the disk; lower numbers run first. Raises OSError."""
+        """Add a run to the queue after writing it to the disk; lower numbers run first. Raises OSError."""
         request = {**run.request(), "workflow": run.data}
         await asyncio.to_thread(self._pending.add, run.sequence, request)
         self._add(run)
         self._fill()
 
     async def cancel(self, prompt_ids: Collection[str]) -> None:
-        """Take runs out of the queue. Raises OSError."""
+        """Remove runs from the queue. Raises OSError."""
         cancelled = [run for run in self.queue if run.prompt_id in prompt_ids]
         for run in cancelled:
             self.queue.remove(run)
@@ -161,7 +166,7 @@ class RunQueue:
         await asyncio.to_thread(self._pending.remove, *(run.sequence for run in cancelled))
 
     async def stop(self, run: ServerRun) -> None:
-        """End a run after its current tick. The second time its worker is ended, whatever it is doing."""
+        """End a run after its current tick. A second call kills its worker."""
         if run in self.queue:
             await self.cancel([run.prompt_id])
         elif not run.over and run.worker is not None:
@@ -172,14 +177,14 @@ class RunQueue:
             self._notify(run, "changed", {})
 
     async def edit(self, run: ServerRun, workflow: Mapping[str, Any]) -> dict[str, Any]:
-        """Change the graph of a running run: `changed` in words, or `error` and `faults`."""
+        """Change the graph of a running run; return `changed`, for people, or `error` and `faults`."""
         found = await self._ask(run, "edit", workflow)
         if "error" not in found:
             run.data = workflow
         return found
 
     async def save_state(self, run: ServerRun, node: str, name: str) -> dict[str, Any]:
-        """Keep a running console's game as a save state: `state`, `game` and `file`, or `error` and `faults`."""
+        """Write the state of a running console's game; return `state`, `game` and `file`, or `error` and `faults`."""
         return await self._ask(run, "save_state", node, name)
 
     async def _ask(self, run: ServerRun, command: WorkerCommand, *content: Any) -> dict[str, Any]:
@@ -194,7 +199,7 @@ class RunQueue:
         return await answer
 
     async def free(self) -> None:
-        """Let go of what idle workers keep, by ending them. The next run starts a new one."""
+        """Free the memory of idle workers by ending them. The next run starts a new one."""
         idle = [worker for worker, run in self._workers.items() if run is None]
         await asyncio.gather(*[worker.close() for worker in idle])
 
@@ -208,7 +213,7 @@ class RunQueue:
         self._notify(run, "queued", {})
 
     def _read_pending(self) -> list[ServerRun]:
-        """Return the runs that waited when the last server ended. One that has a folder had begun, and is not tried again."""
+        """Return the runs that waited when the last server ended. A run with a folder had begun, and is not repeated."""
         waiting = []
         for sequence in self._pending.sequences():
             try:
@@ -239,7 +244,7 @@ class RunQueue:
     # -- workers --------------------------------------------------------------------------------------
 
     def _fill(self) -> None:
-        """Give waiting runs to free workers; start workers for the others."""
+        """Assign waiting runs to free workers, and start workers for the rest."""
         if self._closing:
             return
         free = [worker for worker, run in self._workers.items() if run is None and worker.ready and not worker.closing]
@@ -357,7 +362,7 @@ class RunQueue:
         self._spawn(asyncio.to_thread(self._pending.remove, run.sequence))
 
     def _failed(self, run: ServerRun, sentence: str) -> Outcome:
-        """The outcome of a run that could not write its own; goes into its folder as well."""
+        """Make the outcome of a run whose worker could not, and write it to the run folder."""
         summary: dict[str, Any] = {**as_error(RunError(sentence)), "state": "failed", "seed": run.settings.seed}
         if run.folder is not None:
             summary |= {"episodes": _episodes(run.folder.path), "run_dir": str(run.folder.path)}
@@ -395,7 +400,7 @@ class RunQueue:
 
 
 def _episodes(folder: Path) -> list[Any]:
-    """What a run had played before it died: each episode is on the disk as soon as it is over."""
+    """Return the episodes of a run that died: each is on the disk as soon as it is over."""
     try:
         lines = (folder / "episodes.jsonl").read_bytes().splitlines()
     except OSError:
@@ -404,7 +409,7 @@ def _episodes(folder: Path) -> list[Any]:
     for line in lines:
         try:
             episode = json.loads(line)
-        except ValueError:  # the last line was cut
+        except ValueError:  # the last line is incomplete
             break
         episodes.append(episode)
     return episodes

@@ -1,4 +1,4 @@
-"""Reports to the server what a run is doing, on a thread of its own: statistics and values as deltas, pictures encoded."""
+"""Reports on a run to the server, on a thread of its own: statistics and values as deltas, pictures encoded."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from server.http.worker_protocol import RunRequest, WorkerEvent
 
 Send = Callable[[WorkerEvent, Any], None]
 _EVERY: Final = 0.05
-"""Seconds from one report to the next."""
+"""Seconds between two reports."""
 _RATE_OVER: Final = 1.0
-"""Seconds over which ticks a second are counted."""
+"""Seconds over which the ticks per second are averaged."""
 _BACKGROUND_STATES: Final = ("thinking", "restarting", "lost")
 
 
@@ -30,7 +30,7 @@ class RunReporter:
 
     def __init__(self, request: RunRequest, controller: RunController, wake: threading.Event, send: Send) -> None:
         self.progress: tuple[int, float | None] = 0, None
-        """Episode and score, as the run says now and then."""
+        """Episode and score, updated by the run at intervals."""
         self._request, self._controller, self._wake, self._send = request, controller, wake, send
         self._lines: deque[tuple[str | None, str]] = deque()
         self._encoders: dict[str, Encoder] = {}
@@ -44,12 +44,12 @@ class RunReporter:
         self._thread.start()
 
     def say(self, text: str, node: str | None = None) -> None:
-        """A line for people. May be called within a tick."""
+        """Report a line for people. May be called within a tick."""
         self._lines.append((node, text))
         self._wake.set()
 
     def close(self) -> None:
-        """Send what is left, then end."""
+        """Send the rest, then end."""
         self._over = True
         self._wake.set()
         self._thread.join()
@@ -57,7 +57,7 @@ class RunReporter:
     def _report(self) -> None:
         due = 0.0
         while not self._over:
-            self._wake.wait(_EVERY)  # not longer: a held node thinks within a tick
+            self._wake.wait(_EVERY)  # no longer than that, because a node that holds thinks within a tick
             self._wake.clear()
             self._send_lines()
             self._send_pictures()
@@ -130,7 +130,7 @@ class RunReporter:
         }
 
     def _nodes(self, stats: StatsSample, states: Mapping[str, str]) -> dict[str, Any]:
-        if stats is self._sampled:  # only what is in the background can have changed meanwhile
+        if stats is self._sampled:  # only background nodes can have changed meanwhile
             reported = self._reported["nodes"]
             changed: dict[str, Any] = {}
             for name, state in states.items():
@@ -143,7 +143,7 @@ class RunReporter:
         return entries
 
     def _node(self, name: str, now: NodeStats, state: str | None) -> dict[str, Any]:
-        """Return what is reported of a node; `state`: the one it has in the background, if any."""
+        """Return the report on a node; `state`: its state in the background, if it has one."""
         before = self._stats.get(name)
         reported: dict[str, Any] | None = self._reported["nodes"].get(name)
         runs, seconds = now.runs, now.seconds
@@ -162,7 +162,7 @@ class RunReporter:
             us = round(seconds / runs * 1e6, 1)
         elif reported is not None:
             us = reported.get("us")
-        if now.thinking and now.runs:  # a computation may end in another report than the one in which it began
+        if now.thinking and now.runs:  # a computation may begin and end in different reports
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
         now_and_then = {
             "errors": now.errors,
@@ -174,7 +174,7 @@ class RunReporter:
 
 
 def _foreground_state(now: NodeStats, runs: int) -> str:
-    """Return the state of a node that is not in the background and ran so often since the last report."""
+    """Return the state of a node that is not in the background and ran `runs` times since the last report."""
     if runs > 0:
         return "running"
     if now.cached:
@@ -185,7 +185,7 @@ def _foreground_state(now: NodeStats, runs: int) -> str:
 
 
 def _background_states(engine: Engine) -> dict[str, str]:
-    """Return the states of the nodes whose process is not there, and of those that are thinking."""
+    """Return the states of the nodes whose process is not ready, and of those that are thinking."""
     states = dict.fromkeys(engine.thinking(), "thinking")
     for name, health in engine.health().items():
         if health != "ready":

@@ -20,19 +20,20 @@ from server.http.node_types import NodeTypes
 from server.http.run_queue import RunQueue, ServerRun
 
 _SHOWN: Final = 200
-"""Runs that GET /history shows unless it is asked for more."""
+"""Default number of runs in GET /history."""
 _STEPS: Final = 100_000
 
 
 class RunRoutes:
-    """What a client can do with runs."""
+    """The requests about runs."""
 
     def __init__(self, runs: RunQueue, history: History, types: NodeTypes, folders: DataFolders) -> None:
         self._runs, self._history, self._types, self._folders = runs, history, types, folders
         self._reserved: set[str] = set()
-        """Ids of runs that somebody is asking for."""
+        """Ids of runs whose request is being read."""
 
     def routes(self) -> Iterator[web.RouteDef]:
+        """Yield the routes."""
         yield web.post("/prompt", self.submit)
         yield web.get("/prompt", self.remaining)
         yield web.get("/queue", self.queue)
@@ -51,6 +52,7 @@ class RunRoutes:
     # -- ComfyUI's ------------------------------------------------------------------------------------
 
     async def submit(self, request: web.Request) -> web.Response:
+        """Answer POST /prompt: check a workflow and queue a run of it."""
         body = await read_object(request)
         data = body.get("prompt")
         if data is None:
@@ -73,7 +75,7 @@ class RunRoutes:
 
     @contextmanager
     def _reserving(self, prompt_id: str) -> Iterator[None]:
-        """Keep an id while its request is read. Raises Refused if there is such a run, or another request for one."""
+        """Reserve an id while its request is read. Raises RequestError if there is such a run, or another request for one."""
         if prompt_id in self._runs.known or prompt_id in self._history or prompt_id in self._reserved:
             raise RequestError(400, "invalid_prompt_id", f"there is a run {prompt_id!r} already")
         self._reserved.add(prompt_id)
@@ -83,7 +85,7 @@ class RunRoutes:
             self._reserved.remove(prompt_id)
 
     async def _read(self, data: Any, extra: Mapping[str, Any]) -> Workflow:
-        """Return the workflow with the settings of this run. Raises Refused with all faults."""
+        """Return the workflow with the settings of this run. Raises RequestError with all faults."""
         path = self._folders.workflow(text(dict(extra), "name"))
         given = extra.get("settings", {})
         if not isinstance(given, dict):
@@ -100,14 +102,17 @@ class RunRoutes:
         return workflow.with_run(workflow.run)
 
     async def remaining(self, request: web.Request) -> web.Response:
+        """Answer GET /prompt: the number of runs that wait or run."""
         return web.json_response({"exec_info": {"queue_remaining": self._runs.remaining}})
 
     async def queue(self, request: web.Request) -> web.Response:
+        """Answer GET /queue: the runs that run, and those that wait."""
         running = [_item(run) for run in self._runs.running]
         pending = [_item(run) for run in self._runs.queue]
         return web.json_response({"queue_running": running, "queue_pending": pending})
 
     async def change_queue(self, request: web.Request) -> web.Response:
+        """Answer POST /queue: cancel waiting runs."""
         body = await read_object(request)
         if body.get("clear"):
             ids = [run.prompt_id for run in self._runs.queue]
@@ -117,6 +122,7 @@ class RunRoutes:
         return web.Response()
 
     async def history(self, request: web.Request) -> web.Response:
+        """Answer GET /history: finished runs, by default the last ones."""
         limit, offset = _whole(request, "max_items"), _whole(request, "offset")
         ids = [prompt_id for prompt_id in self._history.ids() if not self._is_alive(prompt_id)]
         if limit is None:
@@ -132,12 +138,14 @@ class RunRoutes:
         return {prompt_id: self._history.item(prompt_id) for prompt_id in ids}
 
     async def history_of(self, request: web.Request) -> web.Response:
+        """Answer GET /history/{id}: one finished run, or {} if there is none."""
         prompt_id = request.match_info["id"]
         if prompt_id not in self._history or self._is_alive(prompt_id):
             return web.json_response({})
         return web.json_response({prompt_id: await asyncio.to_thread(self._history.item, prompt_id)})
 
     async def change_history(self, request: web.Request) -> web.Response:
+        """Answer POST /history: move the folders of finished runs to the trash."""
         body = await read_object(request)
         ids = self._history.ids() if body.get("clear") else texts(body, "delete")
         over = [prompt_id for prompt_id in ids if not self._is_alive(prompt_id)]
@@ -147,6 +155,7 @@ class RunRoutes:
         return web.Response()
 
     async def interrupt(self, request: web.Request) -> web.Response:
+        """Answer POST /interrupt: stop one running run, or all."""
         prompt_id = text(await read_object(request), "prompt_id")
         for run in self._runs.running:
             if prompt_id in (None, run.prompt_id):
@@ -154,6 +163,7 @@ class RunRoutes:
         return web.Response()
 
     async def free(self, request: web.Request) -> web.Response:
+        """Answer POST /free: end idle workers."""
         body = await read_object(request)
         if body.get("unload_models") or body.get("free_memory"):
             await self._runs.free()
@@ -162,6 +172,7 @@ class RunRoutes:
     # -- our own --------------------------------------------------------------------------------------
 
     async def list(self, request: web.Request) -> web.Response:
+        """Answer GET /runs: the runs that wait, run, or have finished recently."""
         shown = []
         for run in self._runs.known.values():
             about = run.live_state.parts["run"]
@@ -169,6 +180,7 @@ class RunRoutes:
         return web.json_response(shown)
 
     async def details(self, request: web.Request) -> web.Response:
+        """Answer GET /runs/{id}: the whole state of a run."""
         prompt_id = request.match_info["id"]
         run = self._runs.known.get(prompt_id)
         if run is not None:
@@ -178,6 +190,7 @@ class RunRoutes:
         return web.json_response(await asyncio.to_thread(self._history.details, prompt_id))
 
     async def control(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/stop, /pause, /resume and /step."""
         run, what = self._alive(request), request.match_info["what"]
         if what == "stop":
             await self._runs.stop(run)
@@ -193,6 +206,7 @@ class RunRoutes:
         return web.json_response({"prompt_id": run.prompt_id, "state": run.state})
 
     async def edit(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/edit: change the graph of a running run."""
         run, data = self._alive(request), (await read_object(request)).get("workflow")
         if not isinstance(data, dict):
             raise RequestError(400, "bad_request", "'workflow' is not an object")
@@ -206,6 +220,7 @@ class RunRoutes:
         return web.json_response(found)
 
     async def save_state(self, request: web.Request) -> web.Response:
+        """Answer POST /runs/{id}/save_state: write a save state of a console."""
         run, body = self._alive(request), await read_object(request)
         node, name = text(body, "node"), text(body, "name")
         if node is None or name is None:
@@ -219,7 +234,7 @@ class RunRoutes:
         return web.json_response(found)
 
     def _alive(self, request: web.Request) -> ServerRun:
-        """The run that is meant. Raises Refused unless it waits or runs."""
+        """Return the run of a request. Raises RequestError unless it waits or runs."""
         prompt_id = request.match_info["id"]
         run = self._runs.known.get(prompt_id)
         if run is None and prompt_id not in self._history:
@@ -256,7 +271,7 @@ def _whole(request: web.Request, key: str) -> int | None:
 
 
 def _invalid(error: MinibrainsError, data: Any) -> RequestError:
-    """Everything that is wrong with a workflow: in ComfyUI's shape by node, and as our own faults."""
+    """Return the error for a faulty workflow: the faults by node in ComfyUI's form, and in our own."""
     faults = faults_of(error)
     node_errors: dict[str, Any] = {}
     for fault in faults:
@@ -280,7 +295,7 @@ def _invalid(error: MinibrainsError, data: Any) -> RequestError:
 
 
 def _type_of(node: str, workflow: Any) -> Any:
-    """What stands as a node's type in a workflow that may be anything; None if nothing does."""
+    """Return the type of a node in a workflow that may have any form; None if it has none."""
     for key in ("nodes", node, "type"):
         if not isinstance(workflow, dict):
             return None

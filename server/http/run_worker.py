@@ -1,4 +1,4 @@
-"""A worker process as the server sees it: commands go in, events come out, and its last output says why it died."""
+"""The server's end of a worker process: it sends commands, receives events, and keeps the output that explains a crash."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from server.http.worker_protocol import WorkerCommand, WorkerConfig, WorkerEvent
 
 OnEvent = Callable[["RunWorker", WorkerEvent, Any], None]
 _SHUTDOWN_TIMEOUT: Final = 10.0
-"""Seconds that a worker gets to end its run and itself."""
+"""Seconds that a worker gets to finish its run and exit."""
 _BACKLOG: Final = 100
-"""Commands that may wait until a worker reads them."""
+"""Largest number of commands that a worker has not read."""
 
 
 class RunWorker:
@@ -32,7 +32,7 @@ class RunWorker:
         self.ready = False
 
     def start(self) -> None:
-        """Start the process. Slow; for a thread. Raises OSError, and RuntimeError if there is no memory for its threads."""
+        """Start the process. Slow, so call it on a thread. Raises OSError, or RuntimeError if there is no memory for threads."""
         self._child = child = ChildProcess(
             worker_main,
             self._config,
@@ -48,22 +48,22 @@ class RunWorker:
             raise
 
     def send(self, command: WorkerCommand, content: Any = None) -> None:
-        """Send a command, in order and without waiting. If the worker has died, nothing is sent, and `ended` is called."""
+        """Queue a command without waiting. If the worker has died, nothing is sent, and `ended` is called."""
         if self._child is not None:
             self._child.post(encode((command, content), "a command"))
 
     @property
     def is_behind(self) -> bool:
-        """Whether so many commands wait that nobody should send another one."""
+        """Return True if so many commands are unread that no more should be sent."""
         return self._child is not None and self._child.backlog > _BACKLOG
 
     def kill(self) -> None:
-        """End it at once, whatever it is doing."""
+        """Kill the process."""
         if self._child is not None:
             self._child.kill()
 
     async def close(self) -> None:
-        """Let it end its run and itself; kill it if it does not."""
+        """Let it finish its run and exit; kill it if it does not."""
         self.closing = True
         if self._child is None:
             return
@@ -76,7 +76,7 @@ class RunWorker:
         await self._closed.wait()
 
     def describe_exit(self) -> str:
-        """How it ended, and what it wrote last."""
+        """Describe how it ended, with the end of its output."""
         if self._child is None:
             return "it was never started"
         reason = self._child.exit_reason()

@@ -1,4 +1,4 @@
-"""What the machine and this server are: ComfyUI's /system_stats and /features."""
+"""Information about the machine and this server: ComfyUI's /system_stats and /features."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from server.http.pictures import UPLOAD_LIMIT
 
 
 class System:
-    """Facts about the machine; nothing is imported or measured for them."""
+    """Facts about the machine that need no import and no measurement."""
 
     def routes(self) -> Iterator[web.RouteDef]:
+        """Yield the routes."""
         yield web.get("/system_stats", self.stats)
         yield web.get("/features", self.features)
 
     async def stats(self, request: web.Request) -> web.Response:
+        """Answer GET /system_stats: versions and memory."""
         system = {
             "os": sys.platform,
             "ram_total": _memory("SC_PHYS_PAGES"),
@@ -32,7 +34,7 @@ class System:
             "pytorch_version": _version("torch"),
             "embedded_python": False,
             "cpu_count": os.cpu_count(),
-            "argv": sys.argv[:1],  # the others may hold the token
+            "argv": sys.argv[:1],  # the other arguments may contain the token
         }
         cpu = {
             "name": "cpu",
@@ -46,6 +48,7 @@ class System:
         return web.json_response({"system": system, "devices": [cpu]})
 
     async def features(self, request: web.Request) -> web.Response:
+        """Answer GET /features: the features of this server."""
         return web.json_response({"supports_preview_metadata": True, "max_upload_size": UPLOAD_LIMIT, "minibrains": 1})
 
 

@@ -1,4 +1,4 @@
-"""Threads for the slow parts of requests that nobody waits for when the process ends."""
+"""Daemon threads for the slow parts of requests, for which a process that ends does not wait."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ T = TypeVar("T")
 class DaemonPool(ThreadPoolExecutor):
     """A pool for `asyncio.to_thread` whose threads end with the process, whatever they are doing.
 
-    Those of ThreadPoolExecutor are joined when the event loop closes, and again when the interpreter ends: one that
-    hangs in a read would keep the process alive. An event loop takes no other class, so all of it is replaced.
+    The threads of ThreadPoolExecutor are joined when the event loop closes, and again when the interpreter exits, so one
+    that hangs in a read would keep the process alive. An event loop accepts no other class, so this one overrides it all.
     """
 
     def __init__(self, threads: int) -> None:
@@ -27,7 +27,7 @@ class DaemonPool(ThreadPoolExecutor):
         self._running: list[threading.Thread] = []
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function on one of the threads. For the event loop: not to be called from several threads.
+        """Call a function on one of the threads. Must only be called from the event loop, because it is not thread-safe.
 
         Raises RuntimeError if there is no thread yet, and no memory for one.
         """
@@ -47,7 +47,7 @@ class DaemonPool(ThreadPoolExecutor):
         except RuntimeError:
             if not self._running:
                 raise
-            return  # those that there are do it
+            return  # the existing threads take the work
         self._running.append(thread)
 
     def _work(self) -> None:
@@ -60,7 +60,7 @@ def _do(future: Future[Any], work: Callable[[], Any]) -> None:
         return
     try:
         result = work()
-    except BaseException as error:  # it is raised again where the result is taken
+    except BaseException as error:  # the future raises it again
         future.set_exception(error)
     else:
         future.set_result(result)

@@ -1,4 +1,4 @@
-"""Multipart bodies, part by part: what people upload."""
+"""Multipart bodies of uploads, read part by part."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from server.http.http_errors import REQUEST_TIMEOUT, RequestError, too_slow
 
 T = TypeVar("T")
 _CHUNK: Final = 1 << 20
-"""Bytes that are read at once."""
+"""Size of a chunk in bytes."""
 
 
 async def read_parts(request: web.Request) -> AsyncIterator[BodyPartReader]:
-    """Yield the parts of a body; not those that are multipart themselves. Raises Refused."""
+    """Yield the parts of a body, except those that are multipart themselves. Raises RequestError."""
     if not request.content_type.startswith("multipart/"):
         raise RequestError(400, "bad_request", f"expected multipart/form-data, found {request.content_type}")
     reader = await _next(request, request.multipart())
@@ -26,13 +26,13 @@ async def read_parts(request: web.Request) -> AsyncIterator[BodyPartReader]:
 
 
 async def read_chunks(request: web.Request, part: BodyPartReader) -> AsyncIterator[bytes]:
-    """Yield what is in a part. Raises Refused."""
+    """Yield the contents of a part in chunks. Raises RequestError."""
     while chunk := await _next(request, part.read_chunk(_CHUNK)):
         yield chunk
 
 
 async def read_whole(request: web.Request, part: BodyPartReader, limit: int) -> bytes:
-    """Return all that is in a part. Raises Refused, also if it is larger than `limit` bytes."""
+    """Return the contents of a part. Raises RequestError, also if it is larger than `limit` bytes."""
     data = bytearray()
     async for chunk in read_chunks(request, part):
         data += chunk
@@ -42,7 +42,7 @@ async def read_whole(request: web.Request, part: BodyPartReader, limit: int) -> 
 
 
 async def _next(request: web.Request, reading: Awaitable[T]) -> T:
-    """Wait for what aiohttp reads next. Raises Refused if it comes too slowly, or cannot be read."""
+    """Wait for aiohttp's next read. Raises RequestError if it takes too long, or the body cannot be read."""
     try:
         async with asyncio.timeout(request.app[REQUEST_TIMEOUT]):
             return await reading
@@ -50,5 +50,5 @@ async def _next(request: web.Request, reading: Awaitable[T]) -> T:
         raise too_slow(request) from None
     except (ConnectionError, web.HTTPException):
         raise
-    except Exception as error:  # aiohttp has no class of its own for a malformed body
+    except Exception as error:  # aiohttp has no exception class of its own for a malformed body
         raise RequestError(400, "bad_request", f"the body is not multipart/form-data: {error}") from None

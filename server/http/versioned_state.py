@@ -1,4 +1,4 @@
-"""The state of a run as pages see it, with the version in which each entry last changed."""
+"""The state of a run for pages, with the version in which each entry last changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PARTS: Final = ("run", "nodes", "values")
 
 
 class VersionedState:
-    """Three tables of a run. A client that has seen version n is sent what has changed since."""
+    """Three tables about a run. A client that has version n is sent the entries that changed later."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -17,7 +17,7 @@ class VersionedState:
         self._since: dict[str, dict[str, int]] = {part: {} for part in PARTS}
 
     def put(self, part: str, entries: Mapping[str, Any]) -> None:
-        """Set entries of a part."""
+        """Set entries of a part, and increase the version."""
         self.version += 1
         table, since = self.parts[part], self._since[part]
         for key, value in entries.items():
@@ -26,7 +26,7 @@ class VersionedState:
                 since[key] = self.version
 
     def since(self, part: str, version: int, keys: Iterable[str] | None = None) -> dict[str, Any]:
-        """What of a part has changed after `version`; only entries that begin with one of `keys` and a dot, if given."""
+        """Return the entries of a part that changed after `version`; with `keys`, only those below one of them."""
         if self.version <= version:
             return {}
         heads = None if keys is None else frozenset(keys)

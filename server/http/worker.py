@@ -1,4 +1,4 @@
-"""A worker process: plays one run after another and keeps what they share: modules, models, cached outputs."""
+"""A worker process: plays one run after another, and keeps what they share: modules, models, cached outputs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from server.http.run_reporter import RunReporter, Send
 from server.http.worker_protocol import SERVER_GONE, Outcome, RunRequest, WorkerCommand, WorkerConfig, WorkerEvent
 
 _SWITCH: Final = 0.0005
-"""Seconds after which the tick gets the interpreter back from a thread that reports."""
+"""The interpreter's switch interval in seconds, after which the reporting thread yields to the tick."""
 _FILES: Final = 256
-"""Files that a worker should be able to open, or as many as it could before its first run, if that is fewer."""
+"""Number of files that a worker must be able to open, or that it could open before its first run, if that is less."""
 
 
 def worker_main(server: ParentProcess, config: WorkerConfig) -> None:
-    """Play runs until the server closes its end of the pipe, or is gone."""
+    """Play runs until the server closes its end of the pipe or is gone."""
     sys.setswitchinterval(_SWITCH)
     WorkerProcess(server, config).run()
 
@@ -47,6 +47,7 @@ class WorkerProcess:
         self._session: RunSession | None = None
 
     def run(self) -> None:
+        """Play runs on this thread until the server ends the worker."""
         registry, _ = node_types(self._config.packs, self._config.files)
         self._registry = registry
         self._cache = OutputCache(disk=disk_cache())
@@ -104,7 +105,7 @@ class WorkerProcess:
 
 
 def _count_openable() -> int:
-    """Return how many files this process could open now, at most `_FILES`. What a node leaves open stays open."""
+    """Return how many more files this process can open, at most `_FILES`. Files that nodes leave open stay open."""
     opened: list[int] = []
     try:
         while len(opened) < _FILES:
@@ -129,10 +130,10 @@ class RunSession(Hook):
         self._reporter = RunReporter(request, self.controller, wake, send)
         self._run: Run | None = None
         self.server_is_gone = False
-        """The server ended without a command to quit, and so ended the run."""
+        """True if the run was ended because the server was gone, without a command to quit."""
 
     def play(self) -> Outcome:
-        """Play it; whatever happens is in the outcome, and in the run folder."""
+        """Play the run. The outcome and the run folder describe any error."""
         request = self._request
         hooks: list[Hook] = [self, self.controller]
         try:
@@ -151,7 +152,7 @@ class RunSession(Hook):
         return _failed(self._run.error, self._run.summary)
 
     def receive(self, node: str, value: Any) -> None:
-        """Hand on what came from outside the run."""
+        """Pass on a value from outside the run to a node."""
         engine = self.controller.engine
         if engine is None:
             return
@@ -163,7 +164,7 @@ class RunSession(Hook):
                 self._reporter.say(f"what a page sent cannot be taken: {sentence(error)}", node)
 
     def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
-        """Go on with another workflow, or keep a save state, or say why not. Slow things happen here, beside the game."""
+        """Edit the workflow or write a save state, and send the answer. Slow work happens here, while the game goes on."""
         try:
             if command == "edit":
                 answer = self._change(*content)
@@ -196,7 +197,7 @@ class RunSession(Hook):
         return {"state": name, "game": saved.game.name, "file": str(file)}
 
     def _refused(self, error: Exception) -> Outcome:
-        """The outcome of a run that could not even be made; goes into its folder as well."""
+        """Make the outcome of a run that could not even be made, and write it to the run folder."""
         summary = {**as_error(error), "state": "failed"}
         self._request.folder.keep_traceback(error)
         try:
@@ -212,7 +213,7 @@ def _failed(error: BaseException, summary: dict[str, Any]) -> Outcome:
 
 
 def _blamed(error: BaseException) -> str | None:
-    """The node a failure belongs to."""
+    """Return the node that caused an error; None if none did."""
     node = getattr(error, "node", None)
     if node is None:
         nodes = [fault.node for fault in getattr(error, "faults", ()) if fault.node]

@@ -20,7 +20,7 @@ a save state, by its number; spent: this worker can play no other run; over: an 
 
 
 SERVER_GONE: Final = "the server ended while this run was running"
-"""Why a run has failed that nobody stopped."""
+"""The error of a run that failed because its server was gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What is on somebody's screen: nodes whose pictures, and nodes whose values are wanted."""
+    """The nodes that pages watch: those whose pictures, and those whose values are wanted."""
 
     previews: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended. The summary holds all of it for people and files."""
+    """The end of a run. The summary has the details for people and files."""
 
     state: Literal["done", "failed", "stopped"]
     summary: dict[str, Any]

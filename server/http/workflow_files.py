@@ -1,4 +1,4 @@
-"""Workflow files on the disk, and the shipped ones."""
+"""The user's workflow files, and the shipped ones."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ _ROOT: Final = "workflows/"
 
 
 class WorkflowFiles:
-    """ComfyUI's /userdata, for `workflows/*.json`. A save over somebody's newer save is refused."""
+    """ComfyUI's /userdata, for `workflows/*.json`. A save that would overwrite a newer one is refused."""
 
     def __init__(self, folders: DataFolders, changed: Callable[[str], None]) -> None:
-        """`changed` is called with "workflows" after each change."""
+        """Serve workflows; `changed` is called with "workflows" after each change."""
         self._folders = folders
         self._changed = changed
         self._writing = asyncio.Lock()
 
     def routes(self) -> Iterator[web.RouteDef]:
+        """Yield the routes."""
         yield web.get("/userdata", self.list)
         yield web.get("/userdata/{file}", self.read)
         yield web.post("/userdata/{file}", self.save)
@@ -42,6 +43,7 @@ class WorkflowFiles:
         yield web.get("/templates/{name}", self.template)
 
     async def list(self, request: web.Request) -> web.Response:
+        """Answer GET /userdata: the workflows in a folder."""
         folder = request.query.get("dir")
         if folder is None:
             raise RequestError(400, "bad_request", "?dir= is missing; expected dir=workflows")
@@ -57,11 +59,13 @@ class WorkflowFiles:
         return web.json_response([about["path"] for about in listed])
 
     async def read(self, request: web.Request) -> web.Response:
+        """Answer GET /userdata/{file}: a workflow, with an ETag."""
         path = self._existing(request.match_info["file"])
         data = await asyncio.to_thread(path.read_bytes)
         return web.Response(body=data, content_type="application/json", headers={"ETag": _etag(data)})
 
     async def save(self, request: web.Request) -> web.Response:
+        """Answer POST /userdata/{file}: write a workflow; with If-Match, only if it has not changed."""
         path = self._place(request.match_info["file"])
         text = await asyncio.to_thread(_formatted, await read_body(request))
         async with self._writing:
@@ -71,6 +75,7 @@ class WorkflowFiles:
         return await self._saved(request, path)
 
     async def delete(self, request: web.Request) -> web.Response:
+        """Answer DELETE /userdata/{file}: move a workflow to the trash."""
         async with self._writing:
             path = self._existing(request.match_info["file"])
             await asyncio.to_thread(_refuse_stale, request, path)
@@ -79,6 +84,7 @@ class WorkflowFiles:
         return web.Response(status=204)
 
     async def move(self, request: web.Request) -> web.Response:
+        """Answer POST /userdata/{file}/move/{to}: rename a workflow."""
         async with self._writing:
             path, to = self._existing(request.match_info["file"]), self._place(request.match_info["to"])
             if to.exists() and path != to and not _is_true(request, "overwrite"):
@@ -88,12 +94,15 @@ class WorkflowFiles:
         return await self._saved(request, to)
 
     async def template_names(self, request: web.Request) -> web.Response:
+        """Answer GET /workflow_templates: the names of the shipped workflows, in ComfyUI's form."""
         return web.json_response({"minibrains": [file.stem for file in _templates()]})
 
     async def templates(self, request: web.Request) -> web.Response:
+        """Answer GET /templates: descriptions of the shipped workflows."""
         return web.json_response(await asyncio.to_thread(lambda: [_template(file) for file in _templates()]))
 
     async def template(self, request: web.Request) -> web.StreamResponse:
+        """Answer GET /templates/{name}: a shipped workflow."""
         name = request.match_info["name"].removesuffix(".json")
         known = {file.stem: file for file in _templates()}
         if name not in known:
@@ -108,7 +117,7 @@ class WorkflowFiles:
         rename(path, to)
 
     def _place(self, name: str) -> Path:
-        """Where a file of this name lies, or would. Raises BadName."""
+        """Return the path for a file of this name, whether it exists or not. Raises BadName."""
         if not name.startswith(_ROOT) or not name.endswith(".json"):
             raise BadName(f"the name {name[:200]!r} cannot be used; workflows are called workflows/….json")
         return inside(self._folders.workflows, name.removeprefix(_ROOT))
@@ -126,17 +135,17 @@ class WorkflowFiles:
 
 
 def _formatted(body: bytes) -> str:
-    """Return a workflow as its file has it. Raises Refused."""
+    """Return a workflow in the layout of our files. Raises RequestError."""
     try:
         data = parse_json(body)
-        parse_workflow(data)  # faults within it may be saved: work goes on
+        parse_workflow(data)  # a workflow with faults may be saved, as work in progress
     except ValueError as error:
         raise RequestError(400, "no_json", f"the workflow is not JSON: {error}") from None
     return dump_json(data)
 
 
 def _refuse_stale(request: web.Request, path: Path) -> None:
-    """Refuse unless what is on the disk is what the client has seen last. Without If-Match it need not have."""
+    """Refuse if the file is not the version that the client has seen last, which If-Match names if it is given."""
     now = None
     if path.is_file():
         now = path.read_bytes()
@@ -167,7 +176,7 @@ def _is_true(request: web.Request, key: str) -> bool:
 
 
 def _list(folder: Path, recurse: bool) -> list[dict[str, Any]]:
-    """Return what there is to say of the workflows in a folder; what is no file, or a link to none, is left out."""
+    """Describe the workflows in a folder, without broken links and whatever is not a file."""
     listed = []
     for file in files_below(folder, ".json"):
         inner = file.relative_to(folder).parts[:-1]
@@ -179,7 +188,7 @@ def _list(folder: Path, recurse: bool) -> list[dict[str, Any]]:
 
 
 def _about(file: Path, folder: Path) -> dict[str, Any]:
-    """Return what there is to say of a file. Raises OSError if there is none."""
+    """Describe a file. Raises OSError if it does not exist."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
         raise FileNotFoundError(f"{file} is no file")

@@ -1,4 +1,4 @@
-"""`bench`: the benchmarks, side by side with their baselines."""
+"""The command `bench`: benchmarks, side by side with their baselines."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from server.commands.workflow_arguments import read_spec
 
 
 def main(arguments: argparse.Namespace) -> int:
+    """Run one benchmark or the default ones, and print their results."""
     if arguments.kill and arguments.name != "realtime":
         raise MinibrainsError("--kill is for `bench realtime` only: it kills the process of a node while the game goes on")
     results: dict[str, Any] = {}

@@ -1,9 +1,9 @@
-"""`bench agent`: a workflow against a hand-written loop around the same emulator.
+"""The benchmark `bench agent`: a workflow against a hand-written loop around the same emulator.
 
-The loop is what one would write without Minibrains: set the buttons when they change, emulate a frame,
-read the variables, work out reward and end, read the screen on the ticks on which the agent does, and make of
-it what the agent makes, and let think what thinks. The buttons are known to it beforehand; so what the workflow
-takes longer is its other nodes and the engine. Thinking itself is measured apart, and is no part of either side's time.
+The loop is what one would write without Minibrains: it sets the buttons when they change, emulates a frame, reads the
+variables, computes reward and end, reads the screen on the ticks on which the agent does, processes it as the agent does, and
+calls the same models. The buttons are recorded beforehand, so the additional time of the workflow is that of its other nodes
+and of the engine. Thinking is measured separately, and counts for neither side.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from server.commands.bench.street_fighter import GameResult, in_time, is_the_age
 
 REPEATS = 101
 _PARTS = ("emulator", "data", "scenario")
-"""What the loop by hand takes from the console."""
+"""Attributes of the console that the hand-written loop uses."""
 MAX_TICKS = 300
-"""Of the episode's beginning. Short turns and many: what disturbs the machine then hits both sides of a pair."""
+"""Number of ticks from the beginning of the episode. With many short turns, a disturbance hits both sides of a pair."""
 
 
 def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
-    """What it costs, measured in REPEATS turns or more, for at least so many `seconds`: `{"workflow", "ticks", "pairs",
+    """Measure in at least REPEATS turns and for at least `seconds`, and return `{"workflow", "ticks", "pairs",
     "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "ratio_95", "quartiles", "overhead_us", "tick_cpu_ms"}`.
 
-    `ratio` is the median, over pairs measured one after the other, of the workflow's ticks a second to the loop's, with
-    the 95 % interval in which it is, and the quartiles of the pairs; `tick_cpu_ms` is CPU time of the ticking thread. The
-    same of the Street Fighter agent's own loop, where the workflow is that agent, begins with `written_out_`, and with
-    `unlimited_` of the loop that lets the model take as long as it likes, on the loop's own thread;
-    `written_out_cpu_ratio` compares CPU time of the ticking threads, which feels less of what else the machine does. With
-    nodes that think on a thread also `thoughts`, `thought_cpu_ms_p50` and `_p99`: CPU time of theirs.
+    `ratio` is the median ratio of the workflow's ticks a second to the loop's, over pairs measured one after the other, with
+    its 95 % interval and the quartiles of the pairs; `tick_cpu_ms` is CPU time of the ticking thread. If the workflow is the
+    Street Fighter agent, the same figures for that agent's own loop begin with `written_out_`, and those for the loop that
+    runs the model without a time limit, on its own thread, with `unlimited_`; `written_out_cpu_ratio` compares CPU time of the
+    ticking threads, which depends less on other load. With nodes that think on a thread there are also `thoughts`,
+    `thought_cpu_ms_p50` and `_p99`: CPU time of background calls.
     """
     bench = Run(replace(spec, clock="fast"))
     engine, plan = bench.engine, bench.engine.plan
@@ -86,7 +86,7 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
 
         taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS, seconds)
         with _background_calls(engine) as cpu_seconds:
-            # alone: the loops think on another thread, which costs the next thought here
+            # not in a pair: the loops think on another thread, which would slow the next background call here
             for _ in range(REPEATS if _background_nodes(engine) else 0):
                 engine.reset(0, 0)
                 engine.advance(ticks)
@@ -109,7 +109,7 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
 
 
 def _written_out(engine: Engine, console: Any, play: Callable[[], GameResult], ticks: int) -> Callable[[], float]:
-    """The agent's own loop. Raises MinibrainsError if it does not play as the workflow does."""
+    """Return the agent's own loop. Raises MinibrainsError if it does not play as the workflow does."""
     engine.reset(0, 0)
     engine.advance(ticks)
     variables = console.data.lookup_all()
@@ -132,7 +132,7 @@ def _compared(workflow: list[float], loop: list[float], ticks: int) -> dict[str,
 
 
 def _interval(ratios: list[float]) -> tuple[float, float]:
-    """Where the median of many is with 95 %, by the order of the numbers alone; they are taken to be independent."""
+    """Return the 95 % interval of the median from order statistics, which assumes that the numbers are independent."""
     count = len(ratios)
     apart = 0.98 * sqrt(count)
     low, high = max(int(count / 2 - apart), 0), min(ceil(count / 2 + apart), count - 1)
@@ -182,23 +182,23 @@ def _summed_up(cpu_seconds: list[float]) -> dict[str, Any]:
 
 
 class Turn(NamedTuple):
-    """What is done in one tick."""
+    """The work of one tick."""
 
     looks: bool
-    """The screen is read."""
+    """True if the screen is read."""
     made: list[tuple[Callable[..., Any], dict[str, Any]]]
-    """Functions that work on pictures, and what they are given."""
+    """Functions that process pictures, and their arguments."""
     background_calls: list[tuple[Callable[..., Any], dict[str, Any]]]
-    """Functions that think, and what about."""
+    """Functions that run in the background, and their arguments."""
     masks: list[tuple[np.ndarray, int]]
-    """Buttons that are set, with the player."""
+    """Button masks that are set, and the player of each."""
 
 
 Script = list[Turn]
 
 
 class _Watched:
-    """An emulator, with a note taken of what the workflow does to it."""
+    """A wrapper of an emulator that records the calls of the workflow."""
 
     def __init__(self, emulator: Any) -> None:
         self._emulator = emulator
@@ -209,16 +209,18 @@ class _Watched:
         return getattr(self._emulator, name)
 
     def set_button_mask(self, mask: np.ndarray, player: int) -> None:
+        """Record and forward the buttons of a player."""
         self.masks.append((mask, player))
         self._emulator.set_button_mask(mask, player)
 
     def get_screen(self) -> Any:
+        """Record that the screen is read, and return it."""
         self.looked = True
         return self._emulator.get_screen()
 
 
 def _record(engine: Engine, console: Any) -> Script:
-    """Play the beginning of episode 0 and write down, tick by tick, what is done to the emulator."""
+    """Play the beginning of episode 0, and record the calls of the emulator on each tick."""
     emulator, script = console.emulator, Script()
     engine.reset(0, 0)
     console.emulator = watched = _Watched(emulator)
@@ -240,12 +242,12 @@ def _record(engine: Engine, console: Any) -> Script:
 
 
 def _calls(engine: Engine, names: list[str], have_run: set[str]) -> list[tuple[Callable[..., Any], dict[str, Any]]]:
-    """Those of the nodes that have run, as functions with what they were given."""
+    """Return the nodes among `names` that have run, as functions with their arguments."""
     return [(engine.nodes[name].tick, _given(engine, name)) for name in names if name in have_run]
 
 
 def _painters(engine: Engine) -> list[str]:
-    """Nodes that make a picture into something else, in the order in which they run."""
+    """Return the nodes that process pictures, in the order in which they run."""
     painters: list[str] = []
     for step in engine.plan.steps:
         node = engine.plan.graph.nodes[step.node]
@@ -262,12 +264,12 @@ def _takes_frame(cls: type[Node]) -> bool:
 
 
 def _background_nodes(engine: Engine) -> list[str]:
-    """Nodes that think on a thread of this process."""
+    """Return the nodes that think on a thread of this process."""
     return [name for name, runtime in engine.runtimes.items() if runtime.checked.background == "thread"]
 
 
 def _given(engine: Engine, node: str) -> dict[str, Any]:
-    """What lies on a node's inputs."""
+    """Return the current values of a node's inputs."""
     given: dict[str, Any] = {}
     for name, socket in engine.plan.graph.nodes[node].cls.schema.inputs.items():
         edges = [edge for edge in engine.plan.graph.edges if edge.target == node and edge.input.name == name]
@@ -280,7 +282,7 @@ def _given(engine: Engine, node: str) -> dict[str, Any]:
 
 
 def _by_hand(console: Any, episode: Episode, script: Script) -> Callable[[], float]:
-    """The loop; it returns the seconds in which it thought."""
+    """Return the hand-written loop, which returns the seconds that it spent thinking."""
     emulator, data, scenario = console.emulator, console.data, console.scenario
 
     def loop() -> float:

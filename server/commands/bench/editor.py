@@ -1,4 +1,4 @@
-"""`bench editor`: what an open page costs a run, and how fast the editor is, in Chromium against a real server."""
+"""The benchmark `bench editor`: the cost of an open page for a run, and the speed of the editor in Chromium."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 PREVIEWS: Final = 4
-"""Preview nodes; the console shows its own picture besides."""
+"""Number of preview nodes, in addition to the console's own picture."""
 NODES: Final = 1000
 IN_VIEW: Final = 50
-"""So many of them at least are in view while it is panned."""
+"""Least number of nodes in view while the graph is panned."""
 _COLUMNS: Final = 40
 _TURN_S: Final = 60.0
 _OPENS: Final = 5
@@ -31,11 +31,11 @@ _LOADS: Final = Path(__file__).with_name("loads.py")
 
 
 def run(seconds: float) -> dict[str, Any]:
-    """Duel in realtime for so many seconds with the page open and as many without, in turns of at most a minute.
+    """Play Duel in realtime for `seconds` with the page open and as long without it, in turns of at most a minute.
 
     `{"cases": [{"what", "measured", "aim"}], "turns": [{"page", "ticks", "missed", "unscheduled", "fps"}]}`. `missed`:
-    deadlines missed by the run's own making; `fps`: of each picture on the page, None without one. Raises
-    MinibrainsError if Chromium or Playwright is missing, RunError if something does not come so far.
+    deadlines that the run itself missed; `fps`: frames a second of each picture on the page, None without a page. Raises
+    MinibrainsError if Chromium or Playwright is missing, RunError if the editor or a run fails.
     """
     with TemporaryDirectory() as folder, chromium() as browser, serving(Path(folder), _LOADS) as server:
         server.save("duel", _duel())
@@ -70,7 +70,7 @@ def run(seconds: float) -> dict[str, Any]:
 
 
 def _duel() -> dict[str, Any]:
-    """Duel's expert with previews of what he sees, fighting until he is stopped."""
+    """Return a workflow of Duel's expert with previews of its input, which fights until it is stopped."""
     workflow: dict[str, Any] = json.loads(find_workflow("duel_expert").read_text())
     workflow["run"] = {"episodes": 100_000, "ticks": 40_000}
     for number in range(PREVIEWS):
@@ -80,7 +80,7 @@ def _duel() -> dict[str, Any]:
 
 
 def _thousand() -> dict[str, Any]:
-    """A console, and rows of nodes that hand its picture on."""
+    """Return a workflow of a console and rows of nodes that pass its picture on."""
     nodes: dict[str, Any] = {"console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}}}
     layout = {"console": [-400, 0]}
     for number in range(NODES - 1):
@@ -94,12 +94,12 @@ def _thousand() -> dict[str, Any]:
     return {"minibrains": 1, "title": "A thousand nodes", "nodes": nodes, "layout": layout}
 
 
-# -- what a page costs a run ----------------------------------------------------------------------------
+# -- the cost of a page for a run -----------------------------------------------------------------------
 
 
 def _take_turns(browser: Browser, server: Server, seconds: float) -> list[dict[str, Any]]:
     count = ceil(seconds / _TURN_S)
-    # each comes first as often as the other, so that neither always has the warmer machine
+    # each goes first equally often, so that neither always finds the machine warmer
     pages: list[bool] = []
     for number in range(count):
         page_first = number % 2 == 0
@@ -124,13 +124,13 @@ def _turn(browser: Browser, server: Server, seconds: float, page: bool) -> dict[
 
 
 def _watched(page: Tab, seconds: float) -> tuple[str, dict[str, float]]:
-    """Start a run with the button and watch it; returns its id and how many pictures a second each preview painted."""
+    """Start a run with the button and watch it; return its id and the frames a second that each preview painted."""
     page.open("duel")
     page.show_files(False)
     page.ask("editor.board.fit()")
     page.page.locator("button.run").click()
     visible = "[...document.querySelectorAll('.screen[data-frames]:not([hidden])')]"
-    page.until(f"{visible}.length > {PREVIEWS}")  # and the console's own
+    page.until(f"{visible}.length > {PREVIEWS}")  # and that of the console
     count = f"[performance.now(), Object.fromEntries({visible}.map((each) => [each.dataset.node, Number(each.dataset.frames)]))]"
     begun, before = page.ask(count)
     page.page.wait_for_timeout(seconds * 1e3)
@@ -140,7 +140,7 @@ def _watched(page: Tab, seconds: float) -> tuple[str, dict[str, float]]:
 
 
 def _missed_percent(turns: list[dict[str, Any]], page: bool) -> float:
-    """Of the ticks for which the process was let run."""
+    """Return the percentage of missed deadlines among the ticks on which the process was scheduled."""
     ours = [turn for turn in turns if turn["page"] is page]
     ticks: int = sum(turn["ticks"] - turn["unscheduled"] for turn in ours)
     missed: int = sum(turn["missed"] for turn in ours)
@@ -151,7 +151,7 @@ def _missed_percent(turns: list[dict[str, Any]], page: bool) -> float:
 
 
 def _large_graph(page: Tab) -> tuple[list[float], int, float]:
-    """Seconds of each opening, nodes in view, and frames a second while they are panned."""
+    """Return the seconds of each opening, the number of nodes in view, and the frames a second while panning."""
     opened = []
     for _ in range(_OPENS):
         page.open("duel")
@@ -175,7 +175,7 @@ def _large_graph(page: Tab) -> tuple[list[float], int, float]:
 
 
 def _pan(page: Tab) -> float:
-    """Drag the canvas in circles; frames a second in which it was drawn elsewhere than in the one before."""
+    """Drag the canvas in circles; return the frames a second in which it had moved."""
     empty = page.measure(
         """const { left, top, width, height } = editor.board.element.getBoundingClientRect();
         for (let x = left + width / 2; x < left + width; x += 8) {
@@ -192,7 +192,7 @@ def _pan(page: Tab) -> float:
     mouse = page.page.mouse
     mouse.move(x, y)
     mouse.down()
-    # the page moves the mouse itself, once a frame: Playwright waits for an answer to every move, which costs frames
+    # the page itself moves the mouse, once a frame: Playwright waits for an answer to every move, which costs frames
     rate = page.measure(
         """const [x, y, milliseconds] = values, { element } = editor.board, begun = performance.now();
         let frames = 0, last = String(editor.board.view.offset);
@@ -216,7 +216,7 @@ def _pan(page: Tab) -> float:
 
 
 def _clicks(page: Tab) -> list[float]:
-    """Milliseconds from a click on Run until the page knows of the first tick."""
+    """Return the milliseconds from each click on Run until the page knows of the first tick."""
     page.open("duel")
     taken = []
     for _ in range(_CLICKS):
@@ -235,7 +235,7 @@ def _clicks(page: Tab) -> list[float]:
 
 
 def _loads(server: Server) -> tuple[int, int]:
-    """How many models a first run made, and a second one in the same worker."""
+    """Return the number of models made by a first run, and by a second one in the same worker."""
     workflow: dict[str, Any] = json.loads(find_workflow("airstriker_pixels").read_text())
     workflow["nodes"]["loads"] = {"type": "loads.Loads@1", "in": {"value": "console.reward"}}
     made = [0]

@@ -1,4 +1,4 @@
-"""`bench engine`: what the engine costs a node, against calling the same nodes' ticks in a plain loop."""
+"""The benchmark `bench engine`: the engine's cost per node, compared with calling the same ticks in a plain loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from server.commands.bench.measure import medians
 SIZES = (12, 100, 1000, 10_000)
 REPEATS = 15
 NODE_TICKS = 200_000
-"""Ticks times nodes of one repeat."""
+"""Number of ticks times number of nodes in one repeat."""
 
 
 class Live(Register):
@@ -73,12 +73,11 @@ class Four(Node):
 
 
 def run(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
-    """`{"cases": [{"shape", "n", "active_us", "skip_us", "plain_us", "compile_s"}…]}`, µs a node and tick.
+    """Return `{"cases": [{"shape", "n", "active_us", "skip_us", "plain_us", "compile_s"}…]}` in µs per node and tick.
 
-    active_us: all n nodes run on every tick, the whole tick divided by n. skip_us: a tenth of them run, and
-    what that takes more than a graph of that tenth alone, divided by the nodes that sleep. plain_us: the
-    same ticks in a bare Python loop. Shapes: a chain, a fan from one register, a chain of nodes with four
-    inputs and two outputs.
+    active_us: all n nodes run on every tick; the time of a tick divided by n. skip_us: a tenth of the nodes run; the
+    additional time over a graph of that tenth alone, divided by the number of idle nodes. plain_us: the same ticks in a
+    plain Python loop. Shapes: a chain, a fan from one register, a chain of nodes with four inputs and two outputs.
     """
     return {"cases": [_case(shape, n) for shape in ("chain", "wide", "four") for n in sizes]}
 
@@ -107,7 +106,7 @@ def _case(shape: str, n: int) -> dict[str, Any]:
 
 
 def _verify(engine: Engine, n: int, awake: int) -> None:
-    """The counters must say what was meant to happen, or the figures are worth nothing."""
+    """Check by the counters that exactly the intended nodes ran; otherwise the figures would be meaningless."""
     counted = engine.node_stats()
     for index in range(n):
         times = counted[f"n{index}"]
@@ -117,7 +116,7 @@ def _verify(engine: Engine, n: int, awake: int) -> None:
 
 
 def _compile(shape: str, n: int, awake: int) -> Any:
-    """`awake` nodes behind a register that delivers on every tick, the others behind one that does so once."""
+    """Compile `awake` nodes behind a register that delivers on every tick, and the others behind one that does so once."""
     registry = Registry()
     for cls in (Live, Pulse, One, Four):
         registry.add(cls)
@@ -145,7 +144,7 @@ def _engine(shape: str, n: int, awake: int) -> Engine:
 
 
 def _plain(shape: str, n: int) -> Callable[[int], None]:
-    """The same ticks called one after the other, with nothing around them."""
+    """Return a loop that calls the same ticks one after another."""
     node = Four() if shape == "four" else One()
     calls: list[Callable[..., Any]] = [type(node)().tick for _ in range(n)]
     arguments = (1, 2, 3, 4) if shape == "four" else (1,)

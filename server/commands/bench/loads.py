@@ -1,4 +1,4 @@
-"""A node for `bench editor`: how many models its process has made so far."""
+"""A node for `bench editor` that reports how many models its process has made so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the benchmarks measure: repeats that alternate, and medians."""
+"""Measure for the benchmarks: alternating repeats, and medians."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from time import perf_counter
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Wall time of one call."""
+    """Return the wall time of one call in seconds."""
     started = perf_counter()
     work()
     return perf_counter() - started
 
 
 def take_turns(works: Mapping[str, Callable[[], object]], repeats: int, at_least: float = 0.0) -> dict[str, list[float]]:
-    """Seconds of each piece of work, `repeats` times or more, until `at_least` so many seconds have passed.
+    """Measure each piece of work at least `repeats` times and for `at_least` seconds; return the seconds of each repeat.
 
-    They take turns, so that a busy moment hits all alike.
+    They take turns, so that a busy moment affects all of them alike.
     """
     taken: dict[str, list[float]] = {name: [] for name in works}
     gc.collect()
@@ -35,5 +35,5 @@ def take_turns(works: Mapping[str, Callable[[], object]], repeats: int, at_least
 
 
 def medians(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median seconds of each piece of work."""
+    """Return the median seconds of each piece of work."""
     return {name: median(times) for name, times in take_turns(works, repeats).items()}

@@ -1,4 +1,4 @@
-"""`bench realtime`: a workflow at its console's own frame rate, and how many deadlines it kept."""
+"""The benchmark `bench realtime`: a workflow at its console's own frame rate, and the deadlines that it meets."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from minibrains.run.run import Run
 from minibrains.run.spec import RunSpec
 
 _KILL_EVERY: Final = 10.0
-"""Seconds from one kill to the next, if the node has answered by then."""
+"""Seconds between two kills, if the node has answered by then."""
 
 
 def run(spec: RunSpec, seconds: float, kill: str | None = None) -> dict[str, Any]:
-    """Play for so many seconds of the game's time, one episode after another.
+    """Play for `seconds` of the game's time, one episode after another.
 
-    `{"workflow", "rate", "ticks", "frames", "frames_by_game", "on_time", "p99_ms", "max_ms", "missed", "late_ms",
-    "slipped_s", "drift_frames", "ticks_per_s", "cpu"}`. `frames`: what the console counted, one a tick but for the ticks
-    that end an episode; `frames_by_game`: how many of them the game's own counter (its variable "frame", where it has
-    one) confirms; raises RunError on a frame dropped or doubled. `drift_frames`: of the episode that was worst, how
-    far its last tick ended after that tick was due, by a clock of its own. `cpu`: share of one core.
+    Returns `{"workflow", "rate", "ticks", "frames", "frames_by_game", "on_time", "p99_ms", "max_ms", "missed", "late_ms",
+    "slipped_s", "drift_frames", "ticks_per_s", "cpu"}`. `frames`: counted by the console, one a tick except for the
+    ticks that end an episode; `frames_by_game`: number of them that the game's own counter (its variable "frame", if it has
+    one) confirms; raises RunError if a frame was dropped or repeated. `drift_frames`: for the worst episode, how long after
+    its due time the last tick ended, by an independent clock. `cpu`: share of one core.
 
-    `kill`: a node whose process is killed again and again; the game goes on. Then there are also `"kills"`, and the longest
-    times after which another process was ready and the node had answered, `"ready_s"` and `"answered_s"`.
+    `kill`: a node whose process is killed repeatedly while the game goes on. Then there are also `"kills"`, and the longest
+    times until another process was ready and until the node had answered, `"ready_s"` and `"answered_s"`.
     """
-    bench = Run(replace(spec, clock="fast"))  # the clock is its own
+    bench = Run(replace(spec, clock="fast"))  # the benchmark brings its own clock
     engine = bench.engine
     _, console = find_console(engine.nodes)
     with bench:
@@ -41,7 +41,7 @@ def run(spec: RunSpec, seconds: float, kill: str | None = None) -> dict[str, Any
 
 
 class _Killer:
-    """Kills the process of a node, and sees after how long the node answers again."""
+    """Kills the process of a node, and measures how long it takes until the node answers again."""
 
     def __init__(self, engine: Engine, node: str) -> None:
         checked = engine.plan.graph.nodes.get(node)
@@ -51,15 +51,15 @@ class _Killer:
         self._node = node
         self._due = perf_counter() + _KILL_EVERY / 2
         self._killed: float | None = None
-        """When the process was killed whose node has not answered since."""
+        """The time of the last kill, until the node has answered again."""
         self._answers = 0
-        """How often the node had answered when its next process was ready."""
+        """Number of the node's answers when its next process was ready."""
         self._kills = 0
         self._ready: list[float] = []
         self._answered: list[float] = []
 
     def look(self) -> None:
-        """Look once, between two ticks."""
+        """Check the node once, between two ticks."""
         now = perf_counter()
         if self._killed is None:
             if now >= self._due and self._count_answers():
@@ -74,7 +74,7 @@ class _Killer:
             self._killed = None
 
     def report(self) -> dict[str, Any]:
-        """Return how often the process was killed, and the longest times until another was ready and had answered."""
+        """Return the number of kills, and the longest times until another process was ready and had answered."""
         ready, answered = max(self._ready, default=None), max(self._answered, default=None)
         return {
             "kills": self._kills,
@@ -137,6 +137,6 @@ def _measure(engine: Engine, console: Console, rate: float, ticks: int, killer: 
 
 
 def _verify(who: str, frames: int, expected: int, engine: Engine) -> None:
-    """One frame a tick, or the figures are worth nothing."""
+    """Check that there was one frame a tick; otherwise the figures would be meaningless."""
     if frames != expected:
         raise RunError(f"{who} counted {frames} frames on tick {engine.tick - 1} of an episode, expected {int(expected)}")

@@ -1,4 +1,4 @@
-"""`bench start`: from the command to the first tick, in a new process and in the next run of the same one."""
+"""The benchmark `bench start`: from the command to the first tick, in a new process and in the next run of the same process."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Laps = dict[str, float]
 
 
 def run(spec: RunSpec) -> dict[str, Any]:
-    """`{"workflow", "cases": [{"phase", "new_ms", "next_ms"}]}`: medians over new processes that play two runs each.
+    """Return `{"workflow", "cases": [{"phase", "new_ms", "next_ms"}]}`: medians over new processes that play two runs each.
 
-    "process" is Python and our modules, "open" what the nodes load, with the libraries they need. Raises what the run raises.
+    "process" is Python and our modules; "open" is what the nodes load, including libraries. Raises what the run raises.
     """
     spec = replace(spec, ticks=1, clock="fast", workers=1, runs=None, record=False)
     turns = [_start(spec) for _ in range(REPEATS)]

@@ -1,7 +1,7 @@
-"""The agent of `workflows/sf2.json` as one would write it without a graph: one loop, to be read from top to bottom.
+"""The agent of `workflows/sf2.json` written without a graph: one loop, to be read from top to bottom.
 
-It plays the very same game, button by button. What is work on pictures, the model and the log are the same functions
-as in the graph; everything between them, from the variables to the buttons, is written out here.
+It plays exactly the same game, button by button. The processing of pictures, the model and the log are the same functions as in
+the graph; everything between them, from the variables to the buttons, is written out here.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ AGENT: Final = (
     "ActionParser", "All", "AntiRepeat", "CooldownGate", "DecisionLog", "EmulatorSink", "Every", "FrameHistory", "GameFeatures",
     "GridOverlay", "LoRALoader", "Previous", "PromptBuilder", "Resize", "TileTokenizer", "VLMStrategist",
 )  # fmt: skip
-"""The types of the graph's nodes beside the console, one of each."""
+"""The types of the graph's nodes apart from the console, one of each."""
 
 
 class GameResult(NamedTuple):
-    """What came of it."""
+    """The result of a game."""
 
     pads: list[Pad]
     """The buttons held on each tick."""
     score: float
     model_seconds: float
-    """Seconds in which the model thought."""
+    """Seconds that the model took."""
 
 
 def is_the_agent(nodes: Mapping[str, Any]) -> bool:
-    """Whether a graph is of just those parts, and its model chooses among answers."""
+    """Return whether a graph consists of exactly these nodes, and its model chooses among given answers."""
     part = {type(node).__name__: node for node in nodes.values() if not isinstance(node, Console)}
     if len(nodes) != len(part) + 1 or tuple(sorted(part)) != AGENT:
         return False
@@ -45,11 +45,11 @@ def is_the_agent(nodes: Mapping[str, Any]) -> bool:
 
 
 Ask = Callable[..., Answer]
-"""What the model is asked by: picture, prompt, adapters."""
+"""A function that asks the model: picture, prompt, adapters."""
 
 
 def in_time(strategist: VLMStrategist, thinks: ThreadPoolExecutor, limit: float | None) -> Ask:
-    """Ask on a thread, as one has to if a model that hangs must not stop the fight: what takes longer is no answer."""
+    """Return a function that asks on a thread, so that a model that hangs cannot stop the fight; a late answer is dropped."""
     fallback: Answer = strategist.fallback
 
     def ask(*question: Any) -> Answer:
@@ -62,7 +62,7 @@ def in_time(strategist: VLMStrategist, thinks: ThreadPoolExecutor, limit: float 
 
 
 def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: Ask) -> Callable[[], GameResult]:
-    """The loop over the first `ticks` ticks of an episode, with the settings and the brains of these opened nodes."""
+    """Return the loop over the first `ticks` ticks of an episode, with the settings and the brains of these opened nodes."""
     import stable_retro
 
     part = {type(node).__name__: node for node in nodes.values()}
@@ -100,15 +100,15 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
         position, recovers, latest, times = 0, 0, -1, 0
         moments: list[tuple[float, float, int, int, bool]] = []
         for tick in range(ticks):
-            # decide, if it is time to and the last action is over
+            # decide, if it is time to do so and the last action is over
             sent = None
             if tick % every == 0 and not recovers:
-                # what the model is shown
+                # the picture for the model
                 frame = emulator.get_screen()
                 tokens = tiles.tick(frame)
                 picture = view.tick(overlay.tick(frame, [], tokens.labels, tokens.legend))
 
-                # what it is told
+                # the prompt for the model
                 own_hp = min(max(variables["agent_hp"], 0) / 176, 1.0)
                 enemy_hp = min(max(variables["enemy_hp"], 0) / 176, 1.0)
                 own_x, enemy_x = variables["agent_x"], variables["enemy_x"]
@@ -145,7 +145,7 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                 answer = ask(picture, prompt, adapters)
                 model_seconds += perf_counter() - began
 
-                # what it answers; it chooses among numbers
+                # its answer, which is one of several numbers
                 action = int(answer.text or 0)
                 if action == latest and times >= repeat.limit:
                     action = next(other for other in repeat.instead if other != action)

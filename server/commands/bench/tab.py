@@ -1,4 +1,4 @@
-"""A server in a process of its own and the editor in Chromium, as a person has them, for `bench editor`."""
+"""A server in a process of its own and the editor in Chromium, as a user has them, for `bench editor`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 _TIMEOUT: Final = 30.0
-"""Seconds after which something that was waited for has failed."""
+"""Seconds after which waiting for something fails."""
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Chromium without a window. Raises MinibrainsError if it, or Playwright, is missing."""
+    """Start Chromium without a window. Raises MinibrainsError if it, or Playwright, is missing."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -50,7 +50,7 @@ class Server:
         self.address = address
 
     def ask(self, path: str, body: Any = None) -> Any:
-        """GET, or POST if there is a body. Raises RunError with what the server says against it."""
+        """Send a GET, or a POST if there is a body. Raises RunError with the server's error message."""
         data = None if body is None else json.dumps(body).encode()
         request = Request(self.address + path, data, {"Content-Type": "application/json"})
         try:
@@ -60,18 +60,20 @@ class Server:
             raise RunError(f"the server refused {path}: {error.read().decode(errors='replace')[:500]}") from None
 
     def save(self, name: str, workflow: Mapping[str, Any]) -> None:
+        """Save a workflow under a name."""
         self.ask(f"userdata/{quote(f'workflows/{name}.json', safe='')}", workflow)
 
     def start(self, workflow: Mapping[str, Any], **settings: Any) -> str:
-        """Ask for a run; returns its id."""
+        """Request a run; return its id."""
         extra = {"settings": {**workflow.get("run", {}), **settings}}
         return str(self.ask("prompt", {"prompt": workflow, "extra_data": extra})["prompt_id"])
 
     def stop(self, run: str) -> None:
+        """Stop a run after its current tick."""
         self.ask(f"runs/{run}/stop", {})
 
     def summary(self, run: str) -> dict[str, Any]:
-        """A run's summary, once it is over. Raises RunError if it failed, or goes on."""
+        """Return a run's summary once it is over. Raises RunError if it failed, or does not end in time."""
         end = time.monotonic() + _TIMEOUT
         while time.monotonic() < end:
             there = self.ask(f"runs/{run}")
@@ -86,7 +88,7 @@ class Server:
 
 @contextmanager
 def serving(data: Path, pack: Path) -> Iterator[Server]:
-    """A server on a free port, with the nodes of one more file."""
+    """Start a server on a free port, with the nodes of one more file."""
     command = [sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--parallel", "1"]
     command += ["--data", str(data), "--pack", str(pack)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -107,16 +109,17 @@ class Tab:
         self.page = page
 
     def ask(self, expression: str) -> Any:
+        """Return the value of an expression in the page."""
         return self.measure(f"return {expression};")
 
     def measure(self, body: str, *values: Any) -> Any:
-        """The body of an async function; `values` are there in it, and `frame()` waits for the next frame."""
+        """Run the body of an async function, in which `values` are defined and `frame()` waits for the next frame."""
         parts = "const { editor, session } = globalThis.minibrains ?? {};"
         frame = "const frame = () => new Promise(requestAnimationFrame);"
         return self.page.evaluate(f"async (values) => {{ {parts} {frame} {body} }}", list(values))
 
     def until(self, condition: str) -> None:
-        """Wait until an expression is true. Raises RunError when that takes too long."""
+        """Wait until an expression is true. Raises RunError if that takes too long."""
         end = time.monotonic() + _TIMEOUT
         while not self.ask(condition):
             if time.monotonic() > end:
@@ -124,7 +127,7 @@ class Tab:
             self.page.wait_for_timeout(20)
 
     def open(self, name: str) -> float:
-        """Click a file in the list of files; returns the seconds until it is drawn."""
+        """Click a file in the list of files; return the seconds until it is drawn."""
         self.until(f"document.querySelector('[data-file=\"{name}.json\"]')")
         milliseconds = self.measure(
             """const [file] = values, begun = performance.now();
@@ -138,13 +141,14 @@ class Tab:
         return float(milliseconds) / 1e3
 
     def show_files(self, shown: bool) -> None:
+        """Show or hide the list of files."""
         if (self.page.locator("[data-file]").count() > 0) != shown:
             self.page.locator('[data-tab="files"]').click()
 
 
 @contextmanager
 def tab(browser: Browser, address: str) -> Iterator[Tab]:
-    """The editor, opened for the first time, with the list of files; it is closed at the end."""
+    """Open the editor as a first visitor, show the list of files, and close the editor at the end of the `with` block."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     try:
         found = Tab(context.new_page())

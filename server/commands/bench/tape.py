@@ -1,4 +1,4 @@
-"""`bench tape`: what recording a run costs."""
+"""The benchmark `bench tape`: the cost of recording a run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from minibrains.tape.recording import FILE, Recorder
 
 TURNS = 15
 TICKS = 6000
-"""Of an episode, at most. Two seconds a turn or so: over all of them several snapshots are kept."""
+"""Largest number of ticks of an episode: about two seconds a turn, so that several snapshots are written over all turns."""
 
 
 def run(spec: RunSpec) -> dict[str, Any]:
-    """`{"workflow", "ticks", "plain_ticks_per_s", "recorded_ticks_per_s", "cost", "bytes"}`.
+    """Return `{"workflow", "ticks", "plain_ticks_per_s", "recorded_ticks_per_s", "cost", "bytes"}`.
 
-    The same episode is played in turns, recorded and not, by one engine. `cost` is the share of ticks a second that
-    recording takes, over all turns: snapshots are too rare for a median to see them.
+    One engine plays the same episode with and without recording, in turns. `cost` is the share of ticks a second lost to
+    recording, over all turns: snapshots are too rare for a median to show them.
     """
     taken = {"plain": 0.0, "recorded": 0.0}
     recorder = Recorder()

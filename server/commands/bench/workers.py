@@ -1,4 +1,4 @@
-"""`bench workers`: the same episodes in one process and in two."""
+"""The benchmark `bench workers`: the same episodes in one process and in two."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ TICKS = 1200
 
 
 def run(spec: RunSpec) -> dict[str, Any]:
-    """`{"workflow", "episodes", "ticks", "one_per_s", "two_per_s", "ratio", "lowest", "highest"}`, episodes a second.
+    """Return `{"workflow", "episodes", "ticks", "one_per_s", "two_per_s", "ratio", "lowest", "highest"}` in episodes a second.
 
-    From the first tick of any worker to the end of the last episode, starting not counted; medians of runs that take
-    turns. `ratio` is the median over pairs of two workers to one, `lowest` and `highest` its extremes. Raises RunError
-    if the two do not play the same.
+    Time is counted from the first tick of any worker to the end of the last episode, without start-up; the figures are
+    medians of runs that take turns. `ratio` is the median ratio of two workers to one, over pairs; `lowest` and `highest` are
+    its extremes. Raises RunError if the two do not play the same games.
     """
     rates: dict[int, list[float]] = {1: [], 2: []}
     hashes = set()
@@ -47,7 +47,7 @@ def run(spec: RunSpec) -> dict[str, Any]:
 
 
 def _play(spec: RunSpec, count: int) -> tuple[dict[str, Any], float]:
-    """Play the episodes; returns the summary, and seconds from the first tick to the end of the last episode."""
+    """Play the episodes; return the summary, and the seconds from the first tick to the end of the last episode."""
     with TemporaryDirectory() as folder:
         spec = replace(spec, episodes=EPISODES, ticks=TICKS, clock="fast", workers=count, runs=folder)
         with Run(spec) as run:

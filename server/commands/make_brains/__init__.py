@@ -1,4 +1,4 @@
-"""`make-brains`: make the shipped brains anew, byte for byte. A person's own brains come from workflows instead."""
+"""The command `make-brains`: rebuild the shipped brains byte for byte. A user's own brains come from workflows instead."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "tile_codebook/flat.safetensors": pictures.flat_tiles,
     "vlm/sf2-untrained.safetensors": language.untrained_vlm,
 }
-"""For each file of models/, what makes it."""
+"""File in models/ -> the function that makes it."""
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Tables of actions: which buttons each action holds, and for how long the next one has to wait."""
+"""Action tables: the buttons that each action holds, and the delay before the next one."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ SF2_MOTIONS = {
     "jump kick": ["UP", "UP", "UP", "", "", "C", "C", "C"],
 }
 SF2_BUTTONS = ("UP", "DOWN", "LEFT", "RIGHT", "BACK", "FORWARD", "X", "Y", "Z", "A", "B", "C")
-"""Of the table; BACK and FORWARD depend on where the player is looking."""
+"""The buttons of the table; BACK and FORWARD depend on the direction that the player faces."""
 
 
 def airstriker() -> MadeBrain:
-    """Six actions. Airstriker fires once a press of B, so firing is 4 frames held and 4 released."""
+    """Make a table of six actions. Airstriker fires once per press of B, so firing holds it for 4 frames of 8."""
     actions = {
         "nothing": [""],
         "left": ["LEFT"],
@@ -47,20 +47,20 @@ def airstriker() -> MadeBrain:
 
 
 def airstriker_recovery() -> MadeBrain:
-    """The three actions that fire take 7 frames more."""
+    """Make the recovery table: the three actions that fire take 7 frames more."""
     recovery = np.array([0, 0, 0, 7, 7, 7], np.int32)
     return MadeBrain(RecoveryTable(recovery=recovery), "Airstriker: a shot is 8 frames")
 
 
 def duel() -> MadeBrain:
-    """The 44 actions that Duel is calibrated with, as they stand beside the game."""
+    """Make the table of the 44 actions that Duel is calibrated with, from the file beside the game."""
     file = shipped("games") / "Duel-Genesis" / "actions.json"
     actions = json.loads(file.read_text())["actions"]
     return MadeBrain(_table(actions, GENESIS), "Duel: the 44 actions of the first seed")
 
 
 def combos57() -> MadeBrain:
-    """57 actions of one row: 9 positions of the stick, and each of six buttons with 8 of them, all but straight up."""
+    """Make a table of 57 actions of one row: 9 positions of the stick, and six buttons with each of them except straight up."""
     held = list(STICK)
     pressing = [way for way in STICK if way != "UP"]
     for button in "ABCXYZ":
@@ -70,20 +70,20 @@ def combos57() -> MadeBrain:
 
 
 def genesis8() -> MadeBrain:
-    """The columns that a network reads of the last pads."""
+    """Make the list of buttons of which a network reads the last pads."""
     columns = ButtonColumns(buttons=GENESIS, steps=8)
     return MadeBrain(columns, "Genesis: the last 8 pads of twelve buttons")
 
 
 def sf2() -> MadeBrain:
-    """The table of `sf2_table`."""
+    """Make the brain with the table of `sf2_table`."""
     return MadeBrain(sf2_table(), "Street Fighter II and Duel: 44 actions, forward and back by facing")
 
 
 def sf2_table() -> ActionTable:
     """Return 44 actions by facing: 0 none, 1 up, 2 down, 3 left, 6 right, 9 punch, 21 kick.
 
-    A blow is 4 frames of the button, then its direction is held on; specials are motions, a row a frame.
+    A blow holds the button for 4 frames, then only its direction; special moves are motions of one row a frame.
     """
     actions: dict[str, list[str]] = {}
     for position in SF2_STICK:
@@ -98,7 +98,7 @@ def sf2_table() -> ActionTable:
 
 
 def sf2_recovery() -> MadeBrain:
-    """Frames after an action: a jump 15, a punch 11, a kick 12, anything else none."""
+    """Make the recovery table in frames: a jump 15, a punch 11, a kick 12, any other action 0."""
     table = sf2_table()
     frames = [_recovery(table, action) for action in range(table.sizes["actions"])]
     recovery = RecoveryTable(recovery=np.array(frames, np.int32))
@@ -119,7 +119,7 @@ def _recovery(table: ActionTable, action: int) -> int:
 
 
 def _table(actions: Mapping[str, Sequence[str]], buttons: Sequence[str]) -> ActionTable:
-    """Return the table of readable sequences: each row of an action is the buttons held, joined by +."""
+    """Return a table made of text: each row of an action has the names of the buttons held, joined by +."""
     rows: list[list[bool]] = []
     starts = [0]
     for sequence in actions.values():

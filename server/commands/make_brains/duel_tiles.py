@@ -1,8 +1,9 @@
-"""Duel's tile codebook, learned from what is to be seen on the training states; that takes about two minutes.
+"""Duel's tile codebook, learned from pictures of the training states; that takes about two minutes.
 
-Random actions are played. The stage behind everything moves with the fighters (the wall half as fast as the floor), so
-each of its pixels is had by a vote of all frames; what differs from it is the score and the bars at the top, or a
-fighter where the game's variables have one. The tiles seen most often are kept, each with the label it had most often.
+Random actions are played. The stage in the background moves with the fighters (the wall half as fast as the floor), so each of
+its pixels is determined by a majority vote of all frames. Pixels that differ from it belong to the score and the bars at the
+top, or to a fighter if the game's variables place one there. The most frequent tiles are kept, each with its most frequent
+label.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ GAME = "Duel-Genesis"
 LABELS = ("background", "floor", "hud", "fighter")
 BACKGROUND, FLOOR, HUD, FIGHTER = range(len(LABELS))
 OTHER = -1
-"""Projectiles, sparks and shadows: nowhere twice the same before a stage that moves, so no tile of a codebook."""
+"""Projectiles, sparks and shadows: before a moving stage their tiles never repeat, so the codebook has none of them."""
 TILES = 4096
-"""The most a codebook holds."""
+"""Largest number of tiles in the codebook."""
 
 FRAMES = 600
-"""Played from each state."""
+"""Number of frames played from each state."""
 LOOK_EVERY = 10
-"""Of these frames, one in so many is looked at."""
+"""One in this many of the frames is used."""
 HOLD = 8
-"""For how many frames an action is held."""
+"""Number of frames for which an action is held."""
 
 HEIGHT, WIDTH = 224, 320
-"""Of the screen, in pixels."""
+"""Size of the screen in pixels."""
 ARENA = 512
 """Width of a stage, in pixels."""
 
@@ -55,16 +56,16 @@ WORDS = 13
 REACH = 64
 """Pixels from a fighter's middle to its hands."""
 HEAD = 88
-"""Pixels from where a fighter stands up to its head."""
+"""Pixels from a fighter's position up to its head."""
 FEET = 4
-"""Pixels from where a fighter stands down to the end of its feet."""
+"""Pixels from a fighter's position down to the end of its feet."""
 
 Stages = Mapping[int, np.ndarray]
-"""Each stage by its number, without anybody on it, uint8 [224, 512, 3]."""
+"""Number of a stage -> picture of the empty stage, uint8 [224, 512, 3]."""
 
 
 class Moment(NamedTuple):
-    """A picture, and the variables that it was drawn by: they are one frame older than it."""
+    """A picture, and the variables that it was drawn from, which are one frame older."""
 
     frame: np.ndarray
     variables: Mapping[str, int]
@@ -83,7 +84,7 @@ class Moment(NamedTuple):
 
 
 def duel() -> MadeBrain:
-    """Learn the codebook from the training states, and measure it over games of another seed."""
+    """Learn the codebook from the training states, and measure it on games with another seed."""
     game = find_game((GAME,))
     splits = Splits.of(game)
     assert splits is not None
@@ -106,7 +107,7 @@ def duel() -> MadeBrain:
 
 
 def empty_stages(states: Sequence[str], seed: int) -> Stages:
-    """Return the stages: each pixel has the colour that wins a majority vote of all pictures that show it."""
+    """Return the empty stages: the colour of each pixel is that of the majority of the pictures that show it."""
     colors: dict[int, np.ndarray] = {}
     leads: dict[int, np.ndarray] = {}
     for moment in moments(states, seed):
@@ -118,7 +119,7 @@ def empty_stages(states: Sequence[str], seed: int) -> Stages:
 
 
 def _vote(color: np.ndarray, lead: np.ndarray, moment: Moment) -> None:
-    """Count a picture: Boyer and Moore's majority vote, for each pixel of the stage it shows."""
+    """Count a picture in Boyer and Moore's majority vote, for each pixel of the stage that it shows."""
     area = _on_stage(moment.camera)
     leading = lead[area]
     same = (color[area] == moment.frame).all(axis=2)
@@ -129,7 +130,7 @@ def _vote(color: np.ndarray, lead: np.ndarray, moment: Moment) -> None:
 
 
 def learn(stages: Stages, states: Sequence[str], seed: int) -> TileCodebook:
-    """Return the codebook of the tiles seen most often."""
+    """Return the codebook of the most frequent tiles."""
     seen: dict[bytes, np.ndarray] = {}
     for moment in moments(states, seed):
         tiles = [bytes(key) for key in keys_of(moment.frame)]
@@ -151,7 +152,7 @@ def learn(stages: Stages, states: Sequence[str], seed: int) -> TileCodebook:
 
 
 def measure(codebook: TileCodebook, stages: Stages, states: Sequence[str], seed: int) -> dict[str, float]:
-    """Return the share of: tiles unknown, tiles of fighters unknown, known tiles labelled right."""
+    """Return the shares of unknown tiles, of unknown tiles of fighters, and of correctly labelled known tiles."""
     tiles = unknown = fighters = fighters_unknown = judged = right = 0
     tokenizer = TileTokenizer(brain=codebook)
     with opened(tokenizer):
@@ -175,7 +176,7 @@ def measure(codebook: TileCodebook, stages: Stages, states: Sequence[str], seed:
 
 
 def moments(states: Sequence[str], seed: int) -> Iterator[Moment]:
-    """Yield what is to be seen when random actions are played from each state."""
+    """Yield moments of games in which random actions are played from each state."""
     table = ActionTable.load(shipped("models") / "action_table" / "duel.safetensors")
     console = RetroEmulator(game=GAME, states=tuple(states), write={"seed": "$seed"})
     with opened(console):
@@ -203,7 +204,7 @@ def _play(console: RetroEmulator, table: ActionTable, random: np.random.Generato
 
 
 def label_tiles(moment: Moment, stage: np.ndarray) -> np.ndarray:
-    """Return what each tile of a picture is, int [28, 40]: a place in LABELS, or OTHER."""
+    """Return the label of each tile of a picture, int [28, 40]: an index into LABELS, or OTHER."""
     rows, columns = HEIGHT // SIDE, WIDTH // SIDE
     differs = (moment.frame != stage[_on_stage(moment.camera)]).any(axis=2)
     busy = differs.reshape(rows, SIDE, columns, SIDE).any(axis=(1, 3))
@@ -218,7 +219,7 @@ def label_tiles(moment: Moment, stage: np.ndarray) -> np.ndarray:
         upright = (y > ground - HEAD) & (y < ground + FEET)
         labels[busy & beside & upright] = FIGHTER
     labels[:NAMES][busy[:NAMES]] = HUD
-    labels[BARS, 1:-1] = HUD  # always there, so they win the vote as if they were the stage
+    labels[BARS, 1:-1] = HUD  # always visible, so they win the vote as if they were part of the stage
     return labels
 
 

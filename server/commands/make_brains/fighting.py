@@ -1,4 +1,4 @@
-"""How a fight is told to a network and to a language model, and how the model's answer is read."""
+"""The description of a fight for a network and for a language model, and the words of the model's answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NUMBERS = {
     "enemy_attacking": (0, 1),
     "enemy_hit": (0, 1),
 }
-"""The middle and the scale of each number, for changes from one frame to the next."""
+"""The centre and the scale of each number; changes are from one frame to the next."""
 
 PROMPT = """\
 You play a one-on-one fighting game; the picture shows the fight. You are looking {facing}.
@@ -51,7 +51,7 @@ Actions: 0 wait, 1 jump, 2 crouch, 3 left, 6 right, 9 punch, 21 kick. Walking aw
 Answer with the number of one action."""
 
 BASIC = (0, 1, 2, 3, 6, 9, 21)
-"""The actions of the prompt, as places in the table."""
+"""The actions in the prompt, as rows of the action table."""
 
 KEYWORDS = {
     "none": ["wait", "rest", "nothing", "no action", "stay"],
@@ -69,7 +69,7 @@ KEYWORDS = {
     "back": ["block", "guard", "defend", "back", "backward", "retreat", "away"],
     "jump kick": ["jump kick"],
 }
-"""For actions of the table, the words that mean them."""
+"""Row of the action table -> words that mean this action."""
 
 BASIC_BY_BUTTON = (
     (set("XYZ"), 9),
@@ -79,11 +79,11 @@ BASIC_BY_BUTTON = (
     ({"LEFT"}, 3),
     ({"RIGHT"}, 6),
 )
-"""What presses one of these buttons is most like this basic action; the first that fits counts."""
+"""Pairs of buttons and the basic action closest to any action with one of these buttons; the first match counts."""
 
 
 def simple_players() -> MadeBrain:
-    """Make the players that agents of Duel are compared with, as they stand beside the game."""
+    """Make the simple players that agents of Duel are compared with, from the file beside the game."""
     folder = shipped("games") / "Duel-Genesis"
     found = json.loads((folder / "simple_players.json").read_text())
     table = json.loads((folder / "actions.json").read_text())
@@ -93,7 +93,7 @@ def simple_players() -> MadeBrain:
 
 
 def fight_vector() -> MadeBrain:
-    """Which numbers a fight is told in, and where each becomes -1 and 1."""
+    """Make the list of numbers that describe a fight, with the range that is scaled to -1 to 1."""
     middle = [middle for middle, _ in NUMBERS.values()]
     scale = [scale for _, scale in NUMBERS.values()]
     numbers = FightNumbers(
@@ -105,12 +105,12 @@ def fight_vector() -> MadeBrain:
 
 
 def prompt() -> MadeBrain:
-    """The template of `sf2_prompt`."""
+    """Make the brain with the template of `sf2_prompt`."""
     return MadeBrain(sf2_prompt(), "Street Fighter II and Duel: the prompt of the first seed")
 
 
 def sf2_prompt() -> PromptTemplate:
-    """Return the question: situation, history, a strategy by distance and the seven basic actions."""
+    """Return the template of the prompt: situation, history, a strategy by distance, and the seven basic actions."""
     return PromptTemplate(
         template=PROMPT,
         close="close: punch, kick or block.",
@@ -120,7 +120,7 @@ def sf2_prompt() -> PromptTemplate:
 
 
 def reply_words() -> MadeBrain:
-    """Seven basic actions. What presses a punch is a punch, a kick a kick, the rest by its stick."""
+    """Make the words of seven basic actions. An action that punches or kicks counts as that, others by their stick."""
     table = sf2_table()
     words = {}
     for name, synonyms in KEYWORDS.items():

@@ -32,14 +32,14 @@ ADAPTER = "lora/sf2-untrained.safetensors"
 ANSWERS = tuple(str(action) for action in BASIC)
 
 QUESTIONS = 32
-"""The model is asked about so many random moments, to see whether its answers vary."""
+"""Number of random moments that the model is asked about, to see whether its answers vary."""
 SPREAD = 3
-"""At least so many of its answers are given then, and none of them to more than half of the questions."""
+"""Least number of different answers; none of them may be given to more than half of the questions."""
 SWAYED = QUESTIONS // 4
-"""The adapter changes at least so many answers."""
+"""Least number of answers that the adapter must change."""
 
-# few and wide layers: a decision has so many milliseconds, and at this size a layer costs more by its calls than by its sums;
-# wider where there are fewest tokens: 12 are merged from the picture's 48 patches, and the text layers see 160
+# few and wide layers: the time for a decision is limited, and at this size a layer's calls cost more than its arithmetic;
+# wider where there are fewer tokens: 12 are merged from the picture's 48 patches, while the text layers process 160
 TEXT = {
     "vocab_size": VOCABULARY,
     "hidden_size": 192,
@@ -70,13 +70,13 @@ PICTURE = {
     "shortest_edge": 32 * 32,
     "longest_edge": 640 * 640,
 }
-"""Fewest and most pixels of a picture; it is scaled to lie between."""
+"""Smallest and largest number of pixels of a picture, which is scaled to lie between them."""
 ADAPTED = r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)$"
-"""The layers that the adapter changes: those of the text."""
+"""The layers that the adapter changes, which are those of the text model."""
 
 
 def untrained_vlm() -> MadeBrain:
-    """The model with its tokenizer and the processor of its pictures: the first random one whose answers vary."""
+    """Make the model with its tokenizer and picture processor: the first random model whose answers vary."""
     from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
     with TemporaryDirectory() as name:
@@ -98,7 +98,7 @@ def untrained_vlm() -> MadeBrain:
 
 
 def untrained_lora() -> MadeBrain:
-    """A random change of that model, of rank 4: the first that sways it, and leaves its answers varied."""
+    """Make a random adapter of rank 4: the first one that changes enough answers and leaves them varied."""
     from peft import LoraConfig, get_peft_model
 
     with TemporaryDirectory() as folder:
@@ -127,7 +127,7 @@ def untrained_lora() -> MadeBrain:
 
 
 def _empty_model() -> Qwen3VLForConditionalGeneration:
-    """Return a Qwen3-VL of 2.1 million numbers, still to be filled."""
+    """Return a Qwen3-VL of 2.1 million parameters, not yet filled."""
     from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
 
     ids = {name: number for number, name in enumerate(SPECIAL)}
@@ -147,7 +147,7 @@ def _empty_model() -> Qwen3VLForConditionalGeneration:
 
 
 def _random_questions(asked: Pretrained) -> list[Mapping[str, Any]]:
-    """Return questions with pictures of coloured squares, as a model takes them."""
+    """Return questions with pictures of coloured squares, as model inputs."""
     random = np.random.default_rng(0)
     questions = []
     for question in random_questions(sf2_prompt(), QUESTIONS, random):
@@ -158,7 +158,7 @@ def _random_questions(asked: Pretrained) -> list[Mapping[str, Any]]:
 
 
 def _answers(asked: Pretrained, model: Any, questions: Iterable[Mapping[str, Any]]) -> list[int]:
-    """Return which of ANSWERS a model chooses for each question."""
+    """Return the index into ANSWERS that a model chooses for each question."""
     import torch
 
     compute_on_one_thread()
@@ -172,21 +172,21 @@ def _answers(asked: Pretrained, model: Any, questions: Iterable[Mapping[str, Any
 
 
 def _vary(answers: Sequence[int]) -> bool:
-    """Return whether what is answered depends on what is asked."""
+    """Return whether the answers depend on the questions."""
     counts = Counter(answers)
     return len(counts) >= SPREAD and max(counts.values()) <= len(answers) // 2
 
 
 def _fill(parameters: Mapping[str, Any], scale: float, seed: int) -> None:
-    """Fill matrices with random numbers; of what has one dimension, biases with 0 and scales with 1."""
+    """Fill matrices with random numbers, biases with 0, and one-dimensional scales with 1."""
     import torch
 
     random = np.random.default_rng(seed)
     for name, parameter in sorted(parameters.items()):
-        # drawn for every parameter, so that what one is does not change the numbers of the next
+        # drawn for every parameter, so that the kind of one does not change the numbers of the next
         numbers = random.standard_normal(parameter.shape, np.float32) * scale
         if parameter.ndim > 1:
-            rounded = torch.from_numpy(numbers).half()  # as it will be stored
+            rounded = torch.from_numpy(numbers).half()  # the precision of the file
             parameter.data = rounded.float()
         elif name.endswith("bias"):
             parameter.data = torch.full_like(parameter, 0.0)

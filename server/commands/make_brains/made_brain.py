@@ -1,4 +1,4 @@
-"""A brain that was made, and what its header says about it."""
+"""A generated brain, and the entries of its header."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minibrains import Brain
 
 @dataclass(frozen=True, slots=True)
 class MadeBrain:
-    """A brain with what people read about it."""
+    """A brain with the entries of its header that are meant for people."""
 
     brain: Brain
     title: str

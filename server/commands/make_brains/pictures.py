@@ -1,4 +1,4 @@
-"""What is drawn over pictures of a game, and what a picture is cut into."""
+"""Brains for pictures: colours and letters that are drawn over a game, and tiles that a picture is cut into."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ COLORS = {
     "background": (120, 120, 120),
 }
 COLORS_SHOW = 90
-"""How much of a colour is laid over the picture, 0 to 255."""
+"""Opacity of a colour over the picture, 0 to 255."""
 DUEL_COLORS = {
     "background": (70, 76, 90, 165),
     "floor": (40, 150, 80, 165),
     "hud": (60, 100, 220, 120),
 }
-"""Red, green, blue, and how much of it is laid over the picture."""
+"""Red, green and blue, and the opacity over the picture."""
 
 FACE_SIZE = (28, 160)
 """Height and width of the pad's picture."""
@@ -81,7 +81,7 @@ FACE: dict[str, tuple[Box, Color]] = {
     "B": ((124, 15, 11, 11), RED),
     "C": ((138, 15, 11, 11), RED),
 }
-"""Where each button lies, and its colour when it is held."""
+"""The position of each button, and its colour while it is held."""
 HUB: Box = (16, 10.5, 7, 7)
 """The middle of the d-pad."""
 ROUND = 11
@@ -89,7 +89,7 @@ ROUND = 11
 
 
 def plain_overlay() -> MadeBrain:
-    """Green to walk on, red for walls, blue for water, yellow for what matters."""
+    """Make colours for an overlay: green for ground, red for walls, blue for water, yellow for objects of interest."""
     palette = [[*color, COLORS_SHOW] for color in COLORS.values()]
     style = OverlayStyle(
         labels=tuple(COLORS),
@@ -103,7 +103,7 @@ def plain_overlay() -> MadeBrain:
 
 
 def duel_overlay() -> MadeBrain:
-    """The stage is dimmed, so that what moves stands out in its own colours, also where no codebook has its tiles."""
+    """Make Duel's overlay: the stage is dimmed, so that moving objects stand out even if no codebook has their tiles."""
     style = OverlayStyle(
         labels=tuple(DUEL_COLORS),
         letters=LETTERS,
@@ -127,7 +127,7 @@ def glyphs() -> np.ndarray:
 
 
 def plain_face() -> MadeBrain:
-    """A d-pad, six buttons in two rows, and between them what is pressed now and then."""
+    """Make the picture of a pad: a d-pad, six buttons in two rows, and the menu buttons between them."""
     dark = np.full((*FACE_SIZE, 3), GROUND, np.float64)
     _paint(dark, HUB, 0, BODY)
     lit = dark.copy()
@@ -154,13 +154,13 @@ def _paint(picture: np.ndarray, box: Box, corner: float, color: Color) -> np.nda
     """Paint a rectangle with round corners and soft edges, which Pillow does not have.
 
     Args:
-        picture: float64 [height, width, 3], painted on.
-        place: of the rectangle.
-        corner: the radius of its corners in pixels.
+        picture: float64 [height, width, 3], modified in place.
+        box: The position and size of the rectangle in pixels.
+        corner: The radius of its corners in pixels.
         color: 0 to 255 each.
 
     Returns:
-        How much of each pixel is covered, float64 [height, width], 0 to 1.
+        The share of each pixel that is covered, float64 [height, width], 0 to 1.
     """
     left, top, width, height = box
     rows, columns = picture.shape[:2]
@@ -174,7 +174,7 @@ def _paint(picture: np.ndarray, box: Box, corner: float, color: Color) -> np.nda
 
 
 def _write(picture: np.ndarray, word: str, box: Box, color: Color) -> None:
-    """Write a word into the middle of a place, a pixel between its letters."""
+    """Write a word centred in a box, with one pixel between its letters."""
     left, top, width, height = box
     letters = glyphs()[[LETTERS.index(letter) for letter in word]]
     spaced = np.pad(letters, ((0, 0), (0, 0), (0, 1)))
@@ -187,7 +187,7 @@ def _write(picture: np.ndarray, word: str, box: Box, color: Color) -> None:
 
 
 def flat_tiles() -> MadeBrain:
-    """Two tiles, a black and a white one: enough to see which parts of a picture are empty."""
+    """Make a codebook of a black and a white tile, which is enough to find the empty parts of a picture."""
     black = np.full((SIDE, SIDE, 3), 0, np.uint8)
     white = np.full((SIDE, SIDE, 3), 255, np.uint8)
     codebook = TileCodebook(

@@ -1,4 +1,4 @@
-"""Policies that nobody trained, and which frames a network is shown."""
+"""Untrained policies, and the frame stacks that a network is shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from server.commands.make_brains.made_brain import MadeBrain
 
 
 def airstriker_sweep() -> MadeBrain:
-    """One macro: 56 frames to the left while firing, 56 to the right, the width of the screen each."""
+    """Make one macro: 56 frames to the left and 56 to the right while firing, the width of the screen each."""
     left, right, shots = 4, 5, 7
     action = [left] * shots + [right] * shots
     ticks = [8] * len(action)
@@ -27,12 +27,12 @@ def airstriker_sweep() -> MadeBrain:
 
 
 def grey4() -> MadeBrain:
-    """Four grey pictures, of which the oldest is 12 ticks old."""
+    """Make a stack of four grey frames, of which the oldest is 12 ticks old."""
     return MadeBrain(_taps([12, 8, 4, 0], channels=1), "4 grey frames, 4 ticks apart")
 
 
 def rgb8() -> MadeBrain:
-    """Eight colour pictures in a row."""
+    """Make a stack of eight successive colour frames."""
     return MadeBrain(_taps([7, 6, 5, 4, 3, 2, 1, 0], channels=3), "8 colour frames, one after the other")
 
 
@@ -45,7 +45,7 @@ def _taps(taps: Sequence[int], channels: int) -> FrameStackTaps:
 
 
 def airstriker_untrained() -> MadeBrain:
-    """The network of PolicyHead with random weights, scaled as in He et al. 2015: it plays, but knows nothing."""
+    """Make an untrained network for PolicyHead, with random weights scaled as in He et al. 2015."""
     config = {
         "channels": 4,
         "height": 84,

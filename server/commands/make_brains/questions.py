@@ -1,4 +1,4 @@
-"""Questions about fights that were never fought: random moments, told by the nodes that tell real ones."""
+"""Questions about invented fights: random moments, described by the same nodes that describe real ones."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from nodes.fighting.features import FLOOR, FULL, STATUS, FrameHistory, GameFeatu
 from nodes.language.prompt import PromptBuilder, PromptTemplate
 
 MOMENTS = 3
-"""Moments in a row: the last is asked about, those before are its history."""
+"""Number of successive moments: the question is about the last, and the others are its history."""
 WIDTH = 512
-"""Pixels of a stage."""
+"""Width of a stage in pixels."""
 NEAR = 160
-"""The two are at most so many pixels apart, so that each of the three ranges is common."""
+"""Largest distance of the fighters in pixels, so that each of the three ranges is common."""
 HIGHEST = 100
-"""Pixels that somebody jumps."""
+"""Largest height of a jump in pixels."""
 
 
 def random_questions(template: PromptTemplate, count: int, random: np.random.Generator) -> Iterator[str]:
-    """Yield as many questions as `PromptBuilder` would ask with a template."""
+    """Yield `count` questions in the form that `PromptBuilder` gives them with a template."""
     features = GameFeatures()
     builder = PromptBuilder(brain=template)
     for _ in range(count):

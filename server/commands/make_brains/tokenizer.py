@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 CORPUS = Path(__file__).parent / "corpus"
-"""english.txt is read as it is; of prompts.txt each paragraph is a template, as a person might write one."""
+"""The folder of the corpus: plain text in english.txt; in prompts.txt, each paragraph is a template of a prompt."""
 VOCABULARY = 3072
-"""Tokens. With fewer a prompt in other words becomes longer, with more they are words that a model hardly ever reads."""
+"""Number of tokens. With fewer, reworded prompts become longer; with more, most would be words that hardly ever occur."""
 REPEATED = 20
-"""How often a template is filled in, and an answer is given: what is read at each decision shall be whole words."""
+"""Number of times that a template is filled in and an answer given, so that the words of a decision become whole tokens."""
 ACTIONS = 44
-"""Numbers below are one token each, because an answer must be; all others are told digit by digit."""
+"""Numbers below this are one token each, because an answer must be one; all others are split into digits."""
 
 SPECIAL = {
     "pad_token": "<|endoftext|>",
@@ -33,7 +33,7 @@ SPECIAL = {
     "vision_start_token": "<|vision_start|>",
     "vision_end_token": "<|vision_end|>",
 }
-"""In the order of their ids, which the configuration names."""
+"""Special tokens, in the order of their ids, to which the configuration refers."""
 
 CHAT = """\
 {%- for message in messages -%}
@@ -48,7 +48,7 @@ CHAT = """\
 
 
 def train_tokenizer() -> PreTrainedTokenizerFast:
-    """Return the tokenizer. No token has parts of two words, and only text that is in no known word is told in bytes."""
+    """Return the tokenizer. No token spans two words, and only text outside of known words is encoded as bytes."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -76,9 +76,9 @@ def train_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def _pattern() -> str:
-    """Return the regular expression of what a token is at most: a word, an action's number, a digit, signs.
+    """Return the regular expression for the largest possible tokens: a word, an action's number, a digit, punctuation.
 
-    The space before it is part of it.
+    A token includes the space before it.
     """
     long_numbers = "|".join(str(number) for number in range(10, ACTIONS))
     alternatives = (
@@ -96,7 +96,7 @@ def _corpus() -> Iterator[str]:
     """Yield the texts that the tokenizer is trained on."""
     english = (CORPUS / "english.txt").read_text("utf-8")
     yield english
-    yield english.lower()  # a word that begins a sentence here may stand within one elsewhere
+    yield english.lower()  # the first word of a sentence here may be inside a sentence elsewhere
     random = np.random.default_rng(0)
     shipped = sf2_prompt()
     for text in (CORPUS / "prompts.txt").read_text("utf-8").strip().split("\n\n"):
