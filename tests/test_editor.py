@@ -179,7 +179,7 @@ def test_a_socket_says_what_it_is(page: EditorPage) -> None:
     page.page.mouse.move(*page.at(620, 640))
     expect(page.page.locator("#board")).to_have_attribute("title", "")
     page.select("console")
-    expect(page.page.locator("#inspector")).to_contain_text("buttons held, by name")
+    expect(page.page.locator("#inspector")).to_contain_text("names of the buttons held")
     page.page.locator("#inspector summary", has_text="Outputs").click()
     expect(page.page.locator("#inspector")).to_contain_text(words)
 
