@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -351,6 +352,13 @@ def test_two_workers_on_ray_play_what_one_process_plays(minibrains: Any, summary
     assert (many["workers"], many["worker_deaths"]) == (2, 0)
 
 
+def test_a_second_process_is_asked_for_if_the_first_that_the_cluster_starts_dies(minibrains: Any) -> None:
+    """The cluster's head starts a process for each client."""
+    with _ray_cluster() as (environment, group), _kills_one("--mode=specific-server", group) as killed:
+        _ray_run(minibrains, environment, "airstriker_random", "--ticks", 10)
+    assert len(killed) == 1
+
+
 def test_a_network_on_ray_plays_what_it_plays_here(minibrains: Any, summary: Summary, cluster: dict[str, str]) -> None:
     arguments = ("airstriker_pixels", "--episodes", 2, "--ticks", 60)
     _same(summary(*arguments), _ray_run(minibrains, cluster, *arguments))
@@ -425,6 +433,37 @@ def _members(group: int) -> list[int]:
         if int(owner) == group and state != "Z":
             members.append(int(stat.parent.name))
     return members
+
+
+def _arguments(process: int) -> list[str]:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text().split("\0")
+    except OSError:
+        return []  # it has just ended
+
+
+@contextmanager
+def _kills_one(argument: str, group: int) -> Iterator[list[int]]:
+    """Kill the next process of the group that is started with an argument, before it has begun its work."""
+    killed: list[int] = []
+    before = set(_members(group))
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.01):
+            for process in set(_members(group)) - before:
+                if argument in _arguments(process):
+                    os.kill(process, signal.SIGKILL)
+                    killed.append(process)
+                    return
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        yield killed
+    finally:
+        ended.set()
+        watching.join()
 
 
 def _listens(port: int) -> bool:

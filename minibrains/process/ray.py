@@ -31,11 +31,15 @@ class RayLauncher:
             raise MinibrainsError(
                 "--workers ray://… needs Ray, which is not installed: pip install 'minibrains[cluster]'"
             ) from None
-        own: dict[str, object] = {}
+        options: dict[str, object] = {"address": address, "log_to_driver": False, "logging_level": "ERROR"}
         if address == "local":
-            own = {"include_dashboard": False, "num_cpus": count}
+            options |= {"include_dashboard": False, "num_cpus": count}
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
+            try:
+                ray.init(**options)
+            except ConnectionAbortedError:
+                # the head starts a process for each client, which now and then dies as it starts: ask for another one
+                ray.init(**options)
         except Exception as error:
             reason = _first_sentence(error)
             raise MinibrainsError(f"workers: the Ray cluster {address} cannot be reached: {reason}") from error
