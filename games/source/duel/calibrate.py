@@ -171,7 +171,7 @@ Judged = tuple[Row, Limit | None]
 
 def noop(run: Run, n: int) -> Iterator[Judged]:
     for level in (1, 4, 8):
-        yield run.tally(f"noop at {level}", settings("noop", level), scaled(n, 300 if level == 1 else 60)), Limit(most=0)
+        yield run.tally(f"noop at {level}", settings("noop", level), scaled(n, 300)), Limit(most=0)
 
 
 def random44(run: Run, n: int) -> Iterator[Judged]:
@@ -184,7 +184,7 @@ MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
 
 def rusher(run: Run, n: int) -> Iterator[Judged]:
     for policy, (level, most) in itertools.product(("rusher", "heavy_rusher"), MOST_OF_A_RUSHER):
-        yield run.tally(f"{policy} at {level}", settings(policy, level), scaled(n, 300)), Limit(most=most)
+        yield run.tally(f"{policy} at {level}", settings(policy, level), scaled(n, 1000)), Limit(most=most)
 
 
 LADDER = {1: (0.55, 1000), 2: (0.6, 300)}
