@@ -85,11 +85,14 @@ class Edit:
         """Return a description of the changes, for people."""
         parts: list[str] = []
         for name, widgets in self.settings.items():
-            parts += [f"{name}.{widget} = {value!r}" for widget, value in widgets.items()]
+            for widget, value in widgets.items():
+                parts.append(f"{name}.{widget} = {value!r}")
         for runtime in self._new():
             how = "made anew" if runtime.name in self.before else "added"
             parts.append(f"{runtime.name} {how}")
-        parts += [f"{name} taken out" for name in self.before if name not in self.runtimes]
+        for name in self.before:
+            if name not in self.runtimes:
+                parts.append(f"{name} taken out")
         return ", ".join(parts) or "links and clocks only"
 
     def begin(self, episode: tuple[int, int, int | None], tick: int) -> None:
