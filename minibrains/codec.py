@@ -104,7 +104,9 @@ def _plain(value: Any, depth: int) -> Any:
     if mark is None:
         raise _Unknown(f"{kind.__module__}.{kind.__qualname__}")
     fields = _fields(kind) or ()
-    values = value if isinstance(value, tuple) else [getattr(value, field) for field in fields]
+    values = value
+    if not isinstance(value, tuple):
+        values = [getattr(value, field) for field in fields]
     return [mark, *_plain_items(zip(fields, values, strict=True), depth)]
 
 

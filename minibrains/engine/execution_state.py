@@ -130,6 +130,8 @@ class ExecutionState:
         self.values[:] = self.initial
         self.values[TICK_SLOT] = old.values[TICK_SLOT]
         now = self.values[TICK_SLOT]
+
+        # what was delivered, in the slots of this plan
         delivered: dict[tuple[str, str], tuple[Any, int]] = {}
         unchanged = surviving - rerun
         for name in constant.keys() & unchanged:
@@ -140,6 +142,8 @@ class ExecutionState:
             if node in surviving and use != "on" and (node, socket) in delivered:
                 value, delivered_at = delivered[node, socket]
                 self.values[slot] = delivered_at if use == "delivered_at" else value
+
+        # the counters, and the steps that are due
         old_indices = dict(zip(old.keys(), range(len(old.owners)), strict=True))
         self.due.clear()
         for index, key in enumerate(self.keys()):

@@ -50,6 +50,7 @@ class Edit:
     @classmethod
     def diff(cls, old: Plan, new: Plan, before: Mapping[str, NodeRuntime], source: Any, tape: Tape | None) -> Edit:
         """Return the edit from one plan to another, with its new nodes. Raises what instantiating them raises."""
+        # what becomes of each node
         to_make: list[str] = []
         inheriting: set[str] = set()
         settings: dict[str, dict[str, Any]] = {}
@@ -71,6 +72,8 @@ class Edit:
                     inheriting.add(name)
             elif changed:
                 settings[name] = changed
+
+        # the new nodes, and the records of those that stay
         instantiate_nodes(new, settings)  # a separate node checks whether the widgets go together
         made = instantiate_nodes(new, to_make, tape)
         runtimes: dict[str, NodeRuntime] = {}

@@ -113,9 +113,11 @@ class RunReporter:
         first_when, first_ticks = self._history[0]
         seconds, ticks = stats.when - first_when, stats.ticks - first_ticks
         paused = self._controller.waiting
-        ticks_per_s = round(ticks / seconds, 1) if seconds else None
+        ticks_per_s = None
         if paused:
             ticks_per_s = 0.0
+        elif seconds:
+            ticks_per_s = round(ticks / seconds, 1)
         episode, score = self.progress
         return {
             "state": "paused" if paused else "running",
