@@ -97,12 +97,16 @@ def _plain(value: Any, depth: int) -> Any:
         form = " ".join([value.dtype.str, *map(str, value.shape)]).encode()
         code = _ARRAY if kind is np.ndarray else _SCALAR
         raw: Any = np.ascontiguousarray(value)
-        return [msgpack.ExtType(code, form), memoryview(raw.view(np.uint8) != 0 if value.dtype.kind == "b" else raw)]
+        if value.dtype.kind == "b":
+            raw = raw.view(np.uint8) != 0
+        return [msgpack.ExtType(code, form), memoryview(raw)]
     mark = _record_mark(kind)
     if mark is None:
         raise _Unknown(f"{kind.__module__}.{kind.__qualname__}")
     fields = _fields(kind) or ()
-    values = value if isinstance(value, tuple) else [getattr(value, field) for field in fields]
+    values = value
+    if not isinstance(value, tuple):
+        values = [getattr(value, field) for field in fields]
     return [mark, *_plain_items(zip(fields, values, strict=True), depth)]
 
 
@@ -214,5 +218,6 @@ def _find_class(name: str) -> type | None:
         if part.startswith("_") or not hasattr(found, "__dict__"):
             return None
         found = vars(found).get(part)
-    defined_there = isinstance(found, type) and (found.__module__, found.__qualname__) == (module, path)
-    return found if defined_there else None
+    if isinstance(found, type) and (found.__module__, found.__qualname__) == (module, path):
+        return found
+    return None

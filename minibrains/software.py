@@ -101,5 +101,8 @@ def machine() -> dict[str, Any]:
     except OSError:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    cpu = names[0] if names else platform.processor() or platform.machine()
+    if names:
+        cpu = names[0]
+    else:
+        cpu = platform.processor() or platform.machine()
     return {"cpu": cpu, "cores": os.cpu_count(), "system": platform.platform()}

@@ -141,7 +141,10 @@ def _step(node: Node, inputs: Inputs) -> Any:
     if node.schema.record:
         read: list[Any] = []
         for output, value in zip(outputs, given, strict=True):
-            read.append(value() if output.lazy else value)
+            if output.lazy:
+                read.append(value())
+            else:
+                read.append(value)
         given = tuple(read)
     latch(*arguments)
     return given
@@ -170,7 +173,9 @@ def _check_batch(node: TorchNode, name: str, ticks: Sequence[Inputs], alone: Seq
     """Play the ticks in a batch of two, beside an item of zeros; `alone` holds the results of a batch of one."""
     import torch
 
-    state = node.start_state(2) if hasattr(node, "initial") else None
+    state = None
+    if hasattr(node, "initial"):
+        state = node.start_state(2)
     for tick, (inputs, expected) in enumerate(zip(ticks, alone, strict=True)):
         arguments = [_argument(node, key, inputs) for key in node.schema.inputs]
         batch = [_beside_zeros(value) for value in node.as_inputs(arguments)]

@@ -11,7 +11,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
@@ -29,14 +29,20 @@ def parse_json(data: bytes | str) -> Any:
     The result can be processed by recursion and written again.
     """
     try:
-        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        if isinstance(data, bytes):
+            text = data.decode("utf-8")
+        else:
+            text = data
         # json calls a Python function for each number, unless it is one of these two types
-        is_unusual = _UNUSUAL_NUMBER.search(text) is not None
+        read_integer: Callable[[str], Any] = int
+        read_float: Callable[[str], Any] = float
+        if _UNUSUAL_NUMBER.search(text):
+            read_integer, read_float = _read_integer, _read_float
         value = json.loads(
             text,
             object_pairs_hook=_read_object,
-            parse_int=_read_integer if is_unusual else int,
-            parse_float=_read_float if is_unusual else float,
+            parse_int=read_integer,
+            parse_float=read_float,
             parse_constant=_refuse_constant,
         )
     except RecursionError:

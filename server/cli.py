@@ -75,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog="minibrains", description="Build game-playing agents from small nodes, and run them.")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
+    # options that several commands share
     packs = _Parser(add_help=False)
     packs.add_argument("--no-packs", action="store_true", help="do not load the node packs of installed packages")
     packs.add_argument("--pack", metavar="FILE", action="append", default=[], help="load nodes from this Python file too")

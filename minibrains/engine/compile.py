@@ -189,8 +189,7 @@ class _Compiler:
             node = self.graph.nodes[step.node]
             plain = step.role == "tick" and _stateless(node.cls) and not step.clocks
             if plain and may_skip_runs(node.entry.on_error) and node.cls.schema.outputs:
-                sources = [self.producers[edge.source] for edge in self.in_edges[step.node]]
-                step.constant = all(source.constant for source in sources)
+                step.constant = all(self.producers[edge.source].constant for edge in self.in_edges[step.node])
 
     # -- clocks -------------------------------------------------------------------------------------
 
@@ -314,11 +313,14 @@ class _Compiler:
         for edge in self.in_edges[node.id]:
             by_socket[edge.input.name].append(edge)
         for name, declared in node.cls.schema.inputs.items():
-            sources = [self._source(edge, declared) for edge in by_socket[name]]
-            if declared.required:
-                required.extend(source.slot for source in sources)
-                if not sources and not declared.many:
-                    required.append(self._never())
+            sources: list[Source] = []
+            for edge in by_socket[name]:
+                source = self._source(edge, declared)
+                sources.append(source)
+                if declared.required:
+                    required.append(source.slot)
+            if declared.required and not declared.many and not sources:
+                required.append(self._never())
             plans.append(InputPlan(tuple(sources), declared.many, declared.required))
         return plans, required
 
@@ -334,7 +336,9 @@ class _Compiler:
             return Source(self._slot(output, "last"), delivered_at)
         if declared.reading == "on":
             return Source(self._slot(output, "on"))
-        return Source(self._slot(output, "last" if declared.required else "optional"))
+        if declared.required:
+            return Source(self._slot(output, "last"))
+        return Source(self._slot(output, "optional"))
 
     def _latch(self, node: CheckedNode) -> Latch:
         inputs, required = self._read_inputs(node)

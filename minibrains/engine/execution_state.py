@@ -17,8 +17,14 @@ class ExecutionState:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.size = len(plan.steps)
-        self.owners = [step.node for step in plan.steps] + [latch.node for latch in plan.latches]
-        self.roles = [*(step.role for step in plan.steps), *("latch" for _ in plan.latches)]
+        self.owners: list[str] = []
+        self.roles: list[str] = []
+        for step in plan.steps:
+            self.owners.append(step.node)
+            self.roles.append(step.role)
+        for latch in plan.latches:
+            self.owners.append(latch.node)
+            self.roles.append("latch")
         self.visits = [0] * len(self.owners)
         """Number of times that each step or latch was visited."""
         self.idle = [0] * len(self.owners)
@@ -32,7 +38,9 @@ class ExecutionState:
         self.openings = [0] * self.size
         """For gates of optional nodes: number of times that they could have opened."""
         self.values: list[Any] = []
-        self.initial: list[Any] = [UNSET if use == "last" else None for use in plan.slots]
+        self.initial: list[Any] = []
+        for use in plan.slots:
+            self.initial.append(UNSET if use == "last" else None)
         self.marks = bytearray(2 * self.size)
         """One byte a step: due on this tick; then one byte a step: due as soon as its clock opens."""
         self.template = bytearray(self.size)
@@ -122,6 +130,8 @@ class ExecutionState:
         self.values[:] = self.initial
         self.values[TICK_SLOT] = old.values[TICK_SLOT]
         now = self.values[TICK_SLOT]
+
+        # what was delivered, in the slots of this plan
         delivered: dict[tuple[str, str], tuple[Any, int]] = {}
         unchanged = surviving - rerun
         for name in constant.keys() & unchanged:
@@ -132,6 +142,8 @@ class ExecutionState:
             if node in surviving and use != "on" and (node, socket) in delivered:
                 value, delivered_at = delivered[node, socket]
                 self.values[slot] = delivered_at if use == "delivered_at" else value
+
+        # the counters, and the steps that are due
         old_indices = dict(zip(old.keys(), range(len(old.owners)), strict=True))
         self.due.clear()
         for index, key in enumerate(self.keys()):

@@ -34,9 +34,14 @@ def instantiate_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None
 
 def _instantiate(checked: CheckedNode) -> Any:
     kind = checked.cls.schema.brain
-    brain = kind.load(checked.brain) if kind is not None and checked.brain is not None else None
+    brain = None
+    if kind is not None and checked.brain is not None:
+        brain = kind.load(checked.brain)
     node = checked.cls(brain=brain, **checked.widgets)
     node.check()
     if checked.background != "process":
         return node
-    return NodeProcess(NodeSpec.of(checked.cls, checked.widgets, None if brain is None else brain.ref))
+    ref = None
+    if brain is not None:
+        ref = brain.ref
+    return NodeProcess(NodeSpec.of(checked.cls, checked.widgets, ref))

@@ -50,6 +50,7 @@ class Edit:
     @classmethod
     def diff(cls, old: Plan, new: Plan, before: Mapping[str, NodeRuntime], source: Any, tape: Tape | None) -> Edit:
         """Return the edit from one plan to another, with its new nodes. Raises what instantiating them raises."""
+        # what becomes of each node
         to_make: list[str] = []
         inheriting: set[str] = set()
         settings: dict[str, dict[str, Any]] = {}
@@ -71,6 +72,8 @@ class Edit:
                     inheriting.add(name)
             elif changed:
                 settings[name] = changed
+
+        # the new nodes, and the records of those that stay
         instantiate_nodes(new, settings)  # a separate node checks whether the widgets go together
         made = instantiate_nodes(new, to_make, tape)
         runtimes: dict[str, NodeRuntime] = {}
@@ -85,11 +88,14 @@ class Edit:
         """Return a description of the changes, for people."""
         parts: list[str] = []
         for name, widgets in self.settings.items():
-            parts += [f"{name}.{widget} = {value!r}" for widget, value in widgets.items()]
+            for widget, value in widgets.items():
+                parts.append(f"{name}.{widget} = {value!r}")
         for runtime in self._new():
             how = "made anew" if runtime.name in self.before else "added"
             parts.append(f"{runtime.name} {how}")
-        parts += [f"{name} taken out" for name in self.before if name not in self.runtimes]
+        for name in self.before:
+            if name not in self.runtimes:
+                parts.append(f"{name} taken out")
         return ", ".join(parts) or "links and clocks only"
 
     def begin(self, episode: tuple[int, int, int | None], tick: int) -> None:

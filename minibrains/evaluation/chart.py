@@ -28,22 +28,33 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     from PIL import Image, ImageDraw
 
     sections = result.get("opponents") or [result]
-    bars = [_Bar(player["name"], ", ".join(player["roles"]), player) for player in sections[0]["players"]]
+    bars: list[_Bar] = []
     if "opponents" in result:
-        bars = [_against(section) for section in sections]
+        for section in sections:
+            bars.append(_against(section))
+    else:
+        for player in result["players"]:
+            bars.append(_Bar(player["name"], ", ".join(player["roles"]), player))
     bottom = _TOP + _LINE * len(bars)
     image = Image.new("RGB", (_WIDTH, bottom + _FOOT), _PAPER)
     pen = ImageDraw.Draw(image)
+
+    # the title
     _write(pen, (48, 40), f"Episodes won: {sections[0]['players'][0]['name']}", 40, _INK)
     _write(pen, (48, 100), headline(sections[0]), 24, _PALE)
+
+    # the scale, behind the lines of the players
     for tenth in range(0, 11, 2):
         x = _place(tenth / 10)
         pen.line([(x, _TOP - 8), (x, bottom)], _GRID, 2)
         _write(pen, (x, bottom + 14), f"{10 * tenth} %", 22, _PALE, "ma")
+
+    # the players
     for number, bar in enumerate(bars):
         colours = _MINE if "evaluated" in bar.player["roles"] else _OTHERS
         _draw_bar(pen, bar, _TOP + _LINE * number + _LINE // 2, colours)
     _write(pen, (48, bottom + 58), "Mark: share of distinct episodes won. Box: Wilson 95 % interval.", 20, _PALE)
+
     data = BytesIO()
     image.save(data, "PNG")
     write_atomic(path, data.getvalue())

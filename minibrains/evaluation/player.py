@@ -33,12 +33,12 @@ class Player:
     """SHA-256 of `identity`."""
 
     def __post_init__(self) -> None:
-        classes = sorted({node.cls for node in self.graph.nodes.values()}, key=lambda cls: cls.__module__)
+        modules = {node.cls.__module__ for node in self.graph.nodes.values()}
         workflow = self.graph.workflow
         self.identity = {
             "nodes": {name: _meaning(entry) for name, entry in workflow.nodes.items()},
             "brains": {name: brain["sha256"] for name, brain in self.graph.brain_files().items()},
-            "modules": {cls.__module__: hash_pack(cls.__module__) for cls in classes},
+            "modules": {module: hash_pack(module) for module in sorted(modules)},
             "protocol": self.protocol.as_json(),
             "software": software(),
             "cpu": machine()["cpu"],

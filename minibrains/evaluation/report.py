@@ -39,7 +39,7 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
     counted = _distinct(played)
     ends = Counter(map(outcome, counted))
     low, high = wilson(ends["won"], len(counted))
-    ticks = [row["ticks"] for row in counted]
+    ticks = sum(row["ticks"] for row in counted)
     return {
         "n": len(played),
         "distinct": len(counted),
@@ -48,7 +48,7 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
         "share": round(ends["won"] / len(counted), 6),
         "low": round(low, 6),
         "high": round(high, 6),
-        "ticks": round(sum(ticks) / len(counted), 1),
+        "ticks": round(ticks / len(counted), 1),
         "by_state": _by_state(counted),
         "nodes": _borne(played),
     }
@@ -66,7 +66,9 @@ def _by_state(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
     """Count, for each start state, the episodes and those that were won."""
     by_state: dict[str, dict[str, int]] = {}
     for row in rows:
-        name = row["start"]["state"] if row["start"] else "unknown"
+        name = "unknown"
+        if row["start"]:
+            name = row["start"]["state"]
         state = by_state.setdefault(name, {"n": 0, "won": 0})
         state["n"] += 1
         state["won"] += outcome(row) == "won"
@@ -208,7 +210,9 @@ def _line(player: Mapping[str, Any], width: int) -> str:
 def headline(result: Mapping[str, Any]) -> str:
     """Return the conditions in one line."""
     protocol = result["protocol"]
-    only = "" if protocol["only"] == "*" else f", {protocol['only']}"
+    only = ""
+    if protocol["only"] != "*":
+        only = f", {protocol['only']}"
     return (
         f"{protocol['game']}, split {protocol['split']}{only} ({len(protocol['states'])} states), "
         f"{result['episodes']} episodes each, seed {protocol['seed']}"

@@ -87,7 +87,9 @@ class Rules:
         """
         if not self.opponents:
             raise GameError(f"--opponents: the game's {RULES} names no opponents; leave it out")
-        whole = pattern if "/" in pattern else f"{pattern}/*"
+        whole = pattern
+        if "/" not in pattern:
+            whole = f"{pattern}/*"
         chosen = [opponent for opponent in self.opponents if fnmatchcase(opponent.title, whole)]
         if not chosen:
             known = ", ".join(opponent.title for opponent in self.opponents)
@@ -97,7 +99,8 @@ class Rules:
 
 def read_rules(path: Path) -> Rules:
     """Read an evaluation.json. Raises MinibrainsError."""
-    values = {key: value for key, value in read_json(path).items() if key != "about"}
+    values = dict(read_json(path))
+    values.pop("about", None)
     required = {
         "noops": int,
         "write": Mapping[str, int | str],
@@ -116,15 +119,21 @@ def read_rules(path: Path) -> Rules:
     try:
         read = {key: read_value(types[key], value) for key, value in values.items()}
         _check_nodes(read.get("nodes", {}))
-        simple = {}
-        for pattern, players in read.pop("simple", {}).items():
-            if not players:
-                raise ValueError(f'"simple" names nobody for {pattern!r}; expected a player, or leave the pattern out')
-            simple[pattern] = {name: _read_baseline(name, player) for name, player in players.items()}
+        simple = _read_simple(read.pop("simple", {}))
         opponents = _read_opponents(read.pop("opponents", {}))
     except ValueError as error:
         raise GameError(f"{path}: {error}") from None
     return Rules(**read, simple=simple, opponents=opponents)
+
+
+def _read_simple(section: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Baseline]]:
+    """Read `simple`: the simple players of each pattern of states. Raises ValueError."""
+    simple: dict[str, dict[str, Baseline]] = {}
+    for pattern, players in section.items():
+        if not players:
+            raise ValueError(f'"simple" names nobody for {pattern!r}; expected a player, or leave the pattern out')
+        simple[pattern] = {name: _read_baseline(name, player) for name, player in players.items()}
+    return simple
 
 
 def _read_baseline(name: str, player: Mapping[str, Any]) -> Baseline:

@@ -89,11 +89,14 @@ def _overrides(kind: type[Brain], method: str) -> bool:
 
 def _describe_setting(name: str, declared: SettingField) -> dict[str, Any]:
     required = declared.default is UNSET
+    default = None
+    if not required:
+        default = to_json(declared.default)
     return {
         "name": name,
         "type": describe_type(declared.annotation),
         "required": required,
-        "default": None if required else to_json(declared.default),
+        "default": default,
         "doc": declared.doc,
     }
 

@@ -34,10 +34,16 @@ class Linking:
 
 def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
     """Return the possible links of a workflow's sockets and of those of the node types."""
-    outputs = dict(_outputs(draft))
-    inputs = dict(_inputs(draft))
-    given = {str(kind): kind for kind in outputs.values()}
-    wanted = {str(kind): kind for kind in [WHEN.kind, *inputs.values()]}
+    outputs: dict[Place, str] = {}
+    inputs: dict[Place, str] = {}
+    given: dict[str, SocketTypes] = {}
+    wanted = {str(WHEN.kind): WHEN.kind}
+    for place, kind in _outputs(draft):
+        outputs[place] = str(kind)
+        given[str(kind)] = kind
+    for place, kind in _inputs(draft):
+        inputs[place] = str(kind)
+        wanted[str(kind)] = kind
     for cls in types:
         for output in cls.schema.outputs.values():
             given[str(output.kind)] = output.kind
@@ -46,12 +52,7 @@ def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
     fits: dict[str, list[str]] = {}
     for type_name, kind in given.items():
         fits[type_name] = [other for other in wanted if may_flow(kind, wanted[other])]
-    return Linking(
-        {key: str(kind) for key, kind in outputs.items()},
-        {key: str(kind) for key, kind in inputs.items()},
-        fits,
-        _before(draft),
-    )
+    return Linking(outputs, inputs, fits, _before(draft))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -164,24 +164,7 @@ def load_workflow(path: Path) -> Workflow:
 
 def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
     """Read a workflow from JSON data. Raises WorkflowError only if it is not a workflow at all."""
-    where = str(path or "the workflow")
-    if not isinstance(data, dict):
-        fault = Fault("a workflow is a JSON object", found=type(data).__name__, code="invalid_workflow")
-        raise WorkflowError([fault], where)
-    number = data.get("minibrains")
-    if type(number) is not int or number < 1:
-        fault = Fault('the key "minibrains" is missing', expected=f'"minibrains": {FORMAT}', code="invalid_workflow")
-        raise WorkflowError([fault], where)
-    if number > FORMAT:
-        hint = "It was saved by a newer Minibrains; update yours"
-        fault = Fault(f"format {number} is not known", expected=f"at most {FORMAT}", hint=hint, code="newer_version")
-        raise WorkflowError([fault], where)
-    for step in range(number, FORMAT):
-        try:
-            data = FORMAT_MIGRATIONS[step](data)
-        except Exception as error:
-            message = f"format {step} cannot be brought to format {step + 1}: {type(error).__name__}: {error}"
-            raise WorkflowError([Fault(message, code="migration_failed")], where) from error
+    data = _in_our_format(data, str(path or "the workflow"))
     faults: list[Fault] = []
     nodes = data.get("nodes")
     if not isinstance(nodes, dict) or not nodes:
@@ -203,6 +186,28 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
         faults.append(Fault('"title" is not a text', found=repr(title), code="invalid_value"))
         title = ""
     return Workflow(entries, title, _read_run(data.get("run", {}), faults), path, tuple(faults), data)
+
+
+def _in_our_format(data: Any, where: str) -> Any:
+    """Return a workflow's data in today's format. Raises WorkflowError if it is no workflow, or cannot be migrated."""
+    if not isinstance(data, dict):
+        fault = Fault("a workflow is a JSON object", found=type(data).__name__, code="invalid_workflow")
+        raise WorkflowError([fault], where)
+    number = data.get("minibrains")
+    if type(number) is not int or number < 1:
+        fault = Fault('the key "minibrains" is missing', expected=f'"minibrains": {FORMAT}', code="invalid_workflow")
+        raise WorkflowError([fault], where)
+    if number > FORMAT:
+        hint = "It was saved by a newer Minibrains; update yours"
+        fault = Fault(f"format {number} is not known", expected=f"at most {FORMAT}", hint=hint, code="newer_version")
+        raise WorkflowError([fault], where)
+    for step in range(number, FORMAT):
+        try:
+            data = FORMAT_MIGRATIONS[step](data)
+        except Exception as error:
+            message = f"format {step} cannot be brought to format {step + 1}: {type(error).__name__}: {error}"
+            raise WorkflowError([Fault(message, code="migration_failed")], where) from error
+    return data
 
 
 _KEYS = ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra")

@@ -89,7 +89,10 @@ class RunFolder(Hook):
 def _new_folder(runs: Path, stem: str) -> Path:
     runs.mkdir(parents=True, exist_ok=True)
     for number in range(1000):
-        path = runs / (f"{stem}-{number}" if number else stem)
+        name = stem
+        if number:
+            name = f"{stem}-{number}"
+        path = runs / name
         try:
             path.mkdir()
         except FileExistsError:

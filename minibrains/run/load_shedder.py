@@ -51,9 +51,15 @@ class LoadShedder(Hook):
         self._ticks = self.deadlines.ticks
         own, outside = self._count_misses()
         load = self._count_seconds() * self.deadlines.rate / ticks
-        self._busy = self._busy + 1 if outside else 0
+        if outside:
+            self._busy += 1
+        else:
+            self._busy = 0
         pressed = own > 0 or self._busy >= _BUSY
-        self._calm = self._calm + 1 if not pressed and load < _ROOM else 0
+        if not pressed and load < _ROOM:
+            self._calm += 1
+        else:
+            self._calm = 0
         decimation = self.engine.context.decimation
         if pressed and decimation < MAX_DECIMATION and self._has_optional_nodes():
             why = f"{own + outside} of {ticks} deadlines were missed, {outside} of them because the machine was busy otherwise"
@@ -83,5 +89,7 @@ class LoadShedder(Hook):
         if self.engine.context.tape is not None:
             self.engine.context.tape.add("", "pace", decimation)
         self.changes.append({"tick": self.engine.ticks, "thinning": decimation, "why": why})
-        share = "all" if decimation == 1 else f"one in {decimation}"
+        share = "all"
+        if decimation != 1:
+            share = f"one in {decimation}"
         self.say(f"{why}; optional nodes now run on {share} of their ticks")

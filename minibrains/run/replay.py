@@ -62,6 +62,8 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
     header = events[0].value
     if end is not None:
         events = [event for event in events if event.tick <= end]
+
+    # where it begins: with the snapshot, or with the first event
     snapshot_event = _last_snapshot(events, start)
     done = Replayed()
     tape_record = header
@@ -69,9 +71,9 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
     if snapshot_event is not None:
         done.first = snapshot_event.tick
         following = events.index(snapshot_event) + 1
-        for event in events:
-            if event.kind == "edit" and event.tick <= done.first:
-                tape_record = event.value
+        tape_record = _record_at(events, done.first)
+
+    # the run as it was then
     player = TapePlayer(events)
     run = Run(_spec(tape_record, header["path"]), registry=registry, tape=player)
     _verify_brains(run.engine.plan, player, tape_record)
@@ -84,6 +86,8 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
             engine.context.decimation = _decimation(events, done.first)
             done.episodes = 1
         player.begin(engine)
+
+        # what happened since
         compared_at = done.first
         for event in events[following:]:
             failure = _come_to(engine, event)
@@ -120,6 +124,15 @@ def _last_snapshot(events: list[Event], start: int) -> Event | None:
         if start and event.kind == "snapshot" and event.tick <= start:
             found = event
     return found
+
+
+def _record_at(events: list[Event], tick: int) -> Any:
+    """Return the record of the run at a tick: that of the last edit, or the tape's header if there was none."""
+    record = events[0].value
+    for event in events:
+        if event.kind == "edit" and event.tick <= tick:
+            record = event.value
+    return record
 
 
 def _decimation(events: list[Event], tick: int) -> int:

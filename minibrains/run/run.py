@@ -117,8 +117,9 @@ class Run:
         self._dir = dir
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._map = map
-        recorder = Recorder() if spec.record else None
-        if recorder is not None:
+        recorder = None
+        if spec.record:
+            recorder = Recorder()
             self.hooks.insert(0, recorder)
         self.engine = Engine(compile_graph(self.graph), cache or OutputCache(disk=disk_cache()), recorder or tape)
         self.clock = self.engine
@@ -129,8 +130,10 @@ class Run:
         self._opened = False
         self._holds_process = False
         self._load_shedder: LoadShedder | None = None
+        self._parallel: ParallelEpisodes | None = None
         launcher = choose_launcher(str(spec.workers))
-        self._parallel = ParallelEpisodes(self, launcher) if launcher is not None else None
+        if launcher is not None:
+            self._parallel = ParallelEpisodes(self, launcher)
 
     # -- life cycle ---------------------------------------------------------------------------------
 

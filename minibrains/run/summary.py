@@ -60,6 +60,9 @@ def summarise(graph: Graph, results: Results, settings: RunSettings, folder: Run
     """Return the JSON object of the summary, which `--json` prints and summary.json holds."""
     metadata = dict(results.metadata)
     game, rom_sha1 = metadata.pop("game", None), metadata.pop("rom_sha1", None)
+    run_dir = None
+    if folder is not None:
+        run_dir = str(folder.path)
     return {
         "workflow": str(graph.workflow.path or ""),
         "game": game,
@@ -74,7 +77,7 @@ def summarise(graph: Graph, results: Results, settings: RunSettings, folder: Run
         "seed": settings.seed,
         "workers": results.workers,
         "worker_deaths": results.deaths,
-        "run_dir": str(folder.path) if folder is not None else None,
+        "run_dir": run_dir,
         "brains": results.brains,
         **metadata,
     }
@@ -87,13 +90,18 @@ def _speed(results: Results) -> dict[str, Any]:
     for stats in results.stats.values():
         ticks += stats.ticks
         times.merge(stats.times)
+    ticks_per_s, longest = None, None
+    if results.seconds:
+        ticks_per_s = round(ticks / results.seconds, 1)
+    if times.count:
+        longest = times.longest
     return {
         "ticks": ticks,
-        "ticks_per_s": round(ticks / results.seconds, 1) if results.seconds else None,
+        "ticks_per_s": ticks_per_s,
         "tick_ms": {
             "p50": _milliseconds(times.quantile(0.50)),
             "p99": _milliseconds(times.quantile(0.99)),
-            "max": _milliseconds(times.longest) if times.count else None,
+            "max": _milliseconds(longest),
         },
     }
 
@@ -131,11 +139,14 @@ def _nodes(graph: Graph, results: Results) -> dict[str, dict[str, Any]]:
 
 
 def _node(name: str, results: Results) -> dict[str, Any]:
-    parts = [stats.nodes[name] for stats in results.stats.values() if name in stats.nodes]
     runs = skips = late = restarts = cached = errors = 0
     seconds = thinking = 0.0
     first_error = ""
-    for part in parts:
+    histograms: list[Sequence[int]] = []
+    for stats in results.stats.values():
+        if name not in stats.nodes:
+            continue
+        part = stats.nodes[name]
         runs += part.runs
         skips += part.skips
         seconds += part.seconds
@@ -145,22 +156,26 @@ def _node(name: str, results: Results) -> dict[str, Any]:
         cached += part.cached
         errors += part.errors
         first_error = first_error or part.reason
-    think_times = zip_longest(*[part.think_times for part in parts], fillvalue=0)
+        histograms.append(part.think_times)
+    think_times = [sum(counts) for counts in zip_longest(*histograms, fillvalue=0)]
+    mean_us, think_ms = None, 0.0
+    if runs:
+        mean_us = round(seconds / runs * 1e6, 3)
+        think_ms = round(thinking / runs * 1e3, 3)
     now_and_then = {
-        "think_ms": round(thinking / runs * 1e3, 3) if thinking and runs else 0,
-        "think_times": buckets([sum(counts) for counts in think_times]),
+        "think_ms": think_ms,
+        "think_times": buckets(think_times),
         "late": late,
         "restarts": restarts,
         "cached": cached,
         "errors": errors,
         "first_error": first_error,
     }
-    return {
-        "runs": runs,
-        "skips": skips,
-        "mean_us": round(seconds / runs * 1e6, 3) if runs else None,
-        **{name: value for name, value in now_and_then.items() if value},
-    }
+    entry: dict[str, Any] = {"runs": runs, "skips": skips, "mean_us": mean_us}
+    for key, value in now_and_then.items():
+        if value:
+            entry[key] = value
+    return entry
 
 
 def _cache(results: Results) -> dict[str, Any]:
@@ -192,7 +207,7 @@ def _fingerprints(episodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             actions.append(episode["actions_sha256"])
         if episode["ended"] in ("done", "limit") and "trajectory_sha256" in episode:
             trajectories.add(episode["trajectory_sha256"])
-    return {
-        "actions_sha256": hashlib.sha256("".join(actions).encode()).hexdigest() if actions else None,
-        "distinct_episodes": len(trajectories) or None,
-    }
+    actions_sha256 = None
+    if actions:
+        actions_sha256 = hashlib.sha256("".join(actions).encode()).hexdigest()
+    return {"actions_sha256": actions_sha256, "distinct_episodes": len(trajectories) or None}

@@ -34,9 +34,14 @@ class AntiRepeat(Node, category="actions"):
         if action is None:
             return ABSENT
         if action == self.latest and self.times >= self.limit:
-            others = self.instead if second is None else (second, *self.instead)
+            others = self.instead
+            if second is not None:
+                others = (second, *self.instead)
             action = next(other for other in others if other != action)
-        self.times = self.times + 1 if action == self.latest else 1
+        if action == self.latest:
+            self.times += 1
+        else:
+            self.times = 1
         self.latest = action
         return action
 

@@ -62,7 +62,8 @@ class ActionTable(Brain):
         buttons = [FACING[right].get(button, button) for button in self.buttons]
         pads: list[tuple[str, ...]] = []
         for row in self.rows[self.starts[action] : self.starts[action + 1]]:
-            pads.append(tuple(buttons[column] for column in np.flatnonzero(row)))
+            held = [buttons[column] for column in np.flatnonzero(row)]
+            pads.append(tuple(held))
         return tuple(pads)
 
 
@@ -97,7 +98,9 @@ class EmulatorSink(Node, category="actions", clocked=True):
         sequences: list[list[Pressed]] = []
         for action in range(self.brain.sizes["actions"]):
             *before, last = self.brain.pads(action, right)
-            sequences.append([*(Pressed(pad, True) for pad in before), Pressed(last, False)])
+            sequence = [Pressed(pad, True) for pad in before]
+            sequence.append(Pressed(last, False))
+            sequences.append(sequence)
         return sequences
 
     def reset(self, episode: Episode) -> None:

@@ -67,25 +67,20 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         if not isinstance(self.game, str):
             host.say(f"plays {game.name}")
         self.data = stable_retro.data.GameData()
-        try:
-            self.emulator = stable_retro.RetroEmulator(str(game.rom))
-        except RuntimeError as error:
-            if "multiple emulator" in str(error):
-                reason = (
-                    "a process can have one emulator, and it is running; close the run that has it, or play this one with "
-                    "workers; to change the game of a console that plays, stop its run first"
-                )
-                raise GameError(reason) from None
-            raise GameError(f"the emulator cannot start {game.rom}: {error}") from None
+        self.emulator = _start_emulator(game)
         self.emulator.configure_data(self.data)
         self.emulator.step()
         self._load_data(game)
+
+        # its pad and its rules
         system = stable_retro.get_romfile_system(str(game.rom))
         buttons = stable_retro.get_system_info(system)["buttons"]
         self._bits = {name: 1 << bit for bit, name in enumerate(buttons) if name}
         self._masks: dict[tuple[str, ...], tuple[int, np.ndarray]] = {(): (0, np.zeros(len(buttons), np.uint8))}
         self.scenario = self._read_scenario(game)
         self._victory = self._read_victory(game)
+
+        # the states that episodes start from; the first is loaded now, for the size of its screen
         names = self._state_names(game)
         self._starts = [(name, _read_state(game.state_file(name))) for name in names]
         if not self._starts:
@@ -94,6 +89,8 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self.emulator.step()
         self._widths = self._writable()
         self._wide = self.players + 1 + len(self.data.lookup_all())
+
+        # what the host is told
         height, width, _ = self._screen().shape
         host.size(h=height, w=width)
         host.rate(self.emulator.get_screen_rate())
@@ -171,11 +168,14 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         """
         actions, trajectory = self._chain()
         variables = self._shown.variables
-        start = {"state": self._start, "noops": self._waited, **({"write": self._written} if self._written else {})}
+        start: dict[str, Any] = {"state": self._start, "noops": self._waited}
+        if self._written:
+            start["write"] = self._written
         won = drawn = None
         if self._victory:
             over = self._shown.terminated
-            mine, theirs = (variables[name] for name in self._victory)
+            my_variable, their_variable = self._victory
+            mine, theirs = variables[my_variable], variables[their_variable]
             won, drawn = over and mine > theirs, over and mine == theirs
         return {
             "score": self._score,
@@ -222,11 +222,13 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         default = game.default_state(self.players)
         if self.states:
             return self.states
-        return (default,) if default else ()
+        if default:
+            return (default,)
+        return ()
 
     def _load_data(self, game: Game) -> None:
         """Let stable-retro read the game's data.json and scenario. Raises GameError."""
-        files = [game.data / name for name in ("data.json", "scenario.json")]
+        files = (game.data / "data.json", game.data / "scenario.json")
         for file in files:
             read_json(file)  # JSON that is nested too deeply would crash the process in there
         try:
@@ -261,9 +263,12 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         screen: np.ndarray = self.emulator.get_screen()
         x, y, width, height = self.data.crop_info(0)
         if x or y or width or height:
-            screen = screen[y : y + height if height else None, x : x + width if width else None]
+            bottom = y + height if height else None
+            right = x + width if width else None
+            screen = screen[y:bottom, x:right]
         turns = int(self.emulator.get_rotation()) % 4
-        screen = np.ascontiguousarray(np.rot90(screen, turns)) if turns else screen
+        if turns:
+            screen = np.ascontiguousarray(np.rot90(screen, turns))
         screen.flags.writeable = False
         return screen
 
@@ -331,6 +336,22 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         came[:, self.players + 1 :] -= self._first
         actions, trajectory = self._actions + records.tobytes(), self._trajectory + came.tobytes()
         return hashlib.sha256(actions).digest(), hashlib.sha256(trajectory).digest()
+
+
+def _start_emulator(game: Game) -> Any:
+    """Return stable-retro's emulator with the game's ROM. Raises GameError."""
+    import stable_retro
+
+    try:
+        return stable_retro.RetroEmulator(str(game.rom))
+    except RuntimeError as error:
+        if "multiple emulator" in str(error):
+            reason = (
+                "a process can have one emulator, and it is running; close the run that has it, or play this one with "
+                "workers; to change the game of a console that plays, stop its run first"
+            )
+            raise GameError(reason) from None
+        raise GameError(f"the emulator cannot start {game.rom}: {error}") from None
 
 
 def _read_state(path: Path, maximum: int = _LARGEST_STATE + 1) -> bytes:

@@ -66,7 +66,9 @@ class PlainScenario:
     def frame(self, variables: Variables) -> tuple[float, bool]:
         last, total = self._last, self._per_frame
         for name, delta, measure, up, down in self._terms:
-            value = variables[name] - last[name] if delta else variables[name]
+            value = variables[name]
+            if delta:
+                value -= last[name]
             total += _weighted(measure(value), up, down)
         done = self._done(variables, last)
         self._last = variables
@@ -118,7 +120,9 @@ def _condition(node: Mapping[str, Any]) -> Callable[[Variables, Variables], bool
     def holds(variables: Variables, last: Variables) -> bool:
         held: list[bool] = []
         for name, delta, measure in tests:
-            value = variables[name] - last[name] if delta else variables[name]
+            value = variables[name]
+            if delta:
+                value -= last[name]
             held.append(measure(value) > 0)
         for condition in inner:
             held.append(condition(variables, last))

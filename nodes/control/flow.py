@@ -142,7 +142,9 @@ class Override(Node, category="control"):
     def tick(self, value: On[T], urgent: On[T]) -> T | Absent:
         if urgent is not None:
             return urgent
-        return ABSENT if value is None else value
+        if value is not None:
+            return value
+        return ABSENT
 
 
 class RewardSum(Node, category="control", clocked=True):

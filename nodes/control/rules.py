@@ -49,8 +49,9 @@ class Compare(Node, category="control"):
     value: float = widget(default=0.0, doc="the limit, if nothing is linked to it")
 
     def tick(self, number: Number, limit: Number | None = None) -> Flag:
-        compare = _COMPARISONS[self.op]
-        return compare(number, self.value if limit is None else limit)
+        if limit is None:
+            limit = self.value
+        return _COMPARISONS[self.op](number, limit)
 
 
 class Not(Node, category="control"):

@@ -26,7 +26,9 @@ class Frame(NamedTuple):
 
     def put(self, question: str) -> str:
         """Return the whole text."""
-        return self.before + (question.strip() if self.is_stripped else question) + self.after
+        if self.is_stripped:
+            question = question.strip()
+        return self.before + question + self.after
 
     def template(self) -> str:
         """Return a template with the same effect, for one message with the picture first."""
@@ -48,9 +50,11 @@ def find_frame(processor: Any) -> Frame:
     question = f" {word} "
     whole = _render(processor, question)
     is_stripped = question not in whole
-    before, found, after = whole.partition(word if is_stripped else question)
+    if is_stripped:
+        question = word
+    before, found, after = whole.partition(question)
     frame = Frame(before, after, is_stripped)
-    if not found or any(_render(processor, question) != frame.put(question) for question in _ODD_QUESTIONS):
+    if not found or any(_render(processor, odd) != frame.put(odd) for odd in _ODD_QUESTIONS):
         raise BrainError("its chat template does more to a question than to put something before and after it")
     if len(before) + len(after) > _LONGEST:
         raise BrainError(f"its chat template puts {len(before) + len(after)} characters around a question; at most {_LONGEST}")

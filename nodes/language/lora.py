@@ -176,7 +176,7 @@ def _add_adapter(model: Any, ref: BrainRef, weight: float) -> None:
     brain = LoraAdapter.load(Path(ref.file))
     for module in _modules(brain.tensors):
         layer = _find_linear(model, module, ref)
-        down, up = (as_tensor(brain.tensors[_tensor_name(module, half)]).float() for half in "AB")
+        down, up = _matrix(brain, module, "A"), _matrix(brain, module, "B")
         if layer.weight.shape != (up.shape[0], down.shape[1]):
             found = f"{up.shape[0]} x {down.shape[1]}"
             expected = " x ".join(map(str, layer.weight.shape))
@@ -203,12 +203,17 @@ def _find_linear(model: Any, module: str, ref: BrainRef) -> Any:
 
 def _modules(tensors: Iterable[str]) -> list[str]:
     """Return the modules that tensors of these names change."""
-    matches = (TENSOR.fullmatch(name) for name in tensors)
-    return sorted({match["module"] for match in matches if match is not None})
+    modules: set[str] = set()
+    for name in tensors:
+        match = TENSOR.fullmatch(name)
+        if match is not None:
+            modules.add(match["module"])
+    return sorted(modules)
 
 
-def _tensor_name(module: str, half: str) -> str:
-    return f"base_model.model.{module}.lora_{half}.weight"
+def _matrix(brain: LoraAdapter, module: str, half: str) -> Any:
+    """Return one of the two matrices whose product is added to a module's weights, as f32."""
+    return as_tensor(brain.tensors[f"base_model.model.{module}.lora_{half}.weight"]).float()
 
 
 # -- the configuration, as PEFT interprets it ------------------------------------------------------------

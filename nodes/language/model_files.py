@@ -118,7 +118,9 @@ def _keys(config: Mapping[str, Any]) -> Iterator[str]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            yield from (key for key, item in value.items() if item is not None)
+            for key, item in value.items():
+                if item is not None:
+                    yield key
             waiting.extend(value.values())
         elif isinstance(value, list):
             waiting.extend(value)
@@ -133,7 +135,9 @@ def _check_sizes(where: str, config: Mapping[str, Any], family: Family, tensors:
         if claimed != found:
             raise BrainError(f"{where}: {path} is {short(claimed)}, and the tensors {source} are of {found}")
     for part in (config, *config.values()):
-        labels = part.get("num_labels") if isinstance(part, dict) else None
+        if not isinstance(part, dict):
+            continue
+        labels = part.get("num_labels")
         if labels is not None and labels != _LABELS:
             raise BrainError(f"{where}: num_labels is {short(labels)}, and no tensor of such a model is of labels")
 
@@ -149,10 +153,10 @@ def _find(config: Mapping[str, Any], path: str) -> Any:
 def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:
     """Return the number of parts below a name that ends in a dot, or the number of rows of a tensor."""
     if source.endswith("."):
-        return len({name.removeprefix(source).partition(".")[0] for name in tensors if name.startswith(source)})
-    shape = tensors[source].shape if source in tensors else ()
-    if shape:
-        return shape[0]
+        parts = {name.removeprefix(source).partition(".")[0] for name in tensors if name.startswith(source)}
+        return len(parts)
+    if source in tensors and tensors[source].shape:
+        return tensors[source].shape[0]
     return 0
 
 

@@ -65,11 +65,15 @@ class VisionLanguageModel(Brain):
         """Return the brain from a folder of transformers' `save_pretrained`. Raises BrainError if its model is not supported."""
         from safetensors import safe_open
 
-        files = {name: (folder / name).read_text("utf-8") for name in FILES if (folder / name).is_file()}
+        files: dict[str, str] = {}
+        for name in FILES:
+            if (folder / name).is_file():
+                files[name] = (folder / name).read_text("utf-8")
         tensors: dict[str, np.ndarray] = {}
         for path in sorted(folder.glob("*.safetensors")):
             with safe_open(path, "pt") as weights:
-                tensors.update({name: as_array(weights.get_tensor(name)) for name in weights.keys()})  # noqa: SIM118 - no dict
+                for name in weights.keys():  # noqa: SIM118 - no dict
+                    tensors[name] = as_array(weights.get_tensor(name))
         return cls(tensors, files=files, answers=answers)
 
 
@@ -87,7 +91,9 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
     header = read_header(path)
     family = check_files(ref.file, brain.files, header.tensors)
     is_ours = brain.ref is not None and brain.ref.sha256 in OURS
-    frame = None if is_ours else _tried(path, brain.files, header.tensors)
+    frame = None
+    if not is_ours:
+        frame = _tried(path, brain.files, header.tensors)
     _be_quiet()
     with _in_a_sentence(path), _folder(brain.files) as folder:
         _link(path, folder / WEIGHTS)
@@ -131,13 +137,17 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
     from PIL import Image
 
     family = check_files("the model", files, tensors)
+    file_size = sum(info.end - info.start for info in tensors.values())
     _be_quiet()
     with _in_a_sentence(), _folder(files) as folder:
-        _check_numbers(folder, family, sum(info.end - info.start for info in tensors.values()))
+        # its parts
+        _check_numbers(folder, family, file_size)
         _check_growth(files["tokenizer.json"])
         processor = load_processor(folder, family)
         frame = find_frame(processor)
         processor.chat_template = frame.template()
+
+        # pictures and texts, odd ones too
         asked = Pretrained(None, processor)
         for height, width in _SIZES:
             inputs = asked.read(np.asarray(Image.new("RGB", (width, height))), "what now?")
@@ -184,7 +194,9 @@ def _check_growth(tokenizer: str) -> None:
 @contextmanager
 def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
     """Turn whatever transformers and its libraries raise, not always an Exception, into a BrainError."""
-    where = "" if path is None else f"{path}: "
+    where = ""
+    if path is not None:
+        where = f"{path}: "
     try:
         yield
     except (KeyboardInterrupt, MemoryError, BrainError):
@@ -255,7 +267,8 @@ def load_processor(folder: Path, family: Family) -> Any:
     }
     settings, _ = kind.get_processor_dict(folder, **OFFLINE)
     settings.setdefault("chat_template", tokenizer.chat_template)
-    return unchecked.from_args_and_dict([parts[name] for name in kind.get_attributes()], settings)
+    in_order = [parts[name] for name in kind.get_attributes()]
+    return unchecked.from_args_and_dict(in_order, settings)
 
 
 def _link(file: Path, name: Path) -> None:

@@ -69,13 +69,14 @@ class PromptBuilder(Node, category="language"):
             strategy = brain.mid
         else:
             strategy = brain.far
+        facing = "right" if fight.right else "left"
         text = brain.template.format(
             own_hp=own,
             enemy_hp=enemy,
             advantage=advantage,
             distance=fight.distance,
             band=fight.band,
-            facing="right" if fight.right else "left",
+            facing=facing,
             own_status=fight.own_status,
             enemy_status=fight.enemy_status,
             own_height=fight.own_height,

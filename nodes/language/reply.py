@@ -72,7 +72,10 @@ class ActionParser(Node, category="language"):
     def open(self, host: Host) -> None:
         longest_first = sorted(self.brain.keywords, key=len, reverse=True)
         words = "|".join(map(re.escape, longest_first))
-        self._keyword = re.compile(rf"\b(?:{words})\b" if words else r"(?!)", re.IGNORECASE | re.ASCII)
+        pattern = r"(?!)"  # matches nothing
+        if words:
+            pattern = rf"\b(?:{words})\b"
+        self._keyword = re.compile(pattern, re.IGNORECASE | re.ASCII)
         self._basic = frozenset(self.brain.basic)
         self._to_basic = dict(zip((True, False), self.brain.to_basic.tolist(), strict=True))
         plain = [str(action) for action in range(self.brain.to_basic.shape[1])]

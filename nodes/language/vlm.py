@@ -95,7 +95,8 @@ class VLMStrategist(Node, category="language", background="either", fallback=Ans
                 raise BrainError(
                     f"{adapter.ref.file} is an adapter for the model {its}, and this one is {mine!r} ({self._ref.sha256[:12]})"
                 )
-        ref = replace(self._ref, adapters=tuple((adapter.ref, adapter.weight) for adapter in adapters))
+        refs = [(adapter.ref, adapter.weight) for adapter in adapters]
+        ref = replace(self._ref, adapters=tuple(refs))
         return self._host.load(ref, "nodes.language.lora", self._merged)
 
     def _merged(self, ref: BrainRef) -> Any:

@@ -77,17 +77,23 @@ class DecisionLog(Node, category="recording", collects=True):
     ) -> None:
         if prompt is None and text is None and action is None:
             return
-        name = _name(self.brain, action) if self.brain is not None and action is not None else None
+        name = None
+        if self.brain is not None and action is not None:
+            name = _name(self.brain, action)
         fields = {"prompt": prompt, "tokens": tokens, "text": text, "rung": rung, "action": action, "name": name}
         if prompt is not None and unknown is not None:
             fields["unknown"] = unknown
             self.shown += 1
             self.unknown += unknown
         line: dict[str, Any] = {"episode": self.episode, "tick": self._host.tick}
-        line |= {key: value for key, value in fields.items() if value is not None}
+        for key, value in fields.items():
+            if value is not None:
+                line[key] = value
+        if prompt is None:
+            image = None  # nobody was asked about it
         self._room.acquire()
         self._check_written()
-        self._waiting.put(_Decision(line, None if prompt is None else image))
+        self._waiting.put(_Decision(line, image))
 
     def report(self) -> Mapping[str, Any]:
         if self.shown:
@@ -130,7 +136,9 @@ class DecisionLog(Node, category="recording", collects=True):
             self._pictures.mkdir(exist_ok=True)
             path = self._pictures / f"{key.hex()}.png"
             partial = path.with_suffix(".partial")
-            Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture).save(partial, "png", compress_level=1)
+            if picture.shape[2] == 1:
+                picture = picture[:, :, 0]
+            Image.fromarray(picture).save(partial, "png", compress_level=1)
             partial.replace(path)
             self._written[key] = f"{self._pictures.name}/{path.name}"
         return self._written.get(key)

@@ -92,7 +92,8 @@ class VideoWriter(Node, category="recording"):
 
         height, width, colors = shape
         even = f"scale={width * self.scale}:{height * self.scale}:flags=neighbor,pad=ceil(iw/2)*2:ceil(ih/2)*2"
-        source = ["-f", "rawvideo", "-pix_fmt", "rgb24" if colors == 3 else "gray", "-s", f"{width}x{height}"]
+        pixels = "rgb24" if colors == 3 else "gray"
+        source = ["-f", "rawvideo", "-pix_fmt", pixels, "-s", f"{width}x{height}"]
         source += ["-r", f"{self._host.frame_rate or 60:.6f}", "-i", "-"]
         codec = ["-an", "-vf", even, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p"]
         command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *source, *codec, "-movflags", "+faststart"]
@@ -127,7 +128,9 @@ class Preview(Node, category="recording"):
         from PIL import Image
 
         frame, picture = np.asarray(self.newest), io.BytesIO()
-        Image.fromarray(frame[:, :, 0] if frame.shape[2] == 1 else np.ascontiguousarray(frame)).save(picture, "png")
+        if frame.shape[2] == 1:
+            frame = frame[:, :, 0]
+        Image.fromarray(np.ascontiguousarray(frame)).save(picture, "png")
         write_atomic(self._path, picture.getvalue())
 
 
@@ -165,7 +168,10 @@ def _pipe(encoder: subprocess.Popen[bytes]) -> IO[bytes]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return {"shape": list(value.shape), "dtype": str(value.dtype), "mean": float(value.mean()) if value.size else None}
+        mean = None
+        if value.size:
+            mean = float(value.mean())
+        return {"shape": list(value.shape), "dtype": str(value.dtype), "mean": mean}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -94,7 +94,9 @@ class Resize(Node, category="vision"):
         from PIL import Image
 
         grey = frame.shape[2] == 1
-        picture = Image.fromarray(np.ascontiguousarray(frame[:, :, 0] if grey else frame))
+        if grey:
+            frame = frame[:, :, 0]
+        picture = Image.fromarray(np.ascontiguousarray(frame))
         small = np.asarray(picture.resize((self.width, self.height), Image.Resampling.BOX))
         if grey:
             return small[:, :, None]

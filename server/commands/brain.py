@@ -64,7 +64,9 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
 
 def _shown(value: Any) -> str:
     """Return a value on one line without control characters: the file may come from anywhere, and a terminal obeys them."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value
+    if not isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
     shown = ""
     for character in text:
         shown += character if character.isprintable() else " "

@@ -103,7 +103,9 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
     runs = entry["runs"]
     if entry.get("inherited"):
         runs = f"{runs} (inherited)"
-    reads = [f"{socket}: {', '.join(links)}" for socket, links in entry["reads"].items()]
+    reads = []
+    for socket, links in entry["reads"].items():
+        reads.append(f"{socket}: {', '.join(links)}")
     return entry["role"], name, type_, runs, "; ".join(reads)
 
 
@@ -120,7 +122,9 @@ def _step(plan: Plan, step: Step) -> dict[str, Any]:
     description = _about(plan, step.node, step.role, _runs(plan, step))
     if step.clock is not None:
         description["opens"] = [_name(plan.steps[member]) for member in step.members]
-        description["reads"] = {"when": [str(step.clock.when)]} if step.inputs else {}
+        description["reads"] = {}
+        if step.inputs:
+            description["reads"] = {"when": [str(step.clock.when)]}
         return description
     entry = plan.graph.nodes[step.node].entry
     has_clock = (entry.every, entry.hertz, entry.when, entry.optional) != (1, None, None, False)
@@ -146,11 +150,13 @@ def _runs(plan: Plan, step: Step) -> str:
         socket = _starved(plan, step)
         if socket is not None:
             return f"never: nothing that runs is linked to {socket}"
-    clocks = " or ".join(sorted(_clock(plan, clock) for clock in step.clocks))
+    each_clock = [_clock(plan, clock) for clock in step.clocks]
+    clocks = " or ".join(sorted(each_clock))
     if step.always_polled:
         return clocks or "every tick"
-    is_fed = any(read.sources for read in step.inputs)
-    due = "when delivered" if is_fed else "once"
+    due = "once"
+    if any(read.sources for read in step.inputs):
+        due = "when delivered"
     if clocks:
         return f"{clocks}, {due}"
     return due

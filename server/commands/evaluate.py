@@ -42,6 +42,7 @@ class _Section:
 
 def main(arguments: argparse.Namespace) -> int:
     """Evaluate a workflow and print the results. Returns the exit status."""
+    # who plays, and where the rows of each player are
     registry = read_registry(arguments)
     rules, sections = _prepare(arguments, registry)
     players: list[Player] = []
@@ -53,36 +54,50 @@ def main(arguments: argparse.Namespace) -> int:
     for player in players:
         rows_of[player.key] = Rows(out / "episodes" / f"{player.title}.jsonl", player.identity)
     if _play(arguments, players, rows_of, out):
-        there = 0
-        for rows in rows_of.values():
-            there += len(rows.episodes.keys() & set(wanted))
-        stopped = f"stopped; {there} of {len(rows_of) * len(wanted)} episodes are kept in {out}"
-        message = f"{stopped}, the same command goes on from there"
-        if arguments.json:
-            print(json.dumps({"error": {"message": message}}))
-        _say(message)
+        _say_stopped(arguments, rows_of, out)
         return STOPPED
+
+    # what counts of their rows: the file of a player may have more episodes than are asked for now
     counted: dict[str, dict[int, dict[str, Any]]] = {}
     failed: list[str] = []
     for key, rows in rows_of.items():
-        counted[key] = {index: rows.episodes[index] for index in wanted}
-        failed += [row["error"] for row in counted[key].values() if outcome(row) == "failed"]
+        counted[key] = {}
+        for index in wanted:
+            row = rows.episodes[index]
+            counted[key][index] = row
+            if outcome(row) == "failed":
+                failed.append(row["error"])
+
+    # the result and its files
     result = _result(arguments, rules, sections, counted)
     stem = f"{players[0].name}-{players[0].protocol.split}-{arguments.episodes}-{_tag(players)}"
-    files = {kind: out / f"{stem}.{kind}" for kind in ("json", "png")}
-    result["files"] = {kind: str(file) for kind, file in files.items()}
-    result["files"]["episodes"] = [str(rows.path) for rows in rows_of.values()]
-    write_atomic(files["json"], json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    chart.draw(result, files["png"])
+    json_file, chart_file = out / f"{stem}.json", out / f"{stem}.png"
+    row_files = [str(rows.path) for rows in rows_of.values()]
+    result["files"] = {"json": str(json_file), "png": str(chart_file), "episodes": row_files}
+    write_atomic(json_file, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    chart.draw(result, chart_file)
     if arguments.json:
         print(json.dumps(result))
     else:
-        lines = [describe(result), *map(str, files.values())]
+        lines = [describe(result), str(json_file), str(chart_file)]
         print(printable("\n".join(lines)))
     if failed:
         _say(f"{len(failed)} episodes failed, they count as not won; the first: {failed[0]}")
         return FAILED
     return DONE
+
+
+def _say_stopped(arguments: argparse.Namespace, rows_of: dict[str, Rows], out: Path) -> None:
+    """Tell how many of the episodes are there, with which the same command goes on."""
+    wanted = range(arguments.episodes)
+    there = 0
+    for rows in rows_of.values():
+        there += len(rows.episodes.keys() & set(wanted))
+    stopped = f"stopped; {there} of {len(rows_of) * len(wanted)} episodes are kept in {out}"
+    message = f"{stopped}, the same command goes on from there"
+    if arguments.json:
+        print(json.dumps({"error": {"message": message}}))
+    _say(message)
 
 
 def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, list[_Section]]:
@@ -104,7 +119,11 @@ def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, 
     for role, baseline in named:
         other = RunSpec(baseline.workflow, widgets=baseline.widgets, packs=spec.packs, installed_packs=spec.installed_packs)
         entrants.append((role, other, other.load_workflow()))
-    return rules, [_Section(each, _players(arguments, registry, each, entrants)) for each in protocols]
+    sections: list[_Section] = []
+    for each in protocols:
+        players = _players(arguments, registry, each, entrants)
+        sections.append(_Section(each, players))
+    return rules, sections
 
 
 def _players(

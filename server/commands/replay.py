@@ -45,8 +45,12 @@ def main(arguments: argparse.Namespace) -> int:
 
 def ask_for_packs(recorded: list[dict[str, str]], given: list[str]) -> None:
     """Raise MinibrainsError unless the user gave the tape's node packs: a tape may come from anybody, so it cannot load code."""
-    hashes = {hash_file(Path(file)) for file in given if Path(file).is_file()}
-    names = {Path(file).name for file in given}
+    hashes: set[str] = set()
+    names: set[str] = set()
+    for file in map(Path, given):
+        names.add(file.name)
+        if file.is_file():
+            hashes.add(hash_file(file))
     for pack in recorded:
         if pack["sha256"] in hashes:
             continue

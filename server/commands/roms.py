@@ -109,8 +109,10 @@ class RomImport:
             raise ValueError(f"it is larger than {SIZE_LIMIT >> 20} MiB")
         data, sha1 = groom_rom(name, file)
         game = self._games.get(sha1)
-        suffix = _suffix(game) if game else None
-        if game and suffix and game not in self.imported:
+        if not game or game in self.imported:
+            return
+        suffix = _suffix(game)
+        if suffix:
             self._keep(game, rom_folder() / game / f"rom{suffix}", data)
 
     def _keep(self, game: str, target: Path, data: bytes) -> None:
@@ -145,4 +147,8 @@ def _suffix(game: str) -> str | None:
     None for arcade games: their emulator needs the original file names, but the ROM folder has one `rom.*` a game.
     """
     match = re.search(r"-([A-Za-z0-9]+)(?:-v\d+)?$", game)
-    return next((suffix for suffix, console in EMU_EXTENSIONS.items() if match and console == match[1]), None)
+    if match:
+        for suffix, console in EMU_EXTENSIONS.items():
+            if console == match[1]:
+                return str(suffix)
+    return None

@@ -12,8 +12,10 @@ def describe(summary: dict[str, Any]) -> str:
     """Return the summary as a table for people."""
     episodes = summary["episodes"]
     lines = _episodes(episodes)
-    whole = [episode for episode in episodes if episode["ended"] in ("done", "limit")]
-    scores = [episode["score"] for episode in whole if episode["score"] is not None]
+    scores: list[float] = []
+    for episode in episodes:
+        if episode["ended"] in ("done", "limit") and episode["score"] is not None:
+            scores.append(episode["score"])
     if scores:
         mean = f"mean score {sum(scores) / len(scores):.1f} over {len(scores)} episodes"
         distinct = summary["distinct_episodes"] or "?"
@@ -46,7 +48,9 @@ def _episodes(episodes: list[dict[str, Any]]) -> list[str]:
         won = {True: "yes", False: "no", None: "-"}[episode["won"]]
         if episode["drawn"]:
             won = "draw"
-        score = "-" if episode["score"] is None else f"{episode['score']:g}"
+        score = "-"
+        if episode["score"] is not None:
+            score = f"{episode['score']:g}"
         lines.append(f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}")
     if len(episodes) > 40:
         lines.append(f"    ... {len(episodes) - 40} more in episodes.jsonl")
@@ -58,7 +62,9 @@ def _slowest_nodes(nodes: dict[str, dict[str, Any]]) -> list[str]:
     lines = [f"{'slowest nodes':<20}  {'runs':>9}  {'skips':>9}  {'µs a run':>9}"]
     slow = sorted(nodes.items(), key=lambda item: -(item[1]["mean_us"] or 0) * item[1]["runs"])
     for name, node in slow[:5]:
-        mean = "-" if node["mean_us"] is None else f"{node['mean_us']:.2f}"
+        mean = "-"
+        if node["mean_us"] is not None:
+            mean = f"{node['mean_us']:.2f}"
         lines.append(f"{name:<20}  {node['runs']:>9}  {node['skips']:>9}  {mean:>9}")
     return lines
 
@@ -79,7 +85,9 @@ def _cache(cache: dict[str, Any]) -> list[str]:
 def _deadlines(summary: dict[str, Any]) -> list[str]:
     deadlines = summary["deadlines"]
     missed = deadlines["missed"]
-    share = "-" if deadlines["on_time"] is None else f"{100 * deadlines['on_time']:.2f} %"
+    share = "-"
+    if deadlines["on_time"] is not None:
+        share = f"{100 * deadlines['on_time']:.2f} %"
     lines = [f"realtime at {deadlines['rate']:.2f} hz: {share} on time but for what was not scheduled; "
              f"ticks began at most {deadlines['late_ms']['max']:.1f} ms late"]  # fmt: skip
     if not summary["misses"]:

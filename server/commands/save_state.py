@@ -96,7 +96,9 @@ def _tick_of_run(events: list[Event], episode: int, tick: int) -> int:
         count = len({event.value["index"] for event in events if event.kind == "episode"})
         raise MinibrainsError(f"--episode {episode}: the run has {count} episodes")
     begins = about[0].tick
-    ends = about[1].tick if len(about) > 1 else events[-1].tick + 1
+    ends = events[-1].tick + 1
+    if len(about) > 1:
+        ends = about[1].tick
     if begins + tick >= ends:
         raise MinibrainsError(f"--tick {tick}: that episode of the run has {ends - begins} ticks; expected one below")
     return begins + tick

@@ -39,8 +39,12 @@ def main(arguments: argparse.Namespace) -> int:
     if not token and not is_loopback(arguments.host):
         token = secrets.token_urlsafe(24)
     files = [Path(file).absolute() for file in arguments.pack]
+    if arguments.data:
+        data = Path(arguments.data)
+    else:
+        data = home()
     settings = ServiceSettings(
-        data=Path(arguments.data) if arguments.data else home(),
+        data=data,
         host=arguments.host,
         token=token,
         parallel=arguments.parallel or max(2, os.cpu_count() or 1),
@@ -84,14 +88,19 @@ async def _serve(app: web.Application, settings: ServiceSettings, port: int, as_
 
 def _address(settings: ServiceSettings, port: int) -> str:
     """Return the address of the server for a browser on this machine."""
-    host = "127.0.0.1" if settings.host in ("0.0.0.0", "::", "") else settings.host
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/"
+    host = settings.host
+    if host in ("0.0.0.0", "::", ""):
+        host = "127.0.0.1"
+    elif ":" in host:
+        host = f"[{host}]"
+    return f"http://{host}:{port}/"
 
 
 def _announce(settings: ServiceSettings, address: str, port: int, as_json: bool) -> None:
     """Print the address, once the server can be reached there."""
-    opened = f"{address}?token={settings.token}" if settings.token else address
+    opened = address
+    if settings.token:
+        opened += f"?token={settings.token}"
     if as_json:
         print(json.dumps({"address": address, "open": opened, "host": settings.host, "port": port, "data": str(settings.data)}))
     else:

@@ -62,7 +62,8 @@ class BrainFiles:
     async def folders(self, request: web.Request) -> web.Response:
         """Answer GET /models: the folders that contain brains."""
         names = await self._read(self._names)
-        return web.json_response(sorted({name.partition("/")[0] for name in names if "/" in name}))
+        folders = {name.partition("/")[0] for name in names if "/" in name}
+        return web.json_response(sorted(folders))
 
     async def files(self, request: web.Request) -> web.Response:
         """Answer GET /models/{folder}: the brains in a folder."""
@@ -172,11 +173,16 @@ class BrainFiles:
     def _entry(self, name: str, path: Path) -> dict[str, Any]:
         key = file_key(path)
         heading = self._heading(path, key)
+        size, digest = None, None
+        if key is not None:
+            size = key.size
+        if not heading["fault"]:
+            digest = self._digests.known(path)
         return {
             "file": name,
-            "size": None if key is None else key.size,
+            "size": size,
             "shipped": path.is_relative_to(shipped("models")),
-            "sha256": None if heading["fault"] else self._digests.known(path),
+            "sha256": digest,
             **heading,
         }
 
@@ -199,7 +205,9 @@ class BrainFiles:
         return dict(sorted(found.items()))
 
     def _find(self, name: str) -> Path:
-        path = find_inside(name, [self._models, shipped("models")]) if name.endswith(_SUFFIX) else None
+        path = None
+        if name.endswith(_SUFFIX):
+            path = find_inside(name, [self._models, shipped("models")])
         if path is None:
             raise RequestError(404, "not_found", f"there is no brain {name[:200]!r}")
         return path

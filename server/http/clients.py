@@ -154,15 +154,16 @@ class Clients:
                 failed["socket"] = faults[0].get("socket")
             self._broadcast("failed", failed)
         self._broadcast("result", {**ours, "state": outcome.state, "summary": outcome.summary})
+        # the same once more, in the form of ComfyUI's messages
         node = outcome.node or ""
         about = {**stamped, "node_id": node, "node_type": _type(run, node), "executed": []}
         if outcome.state == "failed":
-            error = {"exception_message": outcome.summary["error"]["message"], "exception_type": outcome.exception}
-            self._send_to_owner(
-                run,
-                "execution_error",
-                {**about, **error, "traceback": list(outcome.traceback), "current_inputs": {}, "current_outputs": []},
-            )
+            about["exception_message"] = outcome.summary["error"]["message"]
+            about["exception_type"] = outcome.exception
+            about["traceback"] = list(outcome.traceback)
+            about["current_inputs"] = {}
+            about["current_outputs"] = []
+            self._send_to_owner(run, "execution_error", about)
         elif outcome.state == "stopped":
             self._broadcast("execution_interrupted", about)
         else:
@@ -172,7 +173,10 @@ class Clients:
 
     def status(self) -> dict[str, Any]:
         """Return ComfyUI's status: the number of runs that wait or run."""
-        return {"status": {"exec_info": {"queue_remaining": self.runs.remaining if self.runs else 0}}}
+        remaining = 0
+        if self.runs:
+            remaining = self.runs.remaining
+        return {"status": {"exec_info": {"queue_remaining": remaining}}}
 
     def _broadcast(self, type_: str, data: Any) -> None:
         event = _event(type_, data)
@@ -308,7 +312,9 @@ class Clients:
         if run is None or run.over:
             return
         for node in run.watch.previews:
-            if node not in run.wanted and any(client.is_idle(node, run) for client in self._watching(run)):
+            if node in run.wanted:
+                continue
+            if any(client.is_idle(node, run) for client in self._watching(run)):
                 run.wanted.add(node)
                 run.send("want", node)
 

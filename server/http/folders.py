@@ -55,7 +55,10 @@ class DataFolders:
         """Return a free path in the trash for a file or folder. Raises OSError."""
         stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{path.name}"
         for number in range(1000):
-            target = self.trash / (f"{stem}-{number}" if number else stem)
+            name = stem
+            if number:
+                name = f"{stem}-{number}"
+            target = self.trash / name
             if not os.path.lexists(target):
                 return target
         raise FileExistsError(f"{stem} is in the trash a thousand times")

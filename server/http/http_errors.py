@@ -75,8 +75,10 @@ def too_slow(request: web.Request) -> RequestError:
 async def read_object(request: web.Request) -> dict[str, Any]:
     """Return the body, a JSON object; an empty body counts as {}. Raises RequestError."""
     data = await read_body(request)
+    body: Any = {}
     try:
-        body = await _parse(data) if data.strip() else {}
+        if data.strip():
+            body = await _parse(data)
     except ValueError as error:
         raise RequestError(400, "no_json", f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):

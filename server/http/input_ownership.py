@@ -47,9 +47,11 @@ class InputOwnership:
 
     def release_all(self, client: InputClient) -> None:
         """Release all inputs of a page that is gone."""
-        for run, node in [key for key, owner in self._owners.items() if owner is client]:
+        for run, node in list(self._owners):
             self.release(client, run, node)
 
     def remove_run(self, run: ServerRun) -> None:
         """Forget the owners of a run that is over."""
-        self._owners = {key: owner for key, owner in self._owners.items() if key[0] is not run}
+        for key in list(self._owners):
+            if key[0] is run:
+                del self._owners[key]

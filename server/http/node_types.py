@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin
@@ -18,7 +18,7 @@ from minibrains.graph.catalog import brain_finder
 from minibrains.graph.check import Draft, Graph, examine
 from minibrains.graph.collectors import check_collectors
 from minibrains.graph.describe import node_heading
-from minibrains.graph.linking import Linking, linking
+from minibrains.graph.linking import Linking, Place, linking
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema, workflow_schema
 from minibrains.graph.workflow import Workflow, parse_workflow
@@ -119,9 +119,10 @@ class NodeTypes:
         except MinibrainsError as error:
             return web.json_response({"faults": faults_of(error), "workflow": None, **_NOTHING_TO_LINK})
         answer = await asyncio.to_thread(self._describe_draft, draft)
+        answer["workflow"] = None
         # it is another object only if older nodes, or an older format, were migrated
-        is_migrated = draft.workflow.raw is not data
-        answer["workflow"] = draft.workflow.to_json() if is_migrated else None
+        if draft.workflow.raw is not data:
+            answer["workflow"] = draft.workflow.to_json()
         return web.json_response(answer)
 
     def _describe_draft(self, draft: Draft) -> dict[str, Any]:
@@ -161,15 +162,22 @@ _NOTHING_TO_LINK: Final[dict[str, Any]] = {"outputs": {}, "inputs": {}, "fits": 
 
 def _describe_linking(links: Linking) -> dict[str, Any]:
     return {
-        "outputs": {".".join(place): type_name for place, type_name in links.outputs.items()},
-        "inputs": {".".join(place): type_name for place, type_name in links.inputs.items()},
+        "outputs": _by_socket(links.outputs),
+        "inputs": _by_socket(links.inputs),
         "fits": links.fits,
         "before": links.before,
     }
 
 
+def _by_socket(types: Mapping[Place, str]) -> dict[str, str]:
+    """Return the types by `node.socket`, as links are written in a workflow file."""
+    return {f"{node}.{socket}": type_name for (node, socket), type_name in types.items()}
+
+
 def _parse(data: Any, path: Path | None) -> Workflow:
-    nodes = data.get("nodes") if isinstance(data, dict) else None
+    nodes = None
+    if isinstance(data, dict):
+        nodes = data.get("nodes")
     if isinstance(nodes, dict) and len(nodes) > _MAX_NODES:
         limit, found = f"at most {_MAX_NODES}", str(len(nodes))
         fault = Fault("the workflow has too many nodes", expected=limit, found=found, code="invalid_workflow")
@@ -258,20 +266,24 @@ def _comfy_info(name: str, cls: type[Node]) -> dict[str, Any]:
     for widget in schema.widgets.values():
         group = required if widget.required else optional
         group[widget.name] = _comfy_widget(widget)
-    outputs: list[Output] = list(schema.outputs.values())
+    output_types: list[str] = []
+    tooltips: list[str] = []
+    for output in schema.outputs.values():
+        output_types.append(_comfy_type(output.kind))
+        tooltips.append(output.doc)
     return {
         "input": {"required": required, "optional": optional},
         "input_order": {"required": list(required), "optional": list(optional)},
-        "output": [_comfy_type(output.kind) for output in outputs],
-        "output_is_list": [False] * len(outputs),
-        "output_name": [output.name for output in outputs],
-        "output_tooltips": [output.doc for output in outputs],
+        "output": output_types,
+        "output_is_list": [False] * len(schema.outputs),
+        "output_name": list(schema.outputs),
+        "output_tooltips": tooltips,
         "name": name,
         "display_name": name.rpartition(".")[2],
         "description": heading["doc"],
         "python_module": cls.__module__,
         "category": heading["category"],
-        "output_node": not outputs,
+        "output_node": not schema.outputs,
     }
 
 
@@ -287,8 +299,12 @@ def _tooltip(doc: str) -> dict[str, str]:
 
 
 def _comfy_widget(widget: Widget) -> list[Any]:
-    options = {"default": to_json(widget.default), "min": widget.min, "max": widget.max, **_tooltip(widget.doc)}
+    options: dict[str, Any] = {}
+    for name, value in (("default", to_json(widget.default)), ("min", widget.min), ("max", widget.max)):
+        if value is not None:
+            options[name] = value
+    options |= _tooltip(widget.doc)
     type_: Any = _COMFY.get(widget.annotation, "STRING")
     if get_origin(widget.annotation) is Literal:
         type_ = list(get_args(widget.annotation))
-    return [type_, {key: value for key, value in options.items() if value is not None}]
+    return [type_, options]

@@ -30,8 +30,11 @@ class PendingRequests:
 
     def sequences(self) -> list[int]:
         """Return the numbers of all requests."""
-        stems = [path.stem for path in self._folder.glob("*.json")]
-        return sorted(int(stem) for stem in stems if stem.isdecimal())
+        sequences: list[int] = []
+        for path in self._folder.glob("*.json"):
+            if path.stem.isdecimal():
+                sequences.append(int(path.stem))
+        return sorted(sequences)
 
     def read(self, sequence: int) -> Any:
         """Return a request. Raises OSError and ValueError."""

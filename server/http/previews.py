@@ -54,12 +54,15 @@ class Encoder:
 
     def encode(self, picture: np.ndarray) -> Encoded:
         """Encode a picture for the websocket."""
-        height, width = picture.shape[:2]
-        found = self._palette(picture) if not self._rich else None
+        if self._rich:
+            self._rich -= 1
+            return _as_jpeg(picture)
+        found = self._palette(picture)
         if found is None:
-            self._rich = self._rich - 1 if self._rich else _BACKOFF
-            return Encoded(JPEG, {"width": width, "height": height}, _jpeg(picture))
+            self._rich = _BACKOFF
+            return _as_jpeg(picture)
         colours, indices = found
+        height, width = picture.shape[:2]
         palette = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], 1).astype(np.uint8)
         about = {"width": width, "height": height, "colours": len(palette)}
         return Encoded(PALETTE, about, palette.tobytes() + indices.tobytes())
@@ -92,10 +95,12 @@ class Encoder:
         return True
 
 
-def _jpeg(picture: np.ndarray) -> bytes:
+def _as_jpeg(picture: np.ndarray) -> Encoded:
     from PIL import Image
 
-    flat = picture[:, :, 0] if picture.ndim == 3 and picture.shape[2] == 1 else picture
+    height, width = picture.shape[:2]
+    if picture.ndim == 3 and picture.shape[2] == 1:
+        picture = picture[:, :, 0]
     file = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(flat)).save(file, "jpeg", quality=_QUALITY)
-    return file.getvalue()
+    Image.fromarray(np.ascontiguousarray(picture)).save(file, "jpeg", quality=_QUALITY)
+    return Encoded(JPEG, {"width": width, "height": height}, file.getvalue())

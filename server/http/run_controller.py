@@ -117,8 +117,11 @@ class RunController(Hook):
     def between_ticks(self, run: Run) -> Budget:
         """Sample what pages watch, and wait while the run is paused."""
         engine = run.engine
-        realtime = run.clock if isinstance(run.clock, RealtimeClock) else None
-        self._misses = realtime.deadlines.misses if realtime else 0
+        realtime = None
+        self._misses = 0
+        if isinstance(run.clock, RealtimeClock):
+            realtime = run.clock
+            self._misses = realtime.deadlines.misses
         self._look(engine)
         self._save(engine)
         waited = False
@@ -137,7 +140,8 @@ class RunController(Hook):
         if waited and realtime is not None:
             realtime.resume()
         ticks = 1 if self.paused else sys.maxsize
-        return Budget(ticks, _WATCHED if self.watch.previews or self.watch.values else _UNWATCHED)
+        seconds = _WATCHED if self.watch.previews or self.watch.values else _UNWATCHED
+        return Budget(ticks, seconds)
 
     def on_edit(self, run: Run, edit: Edit) -> None:
         self.look_again()

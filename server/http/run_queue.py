@@ -88,7 +88,10 @@ class ServerRun:
     def details(self) -> dict[str, Any]:
         """Return its whole present state, which a client needs when it reconnects."""
         parts = self.live_state.parts
-        summary = self.outcome.summary if self.outcome else None
+        summary, error = None, None
+        if self.outcome:
+            summary = self.outcome.summary
+            error = summary.get("error")
         return {
             "prompt_id": self.prompt_id,
             **parts["run"],
@@ -98,7 +101,7 @@ class ServerRun:
             "values": parts["values"],
             "said": self.lines,
             "result": summary,
-            "error": summary.get("error") if summary else None,
+            "error": error,
         }
 
 
@@ -157,13 +160,15 @@ class RunQueue:
 
     async def cancel(self, prompt_ids: Collection[str]) -> None:
         """Remove runs from the queue. Raises OSError."""
-        cancelled = [run for run in self.queue if run.prompt_id in prompt_ids]
-        for run in cancelled:
-            self.queue.remove(run)
-            run.state = "stopped"
-            self._notify(run, "cancelled", {})
+        cancelled: list[int] = []
+        for run in list(self.queue):
+            if run.prompt_id in prompt_ids:
+                self.queue.remove(run)
+                run.state = "stopped"
+                self._notify(run, "cancelled", {})
+                cancelled.append(run.sequence)
         self._forget_old()
-        await asyncio.to_thread(self._pending.remove, *(run.sequence for run in cancelled))
+        await asyncio.to_thread(self._pending.remove, *cancelled)
 
     async def stop(self, run: ServerRun) -> None:
         """End a run after its current tick. A second call kills its worker."""
@@ -251,9 +256,13 @@ class RunQueue:
         for worker in free:
             if self.queue:
                 self._begin(worker, self.queue.pop(0))
-        idle = [worker for worker, run in self._workers.items() if run is None and not worker.closing]
-        living = [worker for worker in self._workers if not worker.closing]
-        for _ in range(min(len(self.queue) - len(idle), self._parallel - len(living))):
+        idle = living = 0
+        for worker, run in self._workers.items():
+            if not worker.closing:
+                living += 1
+                if run is None:
+                    idle += 1
+        for _ in range(min(len(self.queue) - idle, self._parallel - living)):
             self._add_worker()
 
     def _add_worker(self) -> None:

@@ -113,9 +113,11 @@ class RunReporter:
         first_when, first_ticks = self._history[0]
         seconds, ticks = stats.when - first_when, stats.ticks - first_ticks
         paused = self._controller.waiting
-        ticks_per_s = round(ticks / seconds, 1) if seconds else None
+        ticks_per_s = None
         if paused:
             ticks_per_s = 0.0
+        elif seconds:
+            ticks_per_s = round(ticks / seconds, 1)
         episode, score = self.progress
         return {
             "state": "paused" if paused else "running",
@@ -164,13 +166,18 @@ class RunReporter:
             us = reported.get("us")
         if now.thinking and now.runs:  # a computation may begin and end in different reports
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
+        report = {"state": state, "runs": now.runs, "us": us}
+        # most nodes have none of these
         now_and_then = {
             "errors": now.errors,
             "restarts": now.restarts,
             "think_times": buckets(now.think_times),
             "savings": list(now.savings.items()),
         }
-        return {"state": state, "runs": now.runs, "us": us, **{key: value for key, value in now_and_then.items() if value}}
+        for key, value in now_and_then.items():
+            if value:
+                report[key] = value
+        return report
 
 
 def _foreground_state(now: NodeStats, runs: int) -> str:

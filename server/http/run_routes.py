@@ -147,7 +147,10 @@ class RunRoutes:
     async def change_history(self, request: web.Request) -> web.Response:
         """Answer POST /history: move the folders of finished runs to the trash."""
         body = await read_object(request)
-        ids = self._history.ids() if body.get("clear") else texts(body, "delete")
+        if body.get("clear"):
+            ids = self._history.ids()
+        else:
+            ids = texts(body, "delete")
         over = [prompt_id for prompt_id in ids if not self._is_alive(prompt_id)]
         for prompt_id in over:
             self._runs.known.pop(prompt_id, None)

@@ -217,5 +217,6 @@ def _blamed(error: BaseException) -> str | None:
     node = getattr(error, "node", None)
     if node is None:
         nodes = [fault.node for fault in getattr(error, "faults", ()) if fault.node]
-        node = nodes[0] if nodes else None
+        if nodes:
+            node = nodes[0]
     return node if isinstance(node, str) else None

@@ -99,7 +99,7 @@ class WorkflowFiles:
 
     async def templates(self, request: web.Request) -> web.Response:
         """Answer GET /templates: descriptions of the shipped workflows."""
-        return web.json_response(await asyncio.to_thread(lambda: [_template(file) for file in _templates()]))
+        return web.json_response(await asyncio.to_thread(_read_templates))
 
     async def template(self, request: web.Request) -> web.StreamResponse:
         """Answer GET /templates/{name}: a shipped workflow."""
@@ -211,6 +211,10 @@ def _sha256(file: Path) -> str | None:
 
 def _templates() -> list[Path]:
     return sorted(shipped("workflows").glob("*.json"))
+
+
+def _read_templates() -> list[dict[str, Any]]:
+    return [_template(file) for file in _templates()]
 
 
 def _template(file: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ and of the engine. Thinking is measured separately, and counts for neither side.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -60,6 +61,7 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
         script = _record(engine, console)
         freeze_heap()
 
+        # the loops
         episode, ticks = Episode(0, 0, name), len(script)
         loops = {"by_hand": _by_hand(console, episode, script)}
         if is_the_agent(engine.nodes):
@@ -68,7 +70,9 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
             asked = {"written_out": in_time(strategist, pool, limit), "unlimited": strategist.tick}
             for side, ask in asked.items():
                 loops[side] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks, ask), ticks)
-        thinking: dict[str, list[float]] = {side: [] for side in ("workflow", *loops)}
+
+        # the measurement, in turns
+        thinking: dict[str, list[float]] = defaultdict(list)
         cpu, cpu_written_out = list[float](), list[float]()
 
         def workflow() -> None:
@@ -84,28 +88,37 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
             if side == "written_out":  # the model thinks on another thread
                 cpu_written_out.append(thread_time() - began)
 
-        taken = take_turns({"workflow": workflow, **{side: partial(loop, side) for side in loops}}, REPEATS, seconds)
+        works: dict[str, Callable[[], None]] = {"workflow": workflow}
+        for side in loops:
+            works[side] = partial(loop, side)
+        taken = take_turns(works, REPEATS, seconds)
         with _background_calls(engine) as cpu_seconds:
-            # not in a pair: the loops think on another thread, which would slow the next background call here
-            for _ in range(REPEATS if _background_nodes(engine) else 0):
-                engine.reset(0, 0)
-                engine.advance(ticks)
+            if _background_nodes(engine):
+                # not in a pair: the loops think on another thread, which would slow the next background call here
+                for _ in range(REPEATS):
+                    engine.reset(0, 0)
+                    engine.advance(ticks)
+
+    # the result
     times: dict[str, list[float]] = {}
     for side in taken:
         pairs = zip(taken[side], thinking[side], strict=True)
         times[side] = [whole - background for whole, background in pairs]
-    compared = {side: _compared(times["workflow"], times[side], ticks) for side in loops}
-    return {
+    workflow_times, by_hand_times = times.pop("workflow"), times.pop("by_hand")
+    result = {
         "workflow": str(plan.graph.workflow.path or ""),
         "ticks": ticks,
         "pairs": len(cpu),
-        "workflow_ticks_per_s": round(ticks / median(times["workflow"]), 1),
-        **compared.pop("by_hand"),
-        **{f"{side}_{name}": value for side, values in compared.items() for name, value in values.items()},
-        "tick_cpu_ms": round(median(cpu) / ticks * 1e3, 4),
-        **({"written_out_cpu_ratio": _cpu_ratio(cpu, cpu_written_out)} if cpu_written_out else {}),
-        **_summed_up(cpu_seconds),
+        "workflow_ticks_per_s": round(ticks / median(workflow_times), 1),
+        **_compared(workflow_times, by_hand_times, ticks),
     }
+    for side, loop_times in times.items():
+        for figure, value in _compared(workflow_times, loop_times, ticks).items():
+            result[f"{side}_{figure}"] = value
+    result["tick_cpu_ms"] = round(median(cpu) / ticks * 1e3, 4)
+    if cpu_written_out:
+        result["written_out_cpu_ratio"] = round(median(_ratios(cpu, cpu_written_out)), 4)
+    return {**result, **_summed_up(cpu_seconds)}
 
 
 def _written_out(engine: Engine, console: Any, play: Callable[[], GameResult], ticks: int) -> Callable[[], float]:
@@ -120,12 +133,13 @@ def _written_out(engine: Engine, console: Any, play: Callable[[], GameResult], t
 
 
 def _compared(workflow: list[float], loop: list[float], ticks: int) -> dict[str, Any]:
-    ratios = [hand / flow for hand, flow in zip(loop, workflow, strict=True)]
+    ratios = _ratios(workflow, loop)
     low, middle, high = quantiles(ratios, n=4)
+    least, most = _interval(ratios)
     return {
         "by_hand_ticks_per_s": round(ticks / median(loop), 1),
         "ratio": round(middle, 4),
-        "ratio_95": [round(bound, 4) for bound in _interval(ratios)],
+        "ratio_95": [round(least, 4), round(most, 4)],
         "quartiles": [round(low, 4), round(high, 4)],
         "overhead_us": round((median(workflow) - median(loop)) / ticks * 1e6, 3),
     }
@@ -139,9 +153,9 @@ def _interval(ratios: list[float]) -> tuple[float, float]:
     return sorted(ratios)[low], sorted(ratios)[high]
 
 
-def _cpu_ratio(workflow: list[float], loop: list[float]) -> float:
-    ratios = [hand / flow for hand, flow in zip(loop, workflow, strict=True)]
-    return round(median(ratios), 4)
+def _ratios(workflow: list[float], loop: list[float]) -> list[float]:
+    """Return the loop's seconds divided by the workflow's, for each pair."""
+    return [hand / flow for hand, flow in zip(loop, workflow, strict=True)]
 
 
 @contextmanager
@@ -271,9 +285,12 @@ def _background_nodes(engine: Engine) -> list[str]:
 def _given(engine: Engine, node: str) -> dict[str, Any]:
     """Return the current values of a node's inputs."""
     given: dict[str, Any] = {}
-    for name, socket in engine.plan.graph.nodes[node].cls.schema.inputs.items():
-        edges = [edge for edge in engine.plan.graph.edges if edge.target == node and edge.input.name == name]
-        values = [peek(engine, edge.source, edge.output.name) for edge in edges]
+    graph = engine.plan.graph
+    for name, socket in graph.nodes[node].cls.schema.inputs.items():
+        values = []
+        for edge in graph.edges:
+            if edge.target == node and edge.input.name == name:
+                values.append(peek(engine, edge.source, edge.output.name))
         if socket.many:
             given[name] = values
         elif values:

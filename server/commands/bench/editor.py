@@ -99,12 +99,13 @@ def _thousand() -> dict[str, Any]:
 
 def _take_turns(browser: Browser, server: Server, seconds: float) -> list[dict[str, Any]]:
     count = ceil(seconds / _TURN_S)
-    # each goes first equally often, so that neither always finds the machine warmer
-    pages: list[bool] = []
+    turns = []
     for number in range(count):
+        # each goes first equally often, so that neither always finds the machine warmer
         page_first = number % 2 == 0
-        pages += [page_first, not page_first]
-    return [_turn(browser, server, seconds / count, page) for page in pages]
+        for page in (page_first, not page_first):
+            turns.append(_turn(browser, server, seconds / count, page))
+    return turns
 
 
 def _turn(browser: Browser, server: Server, seconds: float, page: bool) -> dict[str, Any]:
@@ -135,15 +136,20 @@ def _watched(page: Tab, seconds: float) -> tuple[str, dict[str, float]]:
     begun, before = page.ask(count)
     page.page.wait_for_timeout(seconds * 1e3)
     ended, after = page.ask(count)
-    rates = {node: (after[node] - painted) / (ended - begun) * 1e3 for node, painted in before.items()}
-    return str(page.ask("session.run.id")), {node: round(rate, 2) for node, rate in rates.items()}
+    rates = {}
+    for node, painted in before.items():
+        rate = (after[node] - painted) / (ended - begun) * 1e3
+        rates[node] = round(rate, 2)
+    return str(page.ask("session.run.id")), rates
 
 
 def _missed_percent(turns: list[dict[str, Any]], page: bool) -> float:
     """Return the percentage of missed deadlines among the ticks on which the process was scheduled."""
-    ours = [turn for turn in turns if turn["page"] is page]
-    ticks: int = sum(turn["ticks"] - turn["unscheduled"] for turn in ours)
-    missed: int = sum(turn["missed"] for turn in ours)
+    ticks = missed = 0
+    for turn in turns:
+        if turn["page"] is page:
+            ticks += turn["ticks"] - turn["unscheduled"]
+            missed += turn["missed"]
     return 100 * missed / ticks
 
 

@@ -79,7 +79,11 @@ def run(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
     additional time over a graph of that tenth alone, divided by the number of idle nodes. plain_us: the same ticks in a
     plain Python loop. Shapes: a chain, a fan from one register, a chain of nodes with four inputs and two outputs.
     """
-    return {"cases": [_case(shape, n) for shape in ("chain", "wide", "four") for n in sizes]}
+    cases = []
+    for shape in ("chain", "wide", "four"):
+        for n in sizes:
+            cases.append(_case(shape, n))
+    return {"cases": cases}
 
 
 def _case(shape: str, n: int) -> dict[str, Any]:
@@ -122,15 +126,18 @@ def _compile(shape: str, n: int, awake: int) -> Any:
         registry.add(cls)
     nodes: dict[str, Any] = {"live": {"type": "Live@1"}, "pulse": {"type": "Pulse@1"}}
     for index in range(n):
-        first = index in (0, awake)
+        before = f"n{index - 1}"
+        is_first = index in (0, awake)
         source = "live.number" if index < awake else "pulse.number"
-        if shape == "wide" or first:
-            links = dict.fromkeys("pqrs", source) if shape == "four" else {"x": source}
-        elif shape == "four":
-            links = {"p": f"n{index - 1}.a", "q": f"n{index - 1}.b", "r": f"n{index - 1}.a", "s": source}
+        if shape == "four":
+            links = {"p": f"{before}.a", "q": f"{before}.b", "r": f"{before}.a", "s": source}
+            if is_first:
+                links = dict.fromkeys("pqrs", source)
+            nodes[f"n{index}"] = {"type": "Four@1", "in": links}
+        elif shape == "wide" or is_first:
+            nodes[f"n{index}"] = {"type": "One@1", "in": {"x": source}}
         else:
-            links = {"x": f"n{index - 1}.number"}
-        nodes[f"n{index}"] = {"type": "Four@1" if shape == "four" else "One@1", "in": links}
+            nodes[f"n{index}"] = {"type": "One@1", "in": {"x": f"{before}.number"}}
     workflow = parse_workflow({"minibrains": 1, "nodes": nodes})
     return compile_graph(check(workflow, registry, brain_finder(None)))
 
@@ -145,9 +152,12 @@ def _engine(shape: str, n: int, awake: int) -> Engine:
 
 def _plain(shape: str, n: int) -> Callable[[int], None]:
     """Return a loop that calls the same ticks one after another."""
-    node = Four() if shape == "four" else One()
-    calls: list[Callable[..., Any]] = [type(node)().tick for _ in range(n)]
-    arguments = (1, 2, 3, 4) if shape == "four" else (1,)
+    cls: type[One] | type[Four] = One
+    arguments: tuple[int, ...] = (1,)
+    if shape == "four":
+        cls = Four
+        arguments = (1, 2, 3, 4)
+    calls: list[Callable[..., Any]] = [cls().tick for _ in range(n)]
 
     def loop(ticks: int) -> None:
         for _ in range(ticks):

@@ -36,7 +36,9 @@ def run(spec: RunSpec, seconds: float, kill: str | None = None) -> dict[str, Any
     with bench:
         assert engine.frame_rate is not None
         engine.context.realtime = True
-        killer = None if kill is None else _Killer(engine, kill)
+        killer = None
+        if kill is not None:
+            killer = _Killer(engine, kill)
         return _measure(engine, console, engine.frame_rate, round(seconds * engine.frame_rate), killer)
 
 
@@ -75,12 +77,7 @@ class _Killer:
 
     def report(self) -> dict[str, Any]:
         """Return the number of kills, and the longest times until another process was ready and had answered."""
-        ready, answered = max(self._ready, default=None), max(self._answered, default=None)
-        return {
-            "kills": self._kills,
-            "ready_s": None if ready is None else round(ready, 2),
-            "answered_s": None if answered is None else round(answered, 2),
-        }
+        return {"kills": self._kills, "ready_s": _longest(self._ready), "answered_s": _longest(self._answered)}
 
     def _kill(self, now: float) -> None:
         (process,) = (child for child in multiprocessing.active_children() if child.name == f"node {self._node}")
@@ -92,6 +89,13 @@ class _Killer:
         times, pending = self._engine.node_stats()[self._node], self._engine.runtimes[self._node].pending
         is_underway = pending is not None and pending.call is not None
         return times.runs - times.errors - is_underway
+
+
+def _longest(seconds: list[float]) -> float | None:
+    """Return the longest time in seconds; None if there is none."""
+    if not seconds:
+        return None
+    return round(max(seconds), 2)
 
 
 def _measure(engine: Engine, console: Console, rate: float, ticks: int, killer: _Killer | None) -> dict[str, Any]:
@@ -115,9 +119,11 @@ def _measure(engine: Engine, console: Console, rate: float, ticks: int, killer: 
                 _verify("the game", console.emit().variables["frame"] - shown, not ended, engine)
                 by_game += not ended
         lasted = perf_counter() - started
-        wall, cpu, drift = wall + lasted, cpu + process_time() - used, max(drift, lasted * rate - (engine.tick - 1))
+        wall += lasted
+        cpu += process_time() - used
+        drift = max(drift, lasted * rate - (engine.tick - 1))
     report, times = clock.deadlines.report(), engine.times
-    return {
+    result = {
         "workflow": str(engine.plan.graph.workflow.path or ""),
         "rate": report["rate"],
         "ticks": engine.ticks,
@@ -132,8 +138,10 @@ def _measure(engine: Engine, console: Console, rate: float, ticks: int, killer: 
         "drift_frames": round(drift, 4),
         "ticks_per_s": round(engine.ticks / wall, 2),
         "cpu": round(cpu / wall, 4),
-        **({} if killer is None else killer.report()),
     }
+    if killer is not None:
+        result |= killer.report()
+    return result
 
 
 def _verify(who: str, frames: int, expected: int, engine: Engine) -> None:

@@ -30,8 +30,10 @@ def run(spec: RunSpec) -> dict[str, Any]:
     turns = [_start(spec) for _ in range(REPEATS)]
     cases = []
     for phase in turns[0][0]:
-        new = [first.get(phase, 0.0) for first, _ in turns]
-        following = [second.get(phase, 0.0) for _, second in turns]
+        new, following = list[float](), list[float]()
+        for first, second in turns:
+            new.append(first.get(phase, 0.0))
+            following.append(second.get(phase, 0.0))
         case = {"phase": phase, "new_ms": round(median(new) * 1e3, 1), "next_ms": round(median(following) * 1e3, 1)}
         cases.append(case)
     return {"workflow": str(spec.load_workflow().path or ""), "cases": cases}
@@ -52,19 +54,19 @@ def _start(spec: RunSpec) -> tuple[Laps, Laps]:
 def _play_twice(parent: ParentProcess, spec: RunSpec) -> None:
     parent.send(b"begun")
     try:
-        answer = encode(([_play(spec) for _ in range(2)], None), _MEASURED)
+        laps = [_play(spec), _play(spec)]
+        answer = encode((laps, None), _MEASURED)
     except Exception as error:
         answer = encode((None, Failure.of(error)), _MEASURED)
     parent.send(answer)
 
 
 def _play(spec: RunSpec) -> Laps:
-    times = [perf_counter()]
+    began = perf_counter()
     played = Run(spec)
-    times.append(perf_counter())
+    checked = perf_counter()
     with played:
-        times.append(perf_counter())
+        opened = perf_counter()
         played.play_episode(0)
-        times.append(perf_counter())
-    names = ("check", "open", "first tick")
-    return {name: after - before for name, before, after in zip(names, times, times[1:], strict=False)}
+        ticked = perf_counter()
+    return {"check": checked - began, "open": opened - checked, "first tick": ticked - opened}

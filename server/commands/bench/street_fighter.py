@@ -26,6 +26,10 @@ AGENT: Final = (
 """The types of the graph's nodes apart from the console, one of each."""
 
 
+Pads = tuple[Pad, ...]
+"""The buttons that an action holds, one frame after another."""
+
+
 class GameResult(NamedTuple):
     """The result of a game."""
 
@@ -72,16 +76,19 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
     every, recovery = part["Every"].ticks, part["CooldownGate"].brain.recovery.tolist()
     template, table = part["PromptBuilder"].brain, part["EmulatorSink"].brain
     advice = {"close": template.close, "mid": template.mid, "far": template.far}
-    actions = range(len(table.names))
-    looking_right = [table.pads(action, True) for action in actions]
-    looking_left = [table.pads(action, False) for action in actions]
+    looking_right, looking_left = list[Pads](), list[Pads]()
+    for action in range(len(table.names)):
+        looking_right.append(table.pads(action, True))
+        looking_left.append(table.pads(action, False))
     adapters = [part["LoRALoader"].tick()]
     buttons = stable_retro.get_system_info("Genesis")["buttons"]
 
     def moved(pixels: int) -> str:
         if abs(pixels) <= history.still:
             return "still"
-        return "toward" if pixels > 0 else "away"
+        if pixels > 0:
+            return "toward"
+        return "away"
 
     def points(change: float) -> str:
         hundredths = round(change * 100)
@@ -96,7 +103,7 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
         variables = data.lookup_all()
         pressed, score, model_seconds = list[Pad](), 0.0, 0.0
         held: Pad | None = None
-        sequence: tuple[Pad, ...] = ((),)
+        sequence: Pads = ((),)
         position, recovers, latest, times = 0, 0, -1, 0
         moments: list[tuple[float, float, int, int, bool]] = []
         for tick in range(ticks):
@@ -149,7 +156,10 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                 action = int(answer.text or 0)
                 if action == latest and times >= repeat.limit:
                     action = next(other for other in repeat.instead if other != action)
-                times = times + 1 if action == latest else 1
+                if action == latest:
+                    times += 1
+                else:
+                    times = 1
                 latest = sent = action
                 recovers = recovery[action]
                 log.tick(picture, prompt, answer.text, "basic", action, answer.tokens, tokens.unknown)
@@ -161,7 +171,8 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                 position += 1
             elif sent is not None:
                 right = variables["agent_x"] <= variables["enemy_x"]
-                sequence, position = (looking_right if right else looking_left)[sent], 0
+                looking = looking_right if right else looking_left
+                sequence, position = looking[sent], 0
             pad = sequence[position]
             if pad is not held:
                 if pad not in masks:

@@ -51,7 +51,9 @@ class Server:
 
     def ask(self, path: str, body: Any = None) -> Any:
         """Send a GET, or a POST if there is a body. Raises RunError with the server's error message."""
-        data = None if body is None else json.dumps(body).encode()
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
         request = Request(self.address + path, data, {"Content-Type": "application/json"})
         try:
             with urlopen(request, timeout=_TIMEOUT) as answer:

@@ -62,9 +62,10 @@ def duel() -> MadeBrain:
 def combos57() -> MadeBrain:
     """Make a table of 57 actions of one row: 9 positions of the stick, and six buttons with each of them except straight up."""
     held = list(STICK)
-    pressing = [way for way in STICK if way != "UP"]
     for button in "ABCXYZ":
-        held += [_joined(way, button) for way in pressing]
+        for way in STICK:
+            if way != "UP":
+                held.append(_joined(way, button))
     actions = {row.lower() or "none": [row] for row in held}
     return MadeBrain(_table(actions, GENESIS), "Genesis: 57 combinations of the stick and one of six buttons")
 
@@ -87,7 +88,8 @@ def sf2_table() -> ActionTable:
     """
     actions: dict[str, list[str]] = {}
     for position in SF2_STICK:
-        actions[position] = ["" if position == "none" else position.upper()]
+        actions[position] = [position.upper()]
+    actions["none"] = [""]
     for buttons, ways in (("XYZ", SF2_PUNCHES), ("ABC", SF2_KICKS)):
         for button in buttons:
             for way in ways:

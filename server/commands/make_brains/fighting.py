@@ -94,8 +94,7 @@ def simple_players() -> MadeBrain:
 
 def fight_vector() -> MadeBrain:
     """Make the list of numbers that describe a fight, with the range that is scaled to -1 to 1."""
-    middle = [middle for middle, _ in NUMBERS.values()]
-    scale = [scale for _, scale in NUMBERS.values()]
+    middle, scale = zip(*NUMBERS.values(), strict=True)
     numbers = FightNumbers(
         names=tuple(NUMBERS),
         middle=np.array(middle, np.float32),
@@ -126,9 +125,10 @@ def reply_words() -> MadeBrain:
     for name, synonyms in KEYWORDS.items():
         for word in synonyms:
             words[word] = table.names.index(name)
-    actions = range(table.sizes["actions"])
-    looking_right = [_nearest_basic(table, action, True) for action in actions]
-    looking_left = [_nearest_basic(table, action, False) for action in actions]
+    looking_right, looking_left = list[int](), list[int]()
+    for action in range(table.sizes["actions"]):
+        looking_right.append(_nearest_basic(table, action, True))
+        looking_left.append(_nearest_basic(table, action, False))
     reply = ReplyWords(
         basic=BASIC,
         keywords=words,

@@ -134,7 +134,9 @@ def plain_face() -> MadeBrain:
     button = np.zeros(FACE_SIZE, np.uint8)
     for number, (name, (box, color)) in enumerate(FACE.items(), 1):
         _, _, width, height = box
-        corner = ROUND / 2 if width == height == ROUND else 2
+        corner = 2.0
+        if width == height == ROUND:
+            corner = ROUND / 2
         covered = _paint(dark, box, corner, BODY)
         _paint(lit, box, corner, color)
         button[covered > 0] = number

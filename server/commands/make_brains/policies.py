@@ -59,6 +59,8 @@ def airstriker_untrained() -> MadeBrain:
     for name, spec in PolicyWeights.tensor_specs(config).items():
         _, dims = parse_spec(spec)
         shape = [int(size) for size in dims]
-        scale = np.sqrt(2 / np.prod(shape[1:])) if len(shape) > 1 else 0.0
+        scale = 0.0  # of biases
+        if len(shape) > 1:
+            scale = np.sqrt(2 / np.prod(shape[1:]))
         tensors[name] = (random.standard_normal(shape) * scale).astype(np.float32)
     return MadeBrain(PolicyWeights(tensors, **config), "Airstriker: untrained, random weights")
