@@ -57,8 +57,15 @@ class Call:
     result: int
 
     def __str__(self) -> str:
-        paths = [self.opened] if self.opened else [text.decode() for text in self.texts]
-        return f"{self.name}({', '.join(Path(path).name for path in paths)})"
+        names = [Path(path).name for path in self.paths]
+        return f"{self.name}({', '.join(names)})"
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths it was called with."""
+        if self.opened:
+            return [self.opened]
+        return [text.decode() for text in self.texts]
 
 
 def read_calls(traces: Path) -> list[Call]:
@@ -74,14 +81,18 @@ def read_calls(traces: Path) -> list[Call]:
 
 def _read_call(line: re.Match[str]) -> Call:
     arguments = line["arguments"]
-    opened = _OPENED.match(arguments)
-    number = _NUMBER.search(arguments)
+    opened = ""
+    if found := _OPENED.match(arguments):
+        opened = _unquote(found[1]).decode()
+    last = 0
+    if found := _NUMBER.search(arguments):
+        last = int(found[1])
     return Call(
         ended=float(line["began"]) + float(line["lasted"]),
         name=line["name"],
-        opened="" if opened is None else _unquote(opened[1]).decode(),
+        opened=opened,
         texts=tuple(map(_unquote, _TEXT.findall(arguments))),
-        last=0 if number is None else int(number[1]),
+        last=last,
         flags=_TEXT.sub("", arguments),
         result=int(line["result"]),
     )
@@ -109,10 +120,10 @@ class _File:
 
     def left(self, share: float) -> bytes:
         """Return what a power cut leaves of it, with that share of what is not certain."""
-        if self.written == self.synced:
+        if share == 0 or self.written == self.synced:
             return self.synced
         length = len(self.synced) + int(share * (len(self.written) - len(self.synced)))
-        return bytes(self.written[:length]) if share else self.synced
+        return bytes(self.written[:length])
 
 
 _Names = dict[str, "_File | None"]
@@ -156,8 +167,8 @@ class Disk:
 
     def play(self, call: Call) -> bool:
         """Do what a call did; return whether it had to do with this folder."""
-        paths = [text.decode() for text in call.texts] if not call.opened else [call.opened]
-        if not any(path == self._root or path.startswith(f"{self._root}/") for path in paths):
+        paths = call.paths
+        if not any(map(self._has, paths)):
             return False
         path = paths[0]
         if call.name == "openat":
@@ -185,7 +196,11 @@ class Disk:
             if change is not None:
                 change.apply(names)
             for share in _SHARES:
-                yield {self._short(path): file.left(share) for path, file in names.items() if file is not None}
+                files: dict[str, bytes] = {}
+                for path, file in names.items():
+                    if file is not None:
+                        files[path.removeprefix(f"{self._root}/")] = file.left(share)
+                yield files
 
     def _open(self, path: str, flags: str) -> None:
         if path not in self._now:
@@ -215,8 +230,10 @@ class Disk:
         if file is not None:
             file.synced = bytes(file.written)
             return
-        touching = [number for number, change in enumerate(self._uncertain, 1) if path in change.folders]
-        count = max(touching, default=0)
+        count = 0
+        for number, change in enumerate(self._uncertain, 1):
+            if path in change.folders:
+                count = number
         for change in self._uncertain[:count]:
             change.apply(self._certain)
         del self._uncertain[:count]
@@ -230,8 +247,8 @@ class Disk:
         assert file is not None, f"{path} is a folder"
         return file
 
-    def _short(self, path: str) -> str:
-        return path.removeprefix(f"{self._root}/")
+    def _has(self, path: str) -> bool:
+        return path == self._root or path.startswith(f"{self._root}/")
 
 
 @dataclass
@@ -265,16 +282,24 @@ class Promises:
     def broken(self, files: Files, now: float) -> Iterator[str]:
         """Yield the words of each promise that a power cut at this time broke."""
         for promises in self._promises.values():
-            given = [promise for promise in promises if promise.given <= now]
-            asked = [promise for promise in promises if promise.asked < now < promise.given]
-            if given and not any(promise.holds(files) for promise in (given[-1], *asked)):
-                yield given[-1].words
+            newest: _Promise | None = None
+            asked: list[_Promise] = []
+            for promise in promises:
+                if promise.given <= now:
+                    newest = promise
+                elif promise.asked < now:
+                    asked.append(promise)
+            if newest is None:
+                continue
+            if not any(promise.holds(files) for promise in (newest, *asked)):
+                yield newest.words
 
 
 def find_broken(calls: Iterable[Call], root: Path, promises: Promises) -> dict[str, str]:
     """Cut the power between any two calls; return what is broken then, and after which call that was so first."""
     disk = Disk(root)
-    after, states = "the start", list(disk.states())
+    after = "the start"
+    states = list(disk.states())
     broken: dict[str, str] = {}
 
     def cut_power(now: float) -> None:
@@ -285,6 +310,7 @@ def find_broken(calls: Iterable[Call], root: Path, promises: Promises) -> dict[s
     for call in calls:
         cut_power(call.ended)
         if disk.play(call):
-            after, states = str(call), list(disk.states())
+            after = str(call)
+            states = list(disk.states())
     cut_power(inf)
     return broken

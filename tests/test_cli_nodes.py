@@ -81,10 +81,12 @@ def test_the_list_has_every_type_under_its_category(capsys):
             found[type_] = (category, doc)
         else:
             category = line
-    assert found.keys() == {f"{name}@{cls.version}" for name, cls in REGISTRY.items()}
     assert found["FrameStack@1"][0] == "vision"
     assert found["RetroEmulator@2"][0] == "consoles"
-    assert all(doc == REGISTRY[type_.split("@")[0]].__doc__.splitlines()[0] for type_, (_, doc) in found.items())
+    assert len(found) == len(REGISTRY)
+    for name, cls in REGISTRY.items():
+        _, doc = found[f"{name}@{cls.version}"]
+        assert doc == cls.__doc__.splitlines()[0]
 
 
 def test_the_list_as_json(capsys, pack):
@@ -127,7 +129,10 @@ def test_everything_about_a_type_as_json(capsys, pack):
 
 
 def test_everything_about_a_type_for_people(capsys, pack):
-    lines = [" ".join(line.split()) for line in printed(capsys, "nodepack.Screen@2", "--pack", pack).splitlines()]
+    lines = []
+    for line in printed(capsys, "nodepack.Screen@2", "--pack", pack).splitlines():
+        words = line.split()
+        lines.append(" ".join(words))
     assert lines[0] == "nodepack.Screen@2, in nodepack"
     for line in [
         "A register: gives out at the start of a tick and takes its inputs at the end.",
@@ -154,18 +159,22 @@ def test_a_clocked_node_says_so(capsys, pack):
 def test_every_type_can_be_shown(capsys, name):
     description = json.loads(printed(capsys, name, "--json"))
     schema = REGISTRY[name].schema
-    for part in ("inputs", "outputs", "widgets"):
-        assert [entry["name"] for entry in description[part]] == list(getattr(schema, part))
     assert (description["brain"] is None) == (schema.brain is None)
     text = printed(capsys, name)
-    assert all(f"\n  {entry['name']} " in text for part in ("inputs", "outputs", "widgets") for entry in description[part])
+    for part in ("inputs", "outputs", "widgets"):
+        for entry, expected in zip(description[part], getattr(schema, part), strict=True):
+            assert entry["name"] == expected
+            assert f"\n  {expected} " in text
 
 
 def test_tensors_of_a_network_follow_from_its_settings(capsys):
-    networks = [n for n, c in REGISTRY.items() if c.schema.brain and "tensor_specs" in vars(c.schema.brain)]
+    networks = []
+    for name, cls in REGISTRY.items():
+        brain = cls.schema.brain
+        if brain and "tensor_specs" in vars(brain):
+            networks.append(name)
+            assert "tensors that follow from the settings" in printed(capsys, name)
     assert "PolicyHead" in networks
-    for name in networks:
-        assert "tensors that follow from the settings" in printed(capsys, name)
 
 
 def test_an_unknown_type(capsys):

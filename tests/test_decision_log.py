@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -22,7 +23,9 @@ from nodes.actions.sink import ActionTable
 from nodes.recording.decision_log import DecisionLog
 
 TABLE = ActionTable.load(shipped("models") / "action_table/sf2.safetensors")
-BLACK, WHITE, GREY = (np.full((16, 24, colors), shade, np.uint8) for shade, colors in ((0, 3), (255, 3), (128, 1)))
+BLACK = np.full((16, 24, 3), 0, np.uint8)
+WHITE = np.full((16, 24, 3), 255, np.uint8)
+GREY = np.full((16, 24, 1), 128, np.uint8)
 
 
 def decisions(folder: Path) -> list[dict[str, Any]]:
@@ -30,10 +33,14 @@ def decisions(folder: Path) -> list[dict[str, Any]]:
 
 
 def logged(folder: Path, *ticks: dict[str, Any], **widgets: Any) -> list[dict[str, Any]]:
-    node, host = DecisionLog(brain=TABLE, **widgets), ScratchHost(folder, "decisions")
-    with opened(node, host):
+    node = DecisionLog(brain=TABLE, **widgets)
+    with opened(node, ScratchHost(folder, "decisions")):
         play(node, *ticks)
     return decisions(folder)
+
+
+def picture_of(folder: Path, line: dict[str, Any]) -> np.ndarray:
+    return np.asarray(Image.open(folder / line["image"]))
 
 
 def asked(image: np.ndarray | None, prompt: str = "what now?", text: str = "21", action: int = 21) -> dict[str, Any]:
@@ -44,13 +51,13 @@ def test_a_line_a_decision_with_its_picture(tmp_path: Path) -> None:
     first, second, grey = logged(
         tmp_path, asked(BLACK), {"image": WHITE}, asked(WHITE, "und jetzt, Jürgen?", "9", 9), asked(GREY)
     )
-    picture = first.pop("image")
+    assert np.array_equal(picture_of(tmp_path, first), BLACK)
+    del first["image"]
     expected = {"episode": 0, "tick": 0, "prompt": "what now?", "text": "21", "rung": "basic", "action": 21, "name": "A"}
     assert first == expected
-    assert np.array_equal(np.asarray(Image.open(tmp_path / picture)), BLACK)
     assert (second["prompt"], second["name"]) == ("und jetzt, Jürgen?", "X")
-    assert np.array_equal(np.asarray(Image.open(tmp_path / second["image"])), WHITE)
-    assert np.array_equal(np.asarray(Image.open(tmp_path / grey["image"])), GREY[:, :, 0])
+    assert np.array_equal(picture_of(tmp_path, second), WHITE)
+    assert np.array_equal(picture_of(tmp_path, grey), GREY[:, :, 0])
 
 
 def test_how_much_of_the_pictures_is_unknown_is_told(tmp_path: Path) -> None:
@@ -58,26 +65,28 @@ def test_how_much_of_the_pictures_is_unknown_is_told(tmp_path: Path) -> None:
     with opened(node, ScratchHost(tmp_path, "decisions")):
         play(node, {**asked(BLACK), "unknown": 1.0}, {"image": WHITE, "unknown": 0.0}, {**asked(WHITE), "unknown": 0.5})
         assert node.report() == {"unknown_tiles": 0.75}
-    assert [line["unknown"] for line in decisions(tmp_path)] == [1.0, 0.5]
+    first, second = decisions(tmp_path)
+    assert first["unknown"] == 1.0
+    assert second["unknown"] == 0.5
 
 
 def test_an_answer_that_comes_later_has_a_line_of_its_own(tmp_path: Path) -> None:
-    question, answer = {"image": BLACK, "prompt": "?"}, {"image": WHITE, "text": "9", "rung": "basic", "action": 9}
-    lines = logged(tmp_path, question, {"image": WHITE}, answer)
-    assert [set(line) - {"episode", "tick"} for line in lines] == [{"prompt", "image"}, {"text", "rung", "action", "name"}]
+    question = {"image": BLACK, "prompt": "?"}
+    answer = {"image": WHITE, "text": "9", "rung": "basic", "action": 9}
+    first, second = logged(tmp_path, question, {"image": WHITE}, answer)
+    assert set(first) - {"episode", "tick"} == {"prompt", "image"}
+    assert set(second) - {"episode", "tick"} == {"text", "rung", "action", "name"}
 
 
 def test_equal_pictures_are_one_file_and_there_are_only_so_many(tmp_path: Path) -> None:
-    shades = [np.full((8, 8, 3), shade, np.uint8) for shade in (1, 2, 1, 3, 2)]
-    lines = logged(tmp_path, *map(asked, shades), pictures=2)
+    one = asked(np.full((8, 8, 3), 1, np.uint8))
+    two = asked(np.full((8, 8, 3), 2, np.uint8))
+    three = asked(np.full((8, 8, 3), 3, np.uint8))
+    first, second, third, fourth, fifth = logged(tmp_path, one, two, one, three, two, pictures=2)
     assert len(list((tmp_path / "decisions").iterdir())) == 2
-    assert [line.get("image") for line in lines] == [
-        lines[0]["image"],
-        lines[1]["image"],
-        lines[0]["image"],
-        None,
-        lines[1]["image"],
-    ]
+    assert third["image"] == first["image"]
+    assert "image" not in fourth, "there are two pictures already"
+    assert fifth["image"] == second["image"]
 
 
 def test_half_a_surrogate_pair_is_written_as_json_has_it(tmp_path: Path) -> None:
@@ -138,14 +147,17 @@ def workflow(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("workers", [(), ("--workers", 2)])
 def test_a_run_leaves_its_decisions(summary: Callable[..., dict[str, Any]], workflow: Path, workers: tuple[Any, ...]) -> None:
     folder = Path(summary(workflow, *workers)["run_dir"])
-    folders = sorted(folder.glob("workers/*")) if workers else [folder]
-    lines = [(each, line) for each in folders for line in decisions(each)]
-    found = sorted((line["episode"], line["tick"]) for _, line in lines)
-    assert found == [(episode, tick) for episode in range(4) for tick in (0, 30, 60, 90)]
-    for each, line in lines:
-        assert line["prompt"] == line["text"]
-        assert TABLE.names[line["action"]] == line["name"]
-        assert np.asarray(Image.open(each / line["image"])).shape == (224, 320, 3)
+    folders = [folder]
+    if workers:
+        folders = list(folder.glob("workers/*"))
+    found = []
+    for each in folders:
+        for line in decisions(each):
+            found.append((line["episode"], line["tick"]))
+            assert line["prompt"] == line["text"]
+            assert TABLE.names[line["action"]] == line["name"]
+            assert picture_of(each, line).shape == (224, 320, 3)
+    assert sorted(found) == list(itertools.product(range(4), (0, 30, 60, 90)))
 
 
 def test_a_killed_run_leaves_whole_decisions(workflow: Path, tmp_path: Path) -> None:
@@ -158,7 +170,8 @@ def test_a_killed_run_leaves_whole_decisions(workflow: Path, tmp_path: Path) -> 
             time.sleep(0.02)
         process.kill()
     text = found[0].read_text()
-    lines = [json.loads(line) for line in text[: text.rindex("\n")].splitlines()]
-    assert [line["tick"] for line in lines] == list(range(len(lines)))
-    for line in lines:
+    whole = text[: text.rindex("\n")]
+    for tick, decision in enumerate(whole.splitlines()):
+        line = json.loads(decision)
+        assert line["tick"] == tick
         Image.open(found[0].parent / line["image"]).load()

@@ -32,7 +32,11 @@ def host(tmp_path: Path) -> ScratchHost:
 def _random_pads(count: int, seed: int = 0) -> list[tuple[str, ...]]:
     random = np.random.default_rng(seed)
     buttons = ("B", "LEFT", "RIGHT", "START", "A")
-    return [without_opposites(tuple(b for b in buttons if random.random() < 0.4)) for _ in range(count)]
+    pads = []
+    for _ in range(count):
+        pad = tuple(button for button in buttons if random.random() < 0.4)
+        pads.append(without_opposites(pad))
+    return pads
 
 
 def _trajectory(written: dict[str, int], pad: tuple[str, ...] = ()) -> str:
@@ -45,15 +49,18 @@ def _trajectory(written: dict[str, int], pad: tuple[str, ...] = ()) -> str:
 
 
 def test_games_that_go_alike_are_one_whatever_was_written_before_them() -> None:
-    same = {_trajectory({"seed": seed, "frame": frame}) for seed, frame in ((1, 100), (2, 100), (3, 70_000))}
-    assert len(same) == 1
-    assert _trajectory({"seed": 1, "frame": 100}, ("X",)) not in same
+    first = _trajectory({"seed": 1, "frame": 100})
+    assert _trajectory({"seed": 2, "frame": 100}) == first
+    assert _trajectory({"seed": 3, "frame": 70_000}) == first
+    assert _trajectory({"seed": 1, "frame": 100}, ("X",)) != first
 
 
 def test_frames_rewards_and_variables_are_those_of_stable_retro(host: ScratchHost) -> None:
     import stable_retro
 
-    pads = [pad for pad in _random_pads(200) for _ in range(4)]
+    pads = []
+    for pad in _random_pads(200):
+        pads += [pad] * 4
     environment = stable_retro.make(GAME, use_restricted_actions=stable_retro.Actions.ALL, render_mode="rgb_array")
     try:
         first, _ = environment.reset()
@@ -66,15 +73,19 @@ def test_frames_rewards_and_variables_are_those_of_stable_retro(host: ScratchHos
         environment.close()
         del environment
     console = RetroEmulator()
+    ticks = [{"pad1": pad} for pad in pads]
     with opened(console, host):
-        shown = play(console, *({"pad1": pad} for pad in pads))
-    for (frame, reward, done, *variables), (our_frame, our_variables, our_reward, our_done, _) in zip(
-        expected, shown, strict=True
-    ):
+        shown = play(console, *ticks)
+    rewarded = 0
+    for theirs, ours in zip(expected, shown, strict=True):
+        frame, reward, done, *variables = theirs
+        our_frame, our_variables, our_reward, our_done, _ = ours
         assert np.array_equal(frame, our_frame)
         assert (reward, done) == (our_reward, our_done)
         assert variables in ([], [our_variables])
-    assert any(reward for _, _, reward, _, _ in shown), "a test without a reward says little"
+        if reward:
+            rewarded += 1
+    assert rewarded, "a test without a reward says little"
 
 
 def test_the_console_says_its_size_rate_and_game(host: ScratchHost) -> None:
@@ -195,7 +206,13 @@ def test_scenarios_are_judged_as_stable_retro_judges_them(tmp_path: Path) -> Non
     emulator.configure_data(stable_retro.data.GameData())
     emulator.step()
     start = emulator.get_state()
-    frames = [{"score": s, "lives": v, "gameover": g} for s, v, g in [(0, 3, 1), (2, 3, 0), (2, 1, 2), (1, 0, 1), (1, 0, 1)]]
+    frames = [
+        {"score": 0, "lives": 3, "gameover": 1},
+        {"score": 2, "lives": 3, "gameover": 0},
+        {"score": 2, "lives": 1, "gameover": 2},
+        {"score": 1, "lives": 0, "gameover": 1},
+        {"score": 1, "lives": 0, "gameover": 1},
+    ]
 
     @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(_REWARD, _DONE)
@@ -233,7 +250,9 @@ def test_every_bundled_scenario_can_be_read() -> None:
     read = 0
     for _, folder in games.known_games():
         scenario = games.read_json(folder / "scenario.json")
-        PlainScenario({key: value for key, value in scenario.items() if key in ("reward", "done")})
+        for key in set(scenario) - {"reward", "done"}:
+            del scenario[key]
+        PlainScenario(scenario)
         read += 1
     assert read > 900
 

@@ -49,13 +49,20 @@ class Console(Noted, Register, terminal="done"):
         self.number = int(episode.rng().integers(100))
 
     def emit(self) -> Shown:
-        tick, state = self.host.tick, self.number
+        tick = self.host.tick
+        state = self.number
         self.note("emit")
         self._break("emit")
-        maybe = ABSENT if dice(tick, state) % 3 else dice(state) % 100
-        done = bool(self.length) and tick == self.length
+        maybe: Number | Absent = ABSENT
+        if dice(tick, state) % 3 == 0:
+            maybe = dice(state) % 100
         return Shown(
-            state, maybe, bool(dice("flag", tick, state) % 2), lambda: self._look(state), lambda: self._glimpse(tick), done
+            number=state,
+            maybe=maybe,
+            flag=dice("flag", tick, state) % 2 == 1,
+            view=lambda: self._look(state),
+            glimpse=lambda: self._glimpse(tick),
+            done=self.length > 0 and tick == self.length,
         )
 
     def _look(self, state: int) -> int:
@@ -64,7 +71,9 @@ class Console(Noted, Register, terminal="done"):
 
     def _glimpse(self, tick: int) -> Number | Absent:
         self._break("glimpse")
-        return ABSENT if dice(tick) % 4 else 2000 + tick
+        if dice(tick) % 4:
+            return ABSENT
+        return 2000 + tick
 
     def latch(self, pads: list[On[Number]], pad: Number | None = None) -> None:
         self.note("latch", pads, pad)
@@ -104,7 +113,10 @@ class Window(Noted, Register):
 
     def latch(self, terms: list[Sample[Number]], event: On[Number] = None) -> None:
         self.note("latch", terms, event)
-        self.sum = (self.sum + sum(term.value + term.age for term in terms) + (event or 0)) % 1000
+        self.sum += event or 0
+        for term in terms:
+            self.sum += term.value + term.age
+        self.sum %= 1000
 
 
 # -- without state ----------------------------------------------------------------------------------
@@ -135,7 +147,9 @@ class Total(Noted, Node):
 class Filter(Noted, Node):
     def tick(self, a: Number) -> Number | Absent:
         self.note("tick", a)
-        return ABSENT if a % 2 else a
+        if a % 2:
+            return ABSENT
+        return a
 
 
 class Parts(NamedTuple):
@@ -147,25 +161,35 @@ class Parts(NamedTuple):
 class Split(Noted, Node):
     def tick(self, a: Number) -> Parts:
         self.note("tick", a)
-        return Parts(a % 10, a // 10 if a % 3 else ABSENT, a % 2 == 1)
+        high: Number | Absent = ABSENT
+        if a % 3:
+            high = a // 10
+        return Parts(a % 10, high, a % 2 == 1)
 
 
 class Pick(Noted, Node):
     def tick(self, flag: Flag, yes: Number, no: Number | None = None) -> Number:
         self.note("tick", flag, yes, no)
-        return yes if flag else no or 0
+        if flag:
+            return yes
+        return no or 0
 
 
 class Event(Noted, Node):
     def tick(self, a: On[Number] = None, b: Number | None = None) -> Number:
         self.note("tick", a, b)
-        return (500 if a is None else a) + (b or 0) % 10
+        if a is None:
+            a = 500
+        return a + (b or 0) % 10
 
 
 class Aged(Noted, Node):
     def tick(self, s: Sample[Number], maybe: Sample[Number] | None = None) -> Number:
         self.note("tick", s, maybe)
-        return (s.value + s.age + (maybe.age if maybe else 0)) % 1000
+        result = s.value + s.age
+        if maybe:
+            result += maybe.age
+        return result % 1000
 
 
 class Stamped(Noted, Node, clocked=True):
@@ -195,7 +219,9 @@ class Accumulate(Noted, Node):
         self.sum = (self.sum + a + (event or 0)) % 1000
         if self.breaks and self.sum % self.breaks == 0:
             raise Broken
-        return ABSENT if self.sum % 5 == 0 else self.sum
+        if self.sum % 5 == 0:
+            return ABSENT
+        return self.sum
 
 
 class Ponder(Noted, Node, background="thread"):
@@ -207,7 +233,10 @@ class Ponder(Noted, Node, background="thread"):
         self.host.calls.append(Call(self.host.node, -1, "tick", (a, b, event)))
         if self.breaks and a % self.breaks == 0:
             raise Broken
-        return Parts((a + (b or 0)) % 1000, ABSENT if a % 3 else event or 0, a % 2 == 0)
+        high: Number | Absent = ABSENT
+        if a % 3 == 0:
+            high = event or 0
+        return Parts((a + (b or 0)) % 1000, high, a % 2 == 0)
 
 
 class Learn(Noted, Node, background="thread"):
@@ -216,8 +245,13 @@ class Learn(Noted, Node, background="thread"):
 
     def tick(self, numbers: list[Number], late: Sample[Number] | None = None) -> Number | Absent:
         self.host.calls.append(Call(self.host.node, -1, "tick", (numbers, late)))
-        self.sum = (self.sum + sum(numbers) + (late.value + late.age if late else 0)) % 1000
-        return ABSENT if self.sum % 7 == 0 else self.sum
+        self.sum += sum(numbers)
+        if late:
+            self.sum += late.value + late.age
+        self.sum %= 1000
+        if self.sum % 7 == 0:
+            return ABSENT
+        return self.sum
 
 
 class Beat(NamedTuple):
@@ -250,16 +284,26 @@ TYPES = {cls.__name__: cls for cls in FAMILY}
 @st.composite
 def workflows(draw: st.DrawFn) -> Entries:
     """Registers may read any node, other nodes read registers and what comes before them, most of all what is near."""
-    classes = [Console, *(draw(st.sampled_from(FAMILY)) for _ in range(draw(st.integers(1, 11))))]
+    classes: list[type[Node]] = [Console]
+    for _ in range(draw(st.integers(1, 11))):
+        classes.append(draw(st.sampled_from(FAMILY)))
 
     def links(reader: int, label: str) -> st.SearchStrategy[str]:
-        near, far = [], []
+        near: list[str] = []
+        far: list[str] = []
         for place, cls in enumerate(classes):
             wide = issubclass(classes[reader], Register) or issubclass(cls, Register) or cls in (Ponder, Learn)
-            if place < reader or wide:
-                found = [f"n{place}.{name}" for name, output in cls.schema.outputs.items() if output.kind.label == label]
-                (far if wide or place < reader - 3 else near).extend(found)
-        return st.sampled_from(near) | st.sampled_from(far) if near else st.sampled_from(far)
+            if not wide and place >= reader:
+                continue
+            found = near
+            if wide or place < reader - 3:
+                found = far
+            for name, output in cls.schema.outputs.items():
+                if output.kind.label == label:
+                    found.append(f"n{place}.{name}")
+        if not near:
+            return st.sampled_from(far)
+        return st.sampled_from(near) | st.sampled_from(far)
 
     def one_in(count: int) -> bool:
         return draw(st.integers(1, count)) == count
@@ -279,12 +323,17 @@ def workflows(draw: st.DrawFn) -> Entries:
             entry["set"]["breaks"] = draw(st.integers(1, 4))
             entry["on_error"] = "hold"
         if cls.background and not one_in(4):
-            entry |= {"busy": "continue", **({"latency": draw(st.integers(1, 9))} if one_in(2) else {})}
+            entry["busy"] = "continue"
+            if one_in(2):
+                entry["latency"] = draw(st.integers(1, 9))
         if not issubclass(cls, Register):
             quick = cls.reset is Node.reset and bool(cls.schema.outputs)
-            if one_in(4) if quick else not one_in(4):
-                entry["every"] = pace = draw(st.sampled_from([1, 2, 3, 6, 7, "10 hz", "25.5 hz"]))
-                entry["offset"] = draw(st.integers(0, pace - 1)) if isinstance(pace, int) else 0
+            if one_in(4) == quick:
+                pace = draw(st.sampled_from([1, 2, 3, 6, 7, "10 hz", "25.5 hz"]))
+                entry["every"] = pace
+                entry["offset"] = 0
+                if isinstance(pace, int):
+                    entry["offset"] = draw(st.integers(0, pace - 1))
             if one_in(6 if quick else 3):
                 entry["when"] = draw(links(place, "flag"))
         if place:  # the first console stays: it says what "10 hz" is
@@ -301,8 +350,9 @@ class Played(NamedTuple):
 
 def play(engine: Any, episodes: int, ticks: int, chunk: int, saves: bool = False) -> list[Played]:
     """Play in pieces of `chunk` ticks; with `saves` each goes on from a state that was saved and loaded."""
-    calls, played = open_engine(engine), []
+    calls = open_engine(engine)
     calls.clear()
+    played = []
     for index in range(episodes):
         engine.reset(index, seed=5)
         ended = False
@@ -325,8 +375,13 @@ def play(engine: Any, episodes: int, ticks: int, chunk: int, saves: bool = False
 
 def may_inherit(reference: ReferenceEngine) -> set[str]:
     """Nodes that may run less often than they have something new: no state, and all that read them are slower."""
-    flags = [reference.source(entry.when) for entry in reference.entries.values() if entry.when]
-    watched = {flag.node for flag in flags if flag}
+    watched: set[str] = set()
+    for entry in reference.entries.values():
+        if not entry.when:
+            continue
+        flag = reference.source(entry.when)
+        if flag:
+            watched.add(flag.node)
     readers: dict[str, set[str]] = defaultdict(set)
     for name in reference.nodes:
         for link in reference.all_sources(name):
@@ -357,7 +412,8 @@ def is_constant(reference: ReferenceEngine) -> set[str]:
     """Nodes that nothing moving feeds: they are worked out once, before the first tick."""
     found: set[str] = set()
     for name in reference.order:
-        node, entry = reference.nodes[name], reference.entries[name]
+        node = reference.nodes[name]
+        entry = reference.entries[name]
         has_clock = entry.every != 1 or entry.hertz is not None or entry.when is not None
         state = type(node).reset is not Node.reset or node.clocked or name in reference.thinking
         plain = bool(node.schema.outputs) and not (has_clock or state or entry.on_error == "hold")
@@ -379,8 +435,11 @@ def compare(entries: Entries, episodes: int, ticks: int, chunk: int, saves: bool
         if "never begins" in str(error):
             return  # a test of its own
         raise
-    expected, found = play(reference, episodes, ticks, 1), play(engine, episodes, ticks, chunk, saves)
-    fewer, constants, times = may_inherit(reference), is_constant(reference), engine.node_stats()
+    expected = play(reference, episodes, ticks, 1)
+    found = play(engine, episodes, ticks, chunk, saves)
+    fewer = may_inherit(reference)
+    constants = is_constant(reference)
+    times = engine.node_stats()
     for wanted, got in zip(expected, found, strict=True):
         assert (got.ended, got.ticks) == (wanted.ended, wanted.ticks)
         for name in reference.nodes:
@@ -400,7 +459,8 @@ def compare(entries: Entries, episodes: int, ticks: int, chunk: int, saves: bool
         if not saves:
             assert times[name].runs + times[name].skips == engine.ticks
         if name in constants:
-            assert not any(got.calls[name] for got in found), "it was worked out when the engine was opened"
+            for got in found:
+                assert not got.calls[name], "it was worked out when the engine was opened"
             assert times[name].runs <= 1
         elif name not in fewer and not saves:
             assert times[name].runs == reference.runs[name]

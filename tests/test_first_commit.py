@@ -31,9 +31,10 @@ def test_a_workflow_plays_as_in_the_first_commit(workflow: str, summary: Callabl
     assert len(found["episodes"]) == len(expected["episodes"])
     for episode, before in zip(found["episodes"], expected["episodes"], strict=True):
         assert _same_part(episode, before) == before
-    logs = {name: _sha256(Path(found["run_dir"]) / name) for name in expected["logs"]}
-    kept = {name: expected[name] for name in ("episodes", "because", "decides_otherwise") if name in expected}
-    assert {**_same_part(found, expected), **kept, "logs": logs} == expected
+    for name, sha256 in expected["logs"].items():
+        assert _sha256(Path(found["run_dir"]) / name) == sha256
+    for name in set(expected) - {"episodes", "logs", "because", "decides_otherwise"}:
+        assert found[name] == expected[name]
 
 
 @pytest.mark.parametrize("workflow", sorted(set(FIRST["workflows"]) - DECIDE_OTHERWISE))
@@ -62,7 +63,8 @@ def test_a_tape_of_who_decided_otherwise_is_told_to_differ(workflow: str, minibr
 
 
 def test_every_workflow_of_the_first_commit_has_its_tape() -> None:
-    assert {file.stem for file in (DATA / "tapes").iterdir()} == set(FIRST["workflows"])
+    tapes = [file.stem for file in (DATA / "tapes").iterdir()]
+    assert sorted(tapes) == sorted(FIRST["workflows"])
 
 
 @pytest.mark.parametrize("brain", FIRST["brains"])

@@ -21,7 +21,10 @@ FLOORS = [
     {"server"},
 ]
 """From the lowest to the highest, each named by the longest prefix of its modules; `minibrains` is what a node author imports."""
-MAY_IMPORT = {name: set[str]().union(*FLOORS[: height + 1]) for height, floor in enumerate(FLOORS) for name in floor}
+MAY_IMPORT: dict[str, set[str]] = {}
+for height, floor in enumerate(FLOORS, start=1):
+    for name in floor:
+        MAY_IMPORT[name] = set().union(*FLOORS[:height])
 MAY_IMPORT["nodes"] = FLOORS[0] | {"nodes", "minibrains.process"}  # a stranger's model is tried out in a process
 MAY_IMPORT["server"] |= {"nodes"}
 """A floor, and the floors its modules may import."""
@@ -29,7 +32,9 @@ NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}
 LATE = {"torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "ray", "tqdm"}
 """Only imported inside functions, so that listing and checking stay fast; a command's own module is late already."""
 
-FILES = [path for folder in ("minibrains", "nodes", "server") for path in sorted((ROOT / folder).rglob("*.py"))]
+FILES: list[Path] = []
+for folder in ("minibrains", "nodes", "server"):
+    FILES += sorted((ROOT / folder).rglob("*.py"))
 
 
 def _imports(body: list[ast.stmt]) -> Iterator[str]:
@@ -38,17 +43,23 @@ def _imports(body: list[ast.stmt]) -> Iterator[str]:
             continue
         for node in ast.walk(statement):
             if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
+                for alias in node.names:
+                    yield alias.name
             elif isinstance(node, ast.ImportFrom):
                 yield node.module or "."
 
 
 def _floor(module: str, floors: dict[str, set[str]]) -> str:
-    return max((name for name in floors if module == name or module.startswith(name + ".")), key=len)
+    prefix = module
+    while prefix not in floors:
+        prefix, dot, _ = prefix.rpartition(".")
+        assert dot, f"{module} stands on no floor"
+    return prefix
 
 
 def _module(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
 
 
 @pytest.mark.parametrize("path", FILES, ids=_module)
@@ -64,6 +75,7 @@ def test_imports_run_downwards(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [path for path in FILES if "commands" not in path.parts], ids=_module)
 def test_heavy_packages_are_imported_late(path: Path) -> None:
-    top = [statement for statement in ast.parse(path.read_text()).body if isinstance(statement, (ast.Import, ast.ImportFrom))]
+    body = ast.parse(path.read_text()).body
+    top = [statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom))]
     for name in _imports(list(top)):
         assert name.split(".")[0] not in LATE, f"{_module(path)} imports {name} at its top"

@@ -25,7 +25,7 @@ from nodes.vision import frames, overlay, tiles
 
 MODELS = shipped("models")
 RANDOM = np.random.default_rng(7)
-FRAMES = [RANDOM.integers(0, 256, (30, 40, 3), np.uint8) for _ in range(5)]
+FRAMES = list(RANDOM.integers(0, 256, (5, 30, 40, 3), np.uint8))
 GREY = [frame[:, :, :1] for frame in FRAMES]
 
 
@@ -34,27 +34,36 @@ def _brain(kind: Any, name: str) -> Any:
 
 
 def _ticks(**inputs: list[Any]) -> list[Inputs]:
-    return [dict(zip(inputs, values, strict=True)) for values in zip(*inputs.values(), strict=True)]
+    """What a node is given tick by tick, from what each of its inputs is given."""
+    ticks = []
+    for values in zip(*inputs.values(), strict=True):
+        ticks.append(dict(zip(inputs, values, strict=True)))
+    return ticks
 
 
-FIGHT = [
-    {"agent_x": 150, "agent_status": 512, "enemy_x": 150 + gap, "enemy_y": 192 - height, "enemy_status": status}
-    for gap, height, status in [(200, 0, 512), (190, 0, 522), (120, 40, 516), (70, 30, 520), (60, 0, 520), (40, 0, 512)] * 6
-]
-VICTORIES = [{"agent_victories": won, "enemy_hp": hp} for won, hp in [(0, 90), (1, 40), (1, 176), (2, -1)]]
-STATUS = [512, 514, 516, 518, 520, 522, 524, 0]
-MOMENTS = [
-    {
-        "agent_hp": 176 - 20 * tick, "agent_x": 100 + 9 * tick, "agent_y": 192, "agent_status": STATUS[tick],
-        "enemy_hp": 176 - 25 * tick, "enemy_x": 150, "enemy_y": 192 - tick, "enemy_status": STATUS[-tick],
-    }
-    for tick in range(8)
-]  # fmt: skip
+FIGHT = _ticks(
+    agent_x=[150] * 36,
+    agent_status=[512] * 36,
+    enemy_x=[350, 340, 270, 220, 210, 190] * 6,
+    enemy_y=[192, 192, 152, 162, 192, 192] * 6,
+    enemy_status=[512, 522, 516, 520, 520, 512] * 6,
+)
+VICTORIES = _ticks(agent_victories=[0, 1, 1, 2], enemy_hp=[90, 40, 176, -1])
+MOMENTS = _ticks(
+    agent_hp=[176, 156, 136, 116, 96, 76, 56, 36],
+    agent_x=[100, 109, 118, 127, 136, 145, 154, 163],
+    agent_y=[192] * 8,
+    agent_status=[512, 514, 516, 518, 520, 522, 524, 0],
+    enemy_hp=[176, 151, 126, 101, 76, 51, 26, 1],
+    enemy_x=[150] * 8,
+    enemy_y=[192, 191, 190, 189, 188, 187, 186, 185],
+    enemy_status=[512, 0, 524, 522, 520, 518, 516, 514],
+)
 FIGHTS = [features.GameFeatures().tick(moment).fight for moment in MOMENTS]
 CODEBOOK = tiles.TileCodebook(
     labels=("wall", "floor"), tiles=RANDOM.integers(0, 256, (3, 8, 8, 3), np.uint8), label=np.int32([1, 0, 1])
 )
-TILED = [RANDOM.integers(0, 256, (16, 24, 3), np.uint8) for _ in range(3)]
+TILED = list(RANDOM.integers(0, 256, (3, 16, 24, 3), np.uint8))
 TILED[1][:8, 8:16] = CODEBOOK.tiles[2]
 ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
@@ -64,7 +73,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "ActionSampler": (
         lambda: network.ActionSampler(mode="sample"),
-        _ticks(logits=[RANDOM.standard_normal(6).astype(np.float32) for _ in range(8)]),
+        _ticks(logits=list(RANDOM.standard_normal((8, 6), np.float32))),
     ),
     "All": (flow.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
     "AntiRepeat": (gates.AntiRepeat, _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None])),
@@ -118,7 +127,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "PersonPad": (pads.PersonPad, [{}] * 3),
     "PolicyHead": (
         lambda: network.PolicyHead(brain=_brain(network.PolicyWeights, "policy_head/airstriker-untrained.safetensors")),
-        _ticks(frames=[RANDOM.random((4, 84, 84), np.float32) for _ in range(3)]),
+        _ticks(frames=list(RANDOM.random((3, 4, 84, 84), np.float32))),
     ),
     "Preview": (output.Preview, _ticks(frame=FRAMES)),
     "Previous": (lambda: flow.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
@@ -174,8 +183,8 @@ def test_says_where_it_belongs_and_what_its_sockets_are(name: str) -> None:
     cls = registry[name]
     assert cls.category
     assert cls.schema.summary
-    sockets = [*cls.schema.inputs.values(), *cls.schema.outputs.values()]
-    assert [socket.name for socket in sockets if not socket.doc] == []
+    for socket in (*cls.schema.inputs.values(), *cls.schema.outputs.values()):
+        assert socket.doc, socket.name
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,17 @@ def _outputs(node: Node, *ticks: Any) -> list[Any]:
         return play(node, *ticks)
 
 
+def _actions(outputs: Iterable[Any]) -> list[Any]:
+    return [out.action for out in outputs]
+
+
 def _moment(**changed: int) -> dict[str, int]:
     still = {"hp": 176, "x": 100, "y": 192, "status": 512}
-    return {f"{who}_{name}": value for who in ("agent", "enemy") for name, value in still.items()} | changed
+    variables: dict[str, int] = {}
+    for name, value in still.items():
+        variables[f"agent_{name}"] = value
+        variables[f"enemy_{name}"] = value
+    return variables | changed
 
 
 @pytest.mark.parametrize(
@@ -67,7 +75,11 @@ def test_a_game_without_a_fight_is_named() -> None:
 
 
 def _fights(*scenes: dict[str, int]) -> list[dict[str, Any]]:
-    return [{"fight": GameFeatures().tick(moment).fight} for moment in scenes]
+    fights = []
+    for moment in scenes:
+        features = GameFeatures().tick(moment)
+        fights.append({"fight": features.fight})
+    return fights
 
 
 def test_history_tells_health_and_movement_also_when_sides_are_switched() -> None:
@@ -148,28 +160,36 @@ def test_replies_and_their_rungs(text: str) -> None:
 def test_what_goes_by_facing_becomes_the_direction_it_means(text: str, right: int, left: int) -> None:
     """41 is forward and 42 back, which is blocking."""
     looks = [{"text": text, "facing": True}, {"text": text, "facing": False}]
-    assert [parsed.action for parsed in _outputs(ActionParser(brain=WORDS), *looks)] == [right, left]
+    parsed = _outputs(ActionParser(brain=WORDS), *looks)
+    assert _actions(parsed) == [right, left]
 
 
 def test_with_basic_first_off_every_action_is_within_reach() -> None:
     ticks = [{"text": f"{action}, or 9"} for action in range(44)]
-    assert _outputs(ActionParser(brain=WORDS, basic_first=False), *ticks) == [(action, "number") for action in range(44)]
+    parsed = _outputs(ActionParser(brain=WORDS, basic_first=False), *ticks)
+    assert len(parsed) == 44
+    for action, out in enumerate(parsed):
+        assert out == (action, "number")
 
 
 def test_the_fallback_goes_through_the_basic_actions_and_rungs_are_counted() -> None:
     node = ActionParser(brain=WORDS)
     out = _outputs(node, *[{"text": "?"}] * 8, {"text": "9"})
-    assert [parsed.action for parsed in out] == [0, 1, 2, 3, 6, 9, 21, 0, 9]
+    assert _actions(out) == [0, 1, 2, 3, 6, 9, 21, 0, 9]
     assert node.report() == {"rungs": {**dict.fromkeys(RUNGS, 0), "fallback": 8, "basic": 1}}
 
 
 def test_no_text_gives_an_illegal_action() -> None:
     rng = random.Random(5)
     pieces = ["9", "21", "43", "44", "-1", "999999999999", "punch", "jump", " ", ",", ".", "%", "\n", "é", "0", "kick ", "\x00"]
-    texts = ["".join(rng.choices(pieces, k=rng.randrange(12))) for _ in range(10_000)]
-    texts += ["7" * 100_000, "0" * 100_000, "x" * 100_000, "1 " * 50_000, "-" * 100_000]
+    texts = ["7" * 100_000, "0" * 100_000, "x" * 100_000, "1 " * 50_000, "-" * 100_000]
+    for _ in range(10_000):
+        length = rng.randrange(12)
+        texts.append("".join(rng.choices(pieces, k=length)))
+    ticks = [{"text": text} for text in texts]
     for basic_first in (True, False):
-        for parsed in _outputs(ActionParser(brain=WORDS, basic_first=basic_first), *[{"text": text} for text in texts]):
+        parser = ActionParser(brain=WORDS, basic_first=basic_first)
+        for parsed in _outputs(parser, *ticks):
             assert 0 <= parsed.action < 44
             assert parsed.rung in RUNGS
 
@@ -185,7 +205,8 @@ def test_any_text_has_an_action(text: str) -> None:
 def test_no_action_comes_more_often_than_the_limit(wanted: list[tuple[int, int | None]], limit: int) -> None:
     ticks = [{"action": action, "second": second} for action, second in wanted]
     out = _outputs(AntiRepeat(limit=limit), *ticks)
-    assert all(len(list(run)) <= limit for _, run in itertools.groupby(out))
+    for _, run in itertools.groupby(out):
+        assert len(list(run)) <= limit
     for place, (action, _) in enumerate(wanted):
         if out[place] != action:
             assert out[place - limit : place] == [action] * limit, "only the one too many is replaced"
@@ -205,44 +226,56 @@ def test_a_second_best_alone_is_no_action() -> None:
 
 def test_a_reply_is_read_once_whatever_else_is_delivered() -> None:
     ticks = [{"text": "punch", "facing": True}, {"text": None, "facing": False}, {"text": None, "facing": True}]
-    first, *others = _outputs(ActionParser(brain=WORDS), *ticks)
+    first, second, third = _outputs(ActionParser(brain=WORDS), *ticks)
     assert first.rung == "keyword"
-    assert [(out.action, out.rung) for out in others] == [(ABSENT, ABSENT)] * 2
+    assert (second.action, second.rung) == (ABSENT, ABSENT)
+    assert (third.action, third.rung) == (ABSENT, ABSENT)
 
 
 def test_a_strategist_looks_once_at_a_frame() -> None:
-    scenes = list(moments(40))
-    seen = [{"variables": scene, "ask": True, "pad": None} for scene in scenes]
     pad_alone = {"variables": None, "ask": True, "pad": ("LEFT",)}
-    expected = _outputs(ScriptedStrategist(brain=TABLE), *seen)
-    between = itertools.chain.from_iterable((tick, pad_alone) for tick in seen)
-    found = _outputs(ScriptedStrategist(brain=TABLE), *between)
+    frames_alone = []
+    frames_and_pads = []
+    for scene in moments(40):
+        frame = {"variables": scene, "ask": True, "pad": None}
+        frames_alone.append(frame)
+        frames_and_pads += [frame, pad_alone]
+    expected = _outputs(ScriptedStrategist(brain=TABLE), *frames_alone)
+    found = _outputs(ScriptedStrategist(brain=TABLE), *frames_and_pads)
     assert found[::2] == expected
-    assert {decision.action for decision in found[1::2]} == {ABSENT}
+    assert set(_actions(found[1::2])) == {ABSENT}
 
 
 def test_the_table_is_the_first_seeds() -> None:
     assert TABLE.sizes["actions"] == 44
-    basic = {number: TABLE.pads(number)[0] for number in (0, 1, 2, 3, 6, 9, 21)}
-    assert basic == {0: (), 1: ("UP",), 2: ("DOWN",), 3: ("LEFT",), 6: ("RIGHT",), 9: ("X",), 21: ("A",)}
+    basic = {0: (), 1: ("UP",), 2: ("DOWN",), 3: ("LEFT",), 6: ("RIGHT",), 9: ("X",), 21: ("A",)}
+    for number, buttons in basic.items():
+        assert TABLE.pads(number)[0] == buttons
     recovery = dict(zip(TABLE.names, RECOVERY.recovery.tolist(), strict=True))
-    assert [recovery[name] for name in ("X", "A", "up", "none", "back", "projectile", "jump kick")] == [11, 12, 15, 0, 0, 11, 15]
+    some = {"X": 11, "A": 12, "up": 15, "none": 0, "back": 0, "projectile": 11, "jump kick": 15}
+    for name, frames in some.items():
+        assert recovery[name] == frames
     for action, frames in enumerate(RECOVERY.recovery.tolist()):
         assert len(TABLE.pads(action)) <= frames + 1, "while the gate is open no sequence runs"
 
 
 def test_ten_thousand_random_streams_never_pass_a_closed_gate() -> None:
-    rng, gate = random.Random(9), CooldownGate(brain=RECOVERY)
+    rng = random.Random(9)
+    gate = CooldownGate(brain=RECOVERY)
     with opened(gate):
         for _ in range(10_000):
-            stream = [rng.choice((None, rng.randrange(44))) for _ in range(rng.randrange(1, 40))]
+            stream = []
+            for _ in range(rng.randrange(1, 40)):
+                action = rng.choice((None, rng.randrange(44)))
+                stream.append({"action": action})
             free = 0
-            for tick, out in enumerate(play(gate, *[{"action": action} for action in stream])):
+            for tick, out in enumerate(play(gate, *stream)):
+                action = stream[tick]["action"]
                 if tick < free:
                     assert out.action is ABSENT
-                elif stream[tick] is not None:
-                    assert out.action == stream[tick]
-                    free = tick + 1 + int(RECOVERY.recovery[out.action])
+                elif action is not None:
+                    assert out.action == action
+                    free = tick + 1 + int(RECOVERY.recovery[action])
 
 
 def test_a_motion_is_made_to_the_side_it_was_begun_on() -> None:
@@ -251,8 +284,10 @@ def test_a_motion_is_made_to_the_side_it_was_begun_on() -> None:
         {"action": projectile, "facing": True},
         *[{"action": None, "facing": False}] * 7,
         {"action": projectile, "facing": False},
+        *[{"action": None, "facing": True}] * 7,
     ]
-    pads = [out.pad for out in _outputs(EmulatorSink(brain=TABLE), *ticks, *[{"action": None, "facing": True}] * 7)]
+    outputs = _outputs(EmulatorSink(brain=TABLE), *ticks)
+    pads = [out.pad for out in outputs]
     assert pads[:8] == [("DOWN",)] * 2 + [("DOWN", "RIGHT")] * 2 + [("RIGHT", "Y")] * 3 + [()]
     assert pads[8:] == [("DOWN",)] * 2 + [("DOWN", "LEFT")] * 2 + [("LEFT", "Y")] * 3 + [()]
 
@@ -267,19 +302,28 @@ def test_the_strategist_plays_as_the_restricted_player_of_the_calibration(side: 
     """Frame by frame, while nobody changes sides: the player counts left and right as two actions, the table as one."""
     expected = fighters.Restricted(30)
     expected.reset(3)
-    strategist, repeat = ScriptedStrategist(brain=TABLE), AntiRepeat()
-    gate, sink = CooldownGate(brain=RECOVERY), EmulatorSink(brain=TABLE)
+    strategist = ScriptedStrategist(brain=TABLE)
+    repeat = AntiRepeat()
+    gate = CooldownGate(brain=RECOVERY)
+    sink = EmulatorSink(brain=TABLE)
     pad: tuple[str, ...] = ()
     with opened(strategist), opened(repeat), opened(gate), opened(sink):
         for node in (strategist, repeat, gate, sink):
             play(node)
         for frame, scene in enumerate(moments(9000)):
-            now = {**scene, "enemy_x": scene["agent_x"] + side * (abs(scene["enemy_x"] - scene["agent_x"]) + 1)}
-            decision = strategist.tick(now, frame % 30 == 0, pad)
-            asked = decision.action is not ABSENT
-            assert asked == (frame % 30 == 0)
-            sent = gate.tick(repeat.tick(decision.action, decision.second) if asked else None).action
-            pad = sink.tick(None if sent is ABSENT else sent, now["agent_x"] <= now["enemy_x"]).pad
+            distance = abs(scene["enemy_x"] - scene["agent_x"]) + 1
+            now = {**scene, "enemy_x": scene["agent_x"] + side * distance}
+            ask = frame % 30 == 0
+            decision = strategist.tick(now, ask, pad)
+            assert (decision.action is not ABSENT) == ask
+            action = None
+            if ask:
+                action = repeat.tick(decision.action, decision.second)
+            sent = gate.tick(action).action
+            if sent is ABSENT:
+                sent = None
+            facing = now["agent_x"] <= now["enemy_x"]
+            pad = sink.tick(sent, facing).pad
             assert set(pad) == set(expected.pad(now))
 
 
@@ -288,10 +332,16 @@ def test_rules_need_their_actions_in_the_table() -> None:
         _outputs(ScriptedStrategist(brain=ActionTable.load(MODELS / "action_table/duel.safetensors")))
 
 
-def _logged(folder: Path, name: str) -> list[tuple[int, int, Any]]:
+def _logged(folder: Path, name: str) -> dict[tuple[int, int], Any]:
+    """The values of a log by episode and tick, in the order of the file."""
     (path,) = folder.rglob(f"{name}.jsonl")
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [(line["episode"], line["tick"], line["value"]) for line in lines]
+    values: dict[tuple[int, int], Any] = {}
+    for text in path.read_text().splitlines():
+        line = json.loads(text)
+        moment = line["episode"], line["tick"]
+        assert moment not in values
+        values[moment] = line["value"]
+    return values
 
 
 @pytest.mark.parametrize(("beat", "waits"), [(30, False), (10, True)])
@@ -312,20 +362,40 @@ def test_the_scripted_workflow_plays_and_decides_by_the_clock(
     workflow["nodes"]["clock"]["set"]["ticks"] = beat
     (tmp_path / "logged.json").write_text(json.dumps(workflow))
     result = summary("logged.json", "--episodes", 2)
-    assert [episode["ended"] for episode in result["episodes"]] == ["done", "done"]
-    asked, chosen, taken, sent, ready = [_logged(tmp_path, name) for name in links]
-    places = [line[:2] for line in chosen]
-    assert places == [line[:2] for line in asked if line[2]]
-    assert sent == taken, "who is asked only while the gate is open is always let through"
-    assert [line[:2] for line in sent] == places
-    recovery = RECOVERY.recovery.tolist()
-    shut = {(episode, later) for episode, tick, action in sent for later in range(tick, tick + recovery[action])}
-    assert {line[:2] for line in ready if not line[2]} == shut & {line[:2] for line in ready}, "as long as what was sent takes"
-    beats = [line[:2] for line in asked if line[1] % beat == 0]
-    assert places == [(episode, tick) for episode, tick in beats if (episode, tick - 1) not in shut]
+    first, second = result["episodes"]
+    assert (first["ended"], second["ended"]) == ("done", "done")
+    asked = _logged(tmp_path, "asked")
+    chosen = _logged(tmp_path, "chosen")
+    taken = _logged(tmp_path, "taken")
+    sent = _logged(tmp_path, "sent")
+    ready = _logged(tmp_path, "ready")
+
+    places = list(chosen)
+    assert places == [moment for moment, flag in asked.items() if flag]
+    assert list(sent.items()) == list(taken.items()), "who is asked only while the gate is open is always let through"
+    assert list(sent) == places
+
+    shut = set()
+    for (episode, tick), action in sent.items():
+        for later in range(tick, tick + int(RECOVERY.recovery[action])):
+            shut.add((episode, later))
+    for moment, is_open in ready.items():
+        assert is_open == (moment not in shut), "as long as what was sent takes"
+
+    beats = 0
+    expected = []
+    for episode, tick in asked:
+        if tick % beat:
+            continue
+        beats += 1
+        if (episode, tick - 1) not in shut:
+            expected.append((episode, tick))
+    assert places == expected
     assert {(0, 0), (1, 0)} < set(places)
-    assert (len(places) < len(beats)) is waits
-    for _, run in itertools.groupby(taken, key=lambda line: (line[0], line[2])):
+    assert (len(places) < beats) is waits
+
+    runs = itertools.groupby(taken.items(), key=lambda line: (line[0][0], line[1]))
+    for _, run in runs:
         assert len(list(run)) <= 2
 
 

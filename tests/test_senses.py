@@ -25,7 +25,8 @@ from nodes.fighting.features import FightNumbers, FightVector, GameFeatures
 from nodes.fighting.fighters import ScriptedFighter
 from nodes.vision.frames import FrameStack, FrameStackTaps, Resize
 
-MODELS, PAD = shipped("models"), "Pad-Genesis"
+MODELS = shipped("models")
+PAD = "Pad-Genesis"
 COMBOS = ActionTable.load(MODELS / "action_table/combos57.safetensors")
 NUMBERS = FightNumbers.load(MODELS / "fight_vector/sf2.safetensors")
 HISTORY = ButtonColumns.load(MODELS / "button_history/genesis8.safetensors")
@@ -49,8 +50,8 @@ def _check_pressed(console: RetroEmulator, pads: Sequence[tuple[str, ...]], expe
     """Hold each of the pads for a frame; in each of the frames after, the game must have read the buttons expected."""
     ticks = [{"pad1": pad} for pad in pads]
     _, *after = play(console, *ticks, {})
-    read = [variables["pad1"] for _, variables, *_ in after]
-    assert read == [_mask(buttons) for buttons in expected]
+    for (_, variables, *_), buttons in zip(after, expected, strict=True):
+        assert variables["pad1"] == _mask(buttons)
 
 
 # -- pictures -----------------------------------------------------------------------------------------
@@ -92,8 +93,9 @@ def test_the_button_history_is_the_echo_of_the_console(console: RetroEmulator) -
                 if tick:
                     echo.append(console.emit().variables["pad1"])
                 rows = node.emit()
+                expected = np.array(echo[-8:])[:, None] >> columns & 1
                 assert (rows.shape, rows.dtype) == ((8, 12), np.uint8)
-                assert rows.tolist() == (np.array(echo[-8:])[:, None] >> columns & 1).tolist()
+                assert rows.tolist() == expected.tolist()
                 pad = tuple(button for button in HISTORY.buttons if random.random() < 0.3)
                 console.latch(pad)
                 node.latch(pad)
@@ -115,13 +117,18 @@ def test_a_history_of_nothing_is_refused(buttons: tuple[str, ...], steps: int) -
 
 
 def test_57_combinations_are_57_rows_and_press_what_they_say(console: RetroEmulator) -> None:
-    pads = [COMBOS.pads(action) for action in range(COMBOS.sizes["actions"])]
     ways = [(), ("UP",), ("DOWN",), *itertools.product(("UP", "DOWN"), ("LEFT", "RIGHT")), ("LEFT",), ("RIGHT",)]
-    expected = [frozenset(way) for way in ways]
+    expected: list[frozenset[str]] = []
     for way in ways:
-        if way != ("UP",):
-            expected += [frozenset((*way, button)) for button in "ABCXYZ"]
-    rows = [row for (row,) in pads]
+        expected.append(frozenset(way))
+        if way == ("UP",):
+            continue
+        for button in "ABCXYZ":
+            expected.append(frozenset((*way, button)))
+    rows = []
+    for action in range(COMBOS.sizes["actions"]):
+        (row,) = COMBOS.pads(action)
+        rows.append(row)
     assert len(expected) == len(set(expected)) == len(rows) == 57
     assert set(map(frozenset, rows)) == set(expected)
     assert len(np.unique(COMBOS.rows, axis=0)) == 57
@@ -137,8 +144,10 @@ def test_each_of_the_44_actions_presses_its_rows_one_a_frame_and_holds_the_last(
         rows = table.pads(action, right)
         with opened(sink := EmulatorSink(brain=table)):
             looks = [{"action": action, "facing": right}, *[{"facing": right}] * longest]
-            pads = [pressed.pad for pressed in play(sink, *looks)]
-        _check_pressed(console, pads, [*rows, *[rows[-1]] * (len(pads) - len(rows))])
+            pressed = play(sink, *looks)
+        pads = [out.pad for out in pressed]
+        held = len(pads) - len(rows)
+        _check_pressed(console, pads, [*rows, *[rows[-1]] * held])
 
 
 def test_two_tables_stand_side_by_side() -> None:
@@ -169,21 +178,38 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(summary: Calla
         "gate": {"type": "CooldownGate@1", "in": {"action": "random.action"}, "brain": "slow.safetensors"},
         "sink": {"type": "EmulatorSink@1", "in": {"action": "gate.action"}, "brain": "action_table/combos57.safetensors"},
     }
-    logged = ("random.action", "gate.action", "gate.left", "gate.since", "console.variables")
-    logs = {link.replace(".", "_"): {"type": "Log@1", "in": {"value": link}} for link in logged}
-    (tmp_path / "pad.json").write_text(json.dumps({"minibrains": 1, "title": "Pad", "nodes": {**nodes, **logs}}))
+    logged = {
+        "chosen": "random.action",
+        "sent": "gate.action",
+        "left": "gate.left",
+        "since": "gate.since",
+        "variables": "console.variables",
+    }
+    for name, link in logged.items():
+        nodes[name] = {"type": "Log@1", "in": {"value": link}}
+    (tmp_path / "pad.json").write_text(json.dumps({"minibrains": 1, "title": "Pad", "nodes": nodes}))
     run = Path(summary("pad.json", "--ticks", 600, "--seed", 4)["run_dir"])
-    chosen, sent, left, since, variables = [_logged(run / f"{name}.jsonl") for name in logs]
+    chosen = _logged(run / "chosen.jsonl")
+    sent = _logged(run / "sent.jsonl")
+    left = _logged(run / "left.jsonl")
+    since = _logged(run / "since.jsonl")
+    variables = _logged(run / "variables.jsonl")
     assert list(chosen) == list(range(0, 600, 30))
-    allowed, last, held = 0, 0, 0
+    allowed = 0
+    last = 0
+    held = 0
     for tick in range(600):
         assert variables[tick]["pad1"] == held
         if tick in chosen and tick >= allowed:
-            assert sent[tick] == chosen[tick]
-            last, allowed, held = tick, tick + 1 + int(recovery[chosen[tick]]), _mask(COMBOS.pads(chosen[tick])[0])
+            action = chosen[tick]
+            assert sent[tick] == action
+            last = tick
+            allowed = tick + 1 + int(recovery[action])
+            held = _mask(COMBOS.pads(action)[0])
         else:
             assert tick not in sent
-        assert (left[tick], since[tick]) == (max(allowed - tick - 1, 0), tick - last)
+        assert left[tick] == max(allowed - tick - 1, 0)
+        assert since[tick] == tick - last
     assert 0 < len(sent) < 20, "the gate was closed at some of the decisions"
 
 
@@ -219,13 +245,17 @@ def _golden(before: dict[str, int], now: dict[str, int]) -> list[float]:
 
 def _side(moment: dict[str, int]) -> int:
     """1 if the agent looks to the right."""
-    return 1 if moment["agent_x"] <= moment["enemy_x"] else -1
+    if moment["agent_x"] <= moment["enemy_x"]:
+        return 1
+    return -1
 
 
 def test_a_fight_is_21_numbers_in_20_states_of_duel(tmp_path: Path) -> None:
     training = list(json.loads((shipped("games") / "Duel-Genesis/splits.json").read_text())["training"])
     console = RetroEmulator(game="Duel-Genesis", states=tuple(training[: 4 * 20 : 4]))
-    features, vector, fighter = GameFeatures(), FightVector(brain=NUMBERS), ScriptedFighter(style="aggressive")
+    features = GameFeatures()
+    vector = FightVector(brain=NUMBERS)
+    fighter = ScriptedFighter(style="aggressive")
     seen = []
     with opened(console, ScratchHost(tmp_path)), opened(features), opened(vector), opened(fighter):
         for index in range(20):
@@ -247,15 +277,20 @@ def test_a_fight_is_21_numbers_in_20_states_of_duel(tmp_path: Path) -> None:
 def _variables() -> st.SearchStrategy[dict[str, int]]:
     words = {"hp": st.integers(-(2**15), 2**15 - 1), "x": st.integers(0, 2**16 - 1), "y": st.integers(0, 2**16 - 1)}
     words["status"] = st.sampled_from((0, 512, 514, 516, 518, 520, 522, 524))
-    variables = {f"agent_{name}": values for name, values in words.items()}
-    variables |= {f"enemy_{name}": values for name, values in words.items()}
+    variables = {}
+    for name, values in words.items():
+        variables[f"agent_{name}"] = values
+        variables[f"enemy_{name}"] = values
     return st.fixed_dictionaries(variables)
 
 
 @given(st.lists(_variables(), min_size=1, max_size=4))
 def test_whatever_the_variables_the_numbers_stay_within_one(moments: list[dict[str, int]]) -> None:
-    features, vector = GameFeatures(), FightVector(brain=NUMBERS)
-    fights = [{"fight": features.tick(moment).fight} for moment in moments]
+    features = GameFeatures()
+    vector = FightVector(brain=NUMBERS)
+    fights = []
+    for moment in moments:
+        fights.append({"fight": features.tick(moment).fight})
     with opened(vector):
         for numbers in play(vector, *fights):
             assert np.isfinite(numbers).all()

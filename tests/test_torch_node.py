@@ -47,11 +47,16 @@ class CellWeights(Brain):
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
-        i, h, a = config["inputs"], config["hidden"], config["actions"]
-        cell = {"weight_ih": f"f32[{3 * h} {i}]", "weight_hh": f"f32[{3 * h} {h}]"}
-        biases = {"bias_ih": f"f32[{3 * h}]", "bias_hh": f"f32[{3 * h}]"}
-        return {**{f"cell.{name}": spec for name, spec in (cell | biases).items()},
-                "out.weight": f"f32[{a} {h}]", "out.bias": f"f32[{a}]"}  # fmt: skip
+        inputs, hidden, actions = config["inputs"], config["hidden"], config["actions"]
+        gates = 3 * hidden
+        return {
+            "cell.weight_ih": f"f32[{gates} {inputs}]",
+            "cell.weight_hh": f"f32[{gates} {hidden}]",
+            "cell.bias_ih": f"f32[{gates}]",
+            "cell.bias_hh": f"f32[{gates}]",
+            "out.weight": f"f32[{actions} {hidden}]",
+            "out.bias": f"f32[{actions}]",
+        }
 
 
 class Recurrent(TorchNode):
@@ -86,8 +91,7 @@ def _brain(**sizes: int) -> CellWeights:
 
 
 def test_a_recurrent_node_keeps_the_rules() -> None:
-    inputs = [{"vector": np.random.default_rng(k).standard_normal(3).astype(np.float32)} for k in range(4)]
-    outputs = check_node(Recurrent(brain=_brain()), *inputs)
+    outputs = check_node(Recurrent(brain=_brain()), *_vectors(4))
     assert outputs[0].shape == (2,)
     assert outputs[0].dtype == np.float32
 
@@ -95,7 +99,8 @@ def test_a_recurrent_node_keeps_the_rules() -> None:
 def test_its_memory_is_the_state_it_was_given() -> None:
     import torch
 
-    node, vector = Recurrent(brain=_brain()), np.ones(3, np.float32)
+    node = Recurrent(brain=_brain())
+    vector = np.ones(3, np.float32)
     with opened(node):
         first, second = play(node, {"vector": vector}, {"vector": vector})
         state = node.initial(1)
@@ -112,7 +117,10 @@ class HalfWeights(CellWeights):
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
-        return {name: spec.replace("f32", "bf16", 1) for name, spec in super().tensor_specs(config).items()}
+        specs = dict(super().tensor_specs(config))
+        for name, spec in specs.items():
+            specs[name] = spec.replace("f32", "bf16", 1)
+        return specs
 
 
 class Half(Recurrent):
@@ -121,12 +129,23 @@ class Half(Recurrent):
     brain: HalfWeights
 
 
+def _half_brain() -> HalfWeights:
+    brain = _brain()
+    halves: dict[str, np.ndarray] = {}
+    for name, array in brain.tensors.items():
+        halves[name] = as_array(as_tensor(array).bfloat16())
+    return HalfWeights(halves, **brain.config)
+
+
 def test_weights_in_bf16_are_the_numbers_they_stand_for() -> None:
-    brain, vector = _brain(), {"vector": np.ones(3, np.float32)}
-    halves = {name: as_array(as_tensor(array).bfloat16()) for name, array in brain.tensors.items()}
-    rounded = {name: as_array(as_tensor(array).float()) for name, array in halves.items()}
-    half = check_node(Half(brain=HalfWeights(halves, **brain.config)), vector, vector)
-    assert np.array_equal(half, check_node(Recurrent(brain=CellWeights(rounded, **brain.config)), vector, vector))
+    halves = _half_brain()
+    rounded: dict[str, np.ndarray] = {}
+    for name, array in halves.tensors.items():
+        rounded[name] = as_array(as_tensor(array).float())
+    vector = {"vector": np.ones(3, np.float32)}
+    found = check_node(Half(brain=halves), vector, vector)
+    expected = check_node(Recurrent(brain=CellWeights(rounded, **halves.config)), vector, vector)
+    assert np.array_equal(found, expected)
 
 
 def test_sockets_come_from_forward() -> None:
@@ -159,8 +178,9 @@ class Sharper(Recurrent):
 def test_forward_is_inherited() -> None:
     assert replace(Sharper.schema, doc="") == replace(Recurrent.schema, doc="")
     inputs = [{"vector": np.ones(3, np.float32)}] * 2
-    both = [check_node(cls(brain=_brain()), *inputs) for cls in (Sharper, Recurrent)]
-    assert np.array_equal(both[0], both[1])
+    found = check_node(Sharper(brain=_brain()), *inputs)
+    expected = check_node(Recurrent(brain=_brain()), *inputs)
+    assert np.array_equal(found, expected)
 
 
 def test_a_torch_node_that_does_not_say_what_it_gives_out_is_refused() -> None:
@@ -232,7 +252,8 @@ class TwoHeads(TorchNode):
 
 def _vectors(count: int, inputs: int = 3) -> list[dict[str, Any]]:
     random = np.random.default_rng(count)
-    return [{"vector": random.standard_normal(inputs).astype(np.float32)} for _ in range(count)]
+    vectors = random.standard_normal((count, inputs)).astype(np.float32)
+    return [{"vector": vector} for vector in vectors]
 
 
 def test_several_outputs_are_what_links_carry() -> None:
@@ -282,7 +303,8 @@ class Hungry(TwoHeads):
         scale = number + flag + action
         total = vector * scale[:, None] + aged.value * aged.age[:, None]
         for other in others:
-            total = total if other is None else total + other
+            if other is not None:
+                total = total + other
         if extra is not None:
             total = total + extra
         if recent is not None:
@@ -291,17 +313,26 @@ class Hungry(TwoHeads):
 
 
 def test_inputs_of_all_kinds_become_tensors() -> None:
-    first, second, third = np.float32([1, 1, 1]), np.float32([2, 2, 2]), np.float32([4, 4, 4])
+    first = np.float32([1, 1, 1])
+    second = np.float32([2, 2, 2])
+    third = np.float32([4, 4, 4])
     full = {
-        "vector": first, "number": 2.0, "flag": True, "action": 3, "others": [second, None], "aged": Sample(third, 5),
-        "extra": second, "recent": Sample(1.5, 0),
-    }  # fmt: skip
+        "vector": first,
+        "number": 2.0,
+        "flag": True,
+        "action": 3,
+        "others": [second, None],
+        "aged": Sample(third, 5),
+        "extra": second,
+        "recent": Sample(1.5, 0),
+    }
     bare = {**full, "others": [], "flag": False, "number": 7}
     del bare["extra"], bare["recent"]
     brain = TwoHeads.new_brain({"inputs": 3})
     outputs = check_node(Hungry(brain=brain), full, bare)
-    sums = [{"vector": np.full(3, total, np.float32)} for total in (6 + 20 + 2 + 2 + 1.5, 10 + 20)]
-    expected = check_node(TwoHeads(brain=brain), *sums)
+    full_sum = np.full(3, 6 + 20 + 2 + 2 + 1.5, np.float32)
+    bare_sum = np.full(3, 10 + 20, np.float32)
+    expected = check_node(TwoHeads(brain=brain), {"vector": full_sum}, {"vector": bare_sum})
     for found, heads in zip(outputs, expected, strict=True):
         assert np.allclose(found.logits, heads.logits, atol=1e-5)
 
@@ -322,7 +353,9 @@ class Remembers(TwoHeads):
         return Memory({"sum": torch.zeros(batch, self.brain.inputs)}, torch.zeros(batch))
 
     def forward(self, vector: Vector, scale: Number | None = None, state: Any = None) -> tuple[Heads, Memory]:
-        total = state.hidden["sum"] + (vector if scale is None else vector * scale[:, None])
+        if scale is not None:
+            vector = vector * scale[:, None]
+        total = state.hidden["sum"] + vector
         count = state.seen + 1
         return self.heads(total / count[:, None]), Memory({"sum": total}, count)
 
@@ -331,8 +364,11 @@ def test_a_recurrent_node_may_have_several_outputs() -> None:
     brain = TwoHeads.new_brain({"inputs": 3})
     inputs = _vectors(3)
     outputs = check_node(Remembers(brain=brain), *inputs)
-    vectors = [entry["vector"] for entry in inputs]
-    means = [{"vector": np.mean(vectors[: count + 1], 0)} for count in range(3)]
+    vectors: list[np.ndarray] = []
+    means = []
+    for entry in inputs:
+        vectors.append(entry["vector"])
+        means.append({"vector": np.mean(vectors, 0)})
     expected = check_node(TwoHeads(brain=brain), *means)
     for mine, same in zip(outputs, expected, strict=True):
         assert np.allclose(mine.logits, same.logits, atol=1e-5)
@@ -354,9 +390,10 @@ def test_a_network_with_two_heads_plays_in_a_graph(tmp_path: Path) -> None:
         heard = engine.nodes["hears"].heard
     finally:
         assert engine.close() == []
-    inputs = [{"vector": Three().tick(float(number))} for number in range(3)]
-    expected = check_node(TwoHeads(brain=HeadWeights.load(tmp_path / "heads")), *inputs)
-    assert heard == [(heads.value, heads.best, heads.sure) for heads in expected]
+    inputs = [{"vector": Three().tick(number)} for number in (0.0, 1.0, 2.0)]
+    outputs = check_node(TwoHeads(brain=HeadWeights.load(tmp_path / "heads")), *inputs)
+    for found, heads in zip(heard, outputs, strict=True):
+        assert found == (heads.value, heads.best, heads.sure)
 
 
 class Three(Node):
@@ -387,7 +424,8 @@ def test_what_it_gave_out_is_its_own() -> None:
     with opened(node):
         (shown,) = play(node, *_vectors(1))
         shown[:] = 9
-        assert not (play(node, *_vectors(1))[0] == 9).any()
+        (again,) = play(node, *_vectors(1))
+        assert not (again == 9).any()
 
 
 # -- training -----------------------------------------------------------------------------------------
@@ -398,7 +436,8 @@ def test_a_module_to_train_is_nobody_elses_and_becomes_a_brain_again(tmp_path: P
 
     TwoHeads.new_brain({"inputs": 3}, seed=2).save(tmp_path / "heads", title="t", made_by="test")
     brain = HeadWeights.load(tmp_path / "heads")
-    player, learner = TwoHeads(brain=brain), TwoHeads(brain=brain)
+    player = TwoHeads(brain=brain)
+    learner = TwoHeads(brain=brain)
     batch = torch.randn(5, 3)
     with opened(player):
         before = play(player, *_vectors(2))
@@ -418,11 +457,12 @@ def test_a_module_to_train_is_nobody_elses_and_becomes_a_brain_again(tmp_path: P
     learned.save(tmp_path / "learned", title="t", made_by="test")
     after = TwoHeads(brain=HeadWeights.load(tmp_path / "learned"))
     with opened(after):
-        found = play(after, *_vectors(2))
-        vectors = [entry["vector"] for entry in _vectors(2)]
+        inputs = _vectors(2)
+        found = play(after, *inputs)
+        vectors = [entry["vector"] for entry in inputs]
         expected = learner.forward(torch.from_numpy(np.stack(vectors)))
-    values = [heads.value for heads in found]
-    assert np.allclose(values, expected.value.detach().numpy(), atol=1e-6)
+    for heads, value in zip(found, expected.value.tolist(), strict=True):
+        assert np.isclose(heads.value, value, atol=1e-6)
     assert not np.allclose(found[0].logits, before[0].logits)
 
 
@@ -440,8 +480,7 @@ def test_a_recurrent_network_learns_through_its_state() -> None:
 
 
 def test_a_brain_is_stored_in_the_types_of_its_kind() -> None:
-    halves = {name: as_array(as_tensor(array).bfloat16()) for name, array in _brain().tensors.items()}
-    brain = HalfWeights(halves, **_brain().config)
+    brain = _half_brain()
     node = Half(brain=brain)
     again = node.brain_of(node.make_module())
     for name, array in brain.tensors.items():
@@ -452,11 +491,13 @@ def test_a_new_brain_follows_from_its_seed() -> None:
     import torch
 
     state = torch.get_rng_state()
-    brains = [TwoHeads.new_brain({"inputs": 3}, seed=seed) for seed in (1, 1, 2)]
+    first = TwoHeads.new_brain({"inputs": 3}, seed=1)
+    same = TwoHeads.new_brain({"inputs": 3}, seed=1)
+    other = TwoHeads.new_brain({"inputs": 3}, seed=2)
     assert torch.equal(torch.get_rng_state(), state), "nobody else's numbers change"
-    weights = [brain.tensors["body.weight"].tolist() for brain in brains]
-    assert weights[0] == weights[1] != weights[2]
-    assert brains[0].config == {"inputs": 3, "actions": 3, "hidden": 8}
+    name = "body.weight"
+    assert first.tensors[name].tolist() == same.tensors[name].tolist() != other.tensors[name].tolist()
+    assert first.config == {"inputs": 3, "actions": 3, "hidden": 8}
     with pytest.raises(BrainError, match="TwoHeads: the setting 'inputs' is missing"):
         TwoHeads.new_brain({})
 
@@ -498,11 +539,13 @@ def test_devices_by_name(accelerators: int, name: str, found: str, monkeypatch: 
 def test_nodes_on_one_device_share_a_network(tmp_path: Path) -> None:
     TwoHeads.new_brain({"inputs": 3}).save(tmp_path / "heads", title="t", made_by="test")
     brain = HeadWeights.load(tmp_path / "heads")
-    nodes = [TwoHeads(brain=brain, device=device) for device in ("cpu", "cpu")]
-    with opened(nodes[0]), opened(nodes[1]):
-        assert nodes[0].module is nodes[1].module
-        assert not any(weight.requires_grad for weight in nodes[0].module.parameters())
-        assert not nodes[0].module.training
+    one = TwoHeads(brain=brain, device="cpu")
+    other = TwoHeads(brain=brain, device="cpu")
+    with opened(one), opened(other):
+        assert one.module is other.module
+        for weight in one.module.parameters():
+            assert not weight.requires_grad
+        assert not one.module.training
 
 
 # -- what is refused at import: see also tests/test_node_class.py ---------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -33,19 +34,30 @@ Summary = Callable[..., dict[str, Any]]
 RANDOM = ("airstriker_random", "--episodes", 5, "--ticks", 250, "--seed", 3)
 SAME = ("game", "rom_sha1", "episodes", "ticks", "actions_sha256", "distinct_episodes", "seed", "brains", "misses")
 PACK = Path(__file__).parent / "data" / "worker_pack.py"
+SQUARES = [number**2 for number in range(20)]
+
+
+def _ends(result: dict[str, Any]) -> list[str]:
+    return [episode["ended"] for episode in result["episodes"]]
+
+
+def _has_played(folder: Path) -> bool:
+    """Whether an episode of the run in this folder is over."""
+    return any(file.stat().st_size for file in folder.glob("runs/*/episodes.jsonl"))
 
 
 def _same(one: dict[str, Any], many: dict[str, Any]) -> None:
     for key in SAME:
         assert many[key] == one[key], key
-    counted = ("runs", "skips", "errors")
-    for name, node in one["nodes"].items():
-        assert {key: many["nodes"][name].get(key) for key in counted} == {key: node.get(key) for key in counted}
-        assert many["nodes"][name]["mean_us"] > 0
+    for name, expected in one["nodes"].items():
+        node = many["nodes"][name]
+        for key in ("runs", "skips", "errors"):
+            assert node.get(key) == expected.get(key)
+        assert node["mean_us"] > 0
     assert many["tick_ms"]["p50"] <= many["tick_ms"]["p99"] <= many["tick_ms"]["max"]
     assert many["ticks_per_s"] > 0
     rows = (Path(many["run_dir"]) / "episodes.jsonl").read_text().splitlines()
-    assert [json.loads(row) for row in rows] == many["episodes"]
+    assert list(map(json.loads, rows)) == many["episodes"]
 
 
 @pytest.fixture
@@ -64,7 +76,8 @@ def random_with(tmp_path: Path) -> Callable[..., list[object]]:
 
 @pytest.mark.parametrize("arguments", [RANDOM, ("airstriker_pixels", "--episodes", 3, "--ticks", 60)])
 def test_two_workers_play_what_one_process_plays(summary: Summary, arguments: tuple[object, ...]) -> None:
-    one, two = summary(*arguments), summary(*arguments, "--workers", 2)
+    one = summary(*arguments)
+    two = summary(*arguments, "--workers", 2)
     _same(one, two)
     assert (one["workers"], two["workers"]) == (1, 2)
     assert two["worker_deaths"] == 0
@@ -75,9 +88,12 @@ def test_each_worker_has_a_folder_and_the_clip_is_delivered(summary: Summary, tm
     workflow["nodes"]["log"] = {"type": "Log@1", "in": {"value": "console.reward"}}
     (tmp_path / "log.json").write_text(json.dumps(workflow))
     result = summary("log.json", "--episodes", 4, "--ticks", 100, "--workers", 2, "--video", "first.mp4")
-    files = Path(result["run_dir"]).glob("workers/*/log.jsonl")
-    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    assert sorted((line["episode"], line["tick"]) for line in lines) == [(e, t) for e in range(4) for t in range(100)]
+    logged = []
+    for file in Path(result["run_dir"]).glob("workers/*/log.jsonl"):
+        for text in file.read_text().splitlines():
+            line = json.loads(text)
+            logged.append((line["episode"], line["tick"]))
+    assert sorted(logged) == list(itertools.product(range(4), range(100)))
     assert (tmp_path / "first.mp4").read_bytes()[4:8] == b"ftyp"
     assert result["clip"] == str(tmp_path / "first.mp4")
 
@@ -115,7 +131,8 @@ def test_an_episode_whose_worker_dies_twice_is_given_up(
     arguments = random_with("Dies", episode=2, times=2, way="kill", marks=str(tmp_path))
     done = minibrains("run", *arguments, "--workers", 2, "--json")
     assert done.returncode == 1
-    two, one = json.loads(done.stdout), summary(*arguments)
+    two = json.loads(done.stdout)
+    one = summary(*arguments)
     lost = two["episodes"].pop(2)
     assert lost["ended"] == "failed"
     assert lost["error"] == "episode 3 was given up: the worker died twice (signal SIGKILL)"
@@ -126,12 +143,13 @@ def test_an_episode_whose_worker_dies_twice_is_given_up(
 
 def test_a_node_that_raises_ends_the_run_with_its_sentence(minibrains: Any, random_with: Any) -> None:
     arguments = random_with("Raises", episode=1)
-    one, two = (minibrains("run", *arguments, "--json", "--workers", count) for count in (1, 2))
+    one = minibrains("run", *arguments, "--json", "--workers", 1)
+    two = minibrains("run", *arguments, "--json", "--workers", 2)
     assert one.returncode == two.returncode == 1
     result = json.loads(two.stdout)
     sentence = "extra (worker_pack.Raises) failed on tick 50: ValueError: REAL REASON"
     assert result["error"]["message"] == json.loads(one.stdout)["error"]["message"] == sentence
-    assert [episode["ended"] for episode in result["episodes"]].count("failed") == 1
+    assert _ends(result).count("failed") == 1
     assert "worker_pack.py" in (Path(result["run_dir"]) / "error.txt").read_text(), "who wrote the node sees file and line"
     assert "Traceback" not in two.stderr
     assert result["worker_deaths"] == 0
@@ -142,7 +160,7 @@ def test_ctrl_c_stops_all_workers_after_the_tick(tmp_path: Path, monkeypatch: py
     for name, value in _ray_environment().items():
         monkeypatch.setenv(name, value)
     with _started(tmp_path, "airstriker_random", "--episodes", "100000", "--ticks", "200", "--workers", workers, "--json") as run:
-        _await(lambda: [file for file in tmp_path.glob("runs/*/episodes.jsonl") if file.read_text()], run)
+        _await(lambda: _has_played(tmp_path), run)
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to every process of the group
         out, err = run.communicate(timeout=60)
         assert run.returncode == 130, err
@@ -170,7 +188,7 @@ def test_a_second_ctrl_c_ends_a_run_whose_node_hangs(tmp_path: Path, random_with
 
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     with _started(tmp_path, "airstriker_random", "--episodes", "100000", "--ticks", "200", "--workers", "2") as run:
-        _await(lambda: [file for file in tmp_path.glob("runs/*/episodes.jsonl") if file.read_text()], run)
+        _await(lambda: _has_played(tmp_path), run)
         assert len(_members(run.pid)) >= 3
         run.kill()
         run.wait()
@@ -218,17 +236,19 @@ def mapping(tmp_path: Path) -> Callable[..., list[object]]:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_map_gives_results_in_order(summary: Summary, mapping: Any, workers: int) -> None:
     result = summary(*mapping("squares"), "--workers", workers)
-    assert json.loads(result["squares"]) == [number**2 for number in range(20)]
+    assert json.loads(result["squares"]) == SQUARES
     assert result["empty"] == "[]"
 
 
 def test_map_uses_the_free_workers(summary: Summary, mapping: Any) -> None:
-    assert len(set(json.loads(summary(*mapping("meet"), "--workers", 2)["meet"]))) == 2
+    result = summary(*mapping("meet"), "--workers", 2)
+    processes = json.loads(result["meet"])
+    assert len(set(processes)) == 2
 
 
 def test_both_workers_may_map_at_the_same_time(summary: Summary, mapping: Any) -> None:
     result = summary(*mapping("squares"), "--episodes", 4, "--workers", 2)
-    assert [episode["ended"] for episode in result["episodes"]] == ["limit"] * 4
+    assert _ends(result) == ["limit"] * 4
 
 
 @pytest.mark.parametrize(
@@ -266,16 +286,23 @@ def test_a_scratch_host_maps_here(tmp_path: Path) -> None:
 
 
 def test_merged_times_are_those_of_one(tmp_path: Path) -> None:
-    whole, parts = LatencyHistogram(), (LatencyHistogram(), LatencyHistogram())
+    whole = LatencyHistogram()
+    thirds = LatencyHistogram()
+    others = LatencyHistogram()
     for number in range(1, 2001):
-        whole.add(number * 1e-5)
-        parts[number % 3 == 0].add(number * 1e-5)
+        seconds = number * 1e-5
+        whole.add(seconds)
+        if number % 3 == 0:
+            thirds.add(seconds)
+        else:
+            others.add(seconds)
     merged = LatencyHistogram()
-    for part in parts:
-        merged.merge(part)
+    merged.merge(others)
+    merged.merge(thirds)
     assert merged.count == 2000
     assert merged.longest == whole.longest
-    assert [merged.quantile(f) for f in (0, 0.1, 0.5, 0.99, 1)] == [whole.quantile(f) for f in (0, 0.1, 0.5, 0.99, 1)]
+    for share in (0, 0.1, 0.5, 0.99, 1):
+        assert merged.quantile(share) == whole.quantile(share)
 
 
 @pytest.mark.parametrize(
@@ -380,7 +407,7 @@ def test_a_run_whose_cluster_is_gone_says_so_and_leaves_nothing(tmp_path: Path, 
         monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "1")
         many = ("--episodes", "1000", "--ticks", "1000")
         with _started(tmp_path, "airstriker_random", *many, "--workers", environment["RAY_TEST"], "--json") as run:
-            _await(lambda: any(file.stat().st_size for file in tmp_path.glob("runs/*/episodes.jsonl")), run)
+            _await(lambda: _has_played(tmp_path), run)
             os.killpg(group, signal.SIGKILL)
             out, err = run.communicate(timeout=120)
     result = json.loads(out)
@@ -392,7 +419,8 @@ def test_a_run_whose_cluster_is_gone_says_so_and_leaves_nothing(tmp_path: Path, 
 
 
 def test_map_on_ray_gives_results_in_order(minibrains: Any, mapping: Any, cluster: dict[str, str]) -> None:
-    assert json.loads(_ray_run(minibrains, cluster, *mapping("squares"))["squares"]) == [number**2 for number in range(20)]
+    result = _ray_run(minibrains, cluster, *mapping("squares"))
+    assert json.loads(result["squares"]) == SQUARES
 
 
 def test_more_workers_than_the_cluster_has_cpus_is_a_sentence(minibrains: Any, cluster: dict[str, str]) -> None:
