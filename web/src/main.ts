@@ -6,26 +6,26 @@ import "./style/controls.css";
 import "./style/page.css";
 import "./style/overlay.css";
 
-import { Editor, type Doors } from "./editor/editor";
+import { type Command, listen } from "./editor/commands";
+import { type Doors, Editor } from "./editor/editor";
 import { Files } from "./editor/files";
-import { listen, type Command } from "./editor/commands";
 import { Session } from "./editor/session";
+import { Catalog } from "./model/catalog";
+import { type BrainInfo, faultText, server } from "./server";
 import { makeCommands } from "./ui/actions";
-import { contextMenu, editPart } from "./ui/node_menus";
-import { watchDrops } from "./ui/drops";
 import { button, h, icon } from "./ui/dom";
+import { watchDrops } from "./ui/drops";
 import { openGallery } from "./ui/gallery";
 import { openHelp } from "./ui/help";
 import { count, Inspector } from "./ui/inspector";
-import { mapView } from "./ui/view";
+import { contextMenu, editPart } from "./ui/node_menus";
+import { say } from "./ui/overlay";
 import { openPalette } from "./ui/palette";
 import { Panel } from "./ui/panel";
 import { openResults } from "./ui/results";
 import { applyTheme, toggleTheme } from "./ui/theme";
 import { toolbar } from "./ui/toolbar";
-import { faultText, server, type BrainInfo } from "./server";
-import { Catalog } from "./model/catalog";
-import { say } from "./ui/overlay";
+import { mapView } from "./ui/view";
 
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
@@ -56,7 +56,8 @@ async function start(): Promise<void> {
   const resize = () => editor.board.resize(stage.clientWidth, stage.clientHeight);
   const gallery = () => void openGallery(editor, files);
   const panel = new Panel(element("rail"), element("panel"), editor, session, files, {
-    gallery, resized: resize,
+    gallery,
+    resized: resize,
     inspect: (id) => {
       editor.board.select([id]);
       inspector.focus();
@@ -68,13 +69,23 @@ async function start(): Promise<void> {
     editor.board.retheme();
     inspector.render(true);
   };
-  commands = makeCommands(editor, session, files, { help: () => openHelp(commands), theme, panel, gallery, palette: () => {
-    const { left, top, width, height } = canvas.getBoundingClientRect();
-    const client = [left + width / 2 - 210, top + height / 4] as const;
-    openPalette(editor, editor.board.fromClient(client), client, null);
-  } });
+  commands = makeCommands(editor, session, files, {
+    help: () => openHelp(commands),
+    theme,
+    panel,
+    gallery,
+    palette: () => {
+      const { left, top, width, height } = canvas.getBoundingClientRect();
+      const client = [left + width / 2 - 210, top + height / 4] as const;
+      openPalette(editor, editor.board.fromClient(client), client, null);
+    },
+  });
   listen(commands);
-  toolbar(element("bar"), editor, session, files, { help: () => openHelp(commands), theme, results: () => session.run && openResults(session.run) });
+  toolbar(element("bar"), editor, session, files, {
+    help: () => openHelp(commands),
+    theme,
+    results: () => session.run && openResults(session.run),
+  });
   watchDrops(stage, editor, files);
   watchTrouble(editor);
   watchEmpty(editor, gallery);
@@ -115,7 +126,14 @@ function watchTrouble(editor: Editor): void {
       editor.board.select([first.node]);
       editor.board.fit([first.node]);
     };
-    place.append(h("button", { type: "button", onclick: go }, icon("warn"), h("span", {}, `${first.node ? `${first.node}: ` : ""}${faultText(first)}${more}`)));
+    place.append(
+      h(
+        "button",
+        { type: "button", onclick: go },
+        icon("warn"),
+        h("span", {}, `${first.node ? `${first.node}: ` : ""}${faultText(first)}${more}`),
+      ),
+    );
   });
 }
 

@@ -51,14 +51,21 @@ export interface RunInfo {
 
 /** A request that the server refused, or that did not reach it. */
 export class Refused extends Error {
-  constructor(message: string, readonly status: number, readonly body: Record<string, unknown>) {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly body: Record<string, unknown>,
+  ) {
     super(message);
   }
 }
 
 /** What is on the disk is not what was opened: somebody saved it since, or it is gone (`sha256` is null). */
 export class Stale extends Error {
-  constructor(readonly sha256: string | null, readonly workflow: Workflow | null) {
+  constructor(
+    readonly sha256: string | null,
+    readonly workflow: Workflow | null,
+  ) {
     super("The file was changed by somebody else since it was opened here.");
   }
 }
@@ -72,7 +79,11 @@ async function request(path: string, options: RequestInit = {}): Promise<Respons
   }
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;
-  throw new Refused(sentence(body) ?? `The server refused this (${response.status} ${response.statusText}).`, response.status, body);
+  throw new Refused(
+    sentence(body) ?? `The server refused this (${response.status} ${response.statusText}).`,
+    response.status,
+    body,
+  );
 }
 
 function sentence(body: Record<string, unknown>): string | null {
@@ -97,7 +108,10 @@ const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? nul
 export function faultText(fault: Fault): string {
   const where = fault.socket ? `${fault.socket}: ` : "";
   const rest = [fault.expected && `expected ${fault.expected}`, fault.found && `found ${fault.found}`].filter(Boolean).join(", ");
-  const more = [fault.cause, fault.hint].filter(Boolean).map((text) => ` ${text}.`).join("");
+  const more = [fault.cause, fault.hint]
+    .filter(Boolean)
+    .map((text) => ` ${text}.`)
+    .join("");
   return `${where}${fault.message}${rest ? `; ${rest}` : ""}.${more}`.replace(/\.\.$/, ".");
 }
 

@@ -1,12 +1,20 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-
-import { dumpJson, own, withKey } from "../src/model/json";
+import { changes } from "../src/model/changes";
+import { copyNodes, freePlace, pasteNodes, readClip } from "../src/model/clipboard";
 import * as edits from "../src/model/edits";
 import { History } from "../src/model/history";
-import { copyNodes, freePlace, pasteNodes, readClip } from "../src/model/clipboard";
-import { changes } from "../src/model/changes";
-import { asWorkflow, BadWorkflow, EMPTY, links, placeOf, readWorkflow, type NodeEntry, type Workflow } from "../src/model/workflow";
+import { dumpJson, own, withKey } from "../src/model/json";
+import {
+  asWorkflow,
+  BadWorkflow,
+  EMPTY,
+  links,
+  type NodeEntry,
+  placeOf,
+  readWorkflow,
+  type Workflow,
+} from "../src/model/workflow";
 
 const entry = (type: string, more: Partial<NodeEntry> = {}): NodeEntry => ({ type, ...more });
 
@@ -30,20 +38,29 @@ describe("reading and writing", () => {
 
   test("what is not known is kept through edits: keys, types, links to nodes that are not there", () => {
     const strange = asWorkflow({
-      minibrains: 1, extra: { mine: 1 }, tomorrow: [1],
-      nodes: { a: { type: "gone.Thing@7", set: { x: [1] }, in: { y: "nobody.z" }, colour: "red" } }, groups: ["text", { title: "g", bounds: [0, 0, 9, 9] }],
+      minibrains: 1,
+      extra: { mine: 1 },
+      tomorrow: [1],
+      nodes: { a: { type: "gone.Thing@7", set: { x: [1] }, in: { y: "nobody.z" }, colour: "red" } },
+      groups: ["text", { title: "g", bounds: [0, 0, 9, 9] }],
     });
     const edited = edits.editGroup(edits.setWidget(strange, "a", "w", 3), 1, { title: "h" });
     expect(JSON.parse(dumpJson(edited))).toEqual({
-      minibrains: 1, extra: { mine: 1 }, tomorrow: [1],
+      minibrains: 1,
+      extra: { mine: 1 },
+      tomorrow: [1],
       nodes: { a: { type: "gone.Thing@7", set: { x: [1], w: 3 }, in: { y: "nobody.z" }, colour: "red" } },
       groups: ["text", { title: "h", bounds: [0, 0, 9, 9] }],
     });
   });
 
   test.each([
-    ["{", /not JSON/], ["[]", /JSON object/], ["{}", /"minibrains" is missing/], ['{"minibrains": 9, "nodes": {}}', /newer Minibrains/],
-    ['{"minibrains": 1, "nodes": {"a b": {}}}', /may only have a-z/], ['{"minibrains": 1, "nodes": {"a": 3}}', /not a JSON object/],
+    ["{", /not JSON/],
+    ["[]", /JSON object/],
+    ["{}", /"minibrains" is missing/],
+    ['{"minibrains": 9, "nodes": {}}', /newer Minibrains/],
+    ['{"minibrains": 1, "nodes": {"a b": {}}}', /may only have a-z/],
+    ['{"minibrains": 1, "nodes": {"a": 3}}', /not a JSON object/],
     ['{"minibrains": 1, "nodes": {"a": {}}}', /no "type"/],
   ])("%s is refused in a sentence", (text, words) => {
     expect(() => readWorkflow(text)).toThrow(BadWorkflow);
@@ -51,7 +68,8 @@ describe("reading and writing", () => {
   });
 
   test("ids that are properties of every object are ordinary ids", () => {
-    const text = '{"minibrains":1,"nodes":{"__proto__":{"type":"Log@1"},"constructor":{"type":"Log@1"}},"layout":{"__proto__":[1,2]}}';
+    const text =
+      '{"minibrains":1,"nodes":{"__proto__":{"type":"Log@1"},"constructor":{"type":"Log@1"}},"layout":{"__proto__":[1,2]}}';
     const workflow = edits.setWidget(readWorkflow(text), "__proto__", "x", 1);
     expect(own(workflow.nodes, "__proto__")).toEqual({ type: "Log@1", set: { x: 1 } });
     expect(own(workflow.nodes, "toString")).toBeUndefined();
@@ -74,7 +92,10 @@ describe("edits", () => {
   });
 
   test("a widget that goes back to its default leaves nothing behind", () => {
-    expect(edits.setWidget(duel, "console", "game", undefined).nodes.console).toEqual({ type: "RetroEmulator@1", in: { pad1: "fighter.pad" } });
+    expect(edits.setWidget(duel, "console", "game", undefined).nodes.console).toEqual({
+      type: "RetroEmulator@1",
+      in: { pad1: "fighter.pad" },
+    });
   });
 
   test("links: one replaces, many are collected, taking out leaves no empty key", () => {
@@ -199,7 +220,10 @@ describe("clipboard", () => {
   });
 
   test("pasted nodes find a free place near the pointer", () => {
-    const clip = [[500, 500, 200, 100], [800, 500, 200, 100]] as const;
+    const clip = [
+      [500, 500, 200, 100],
+      [800, 500, 200, 100],
+    ] as const;
     expect(freePlace(clip, [], [10, 20])).toEqual([10, 20]);
     expect(freePlace(clip, [[400, 0, 100, 100]], [0, 0])).toEqual([0, 128]); // the second would lie on it
     expect(freePlace(clip, [[200, 100, 100, 100]], [0, -16])).toEqual([0, -16]); // between the two
@@ -207,7 +231,8 @@ describe("clipboard", () => {
 
   test("a whole workflow can be pasted; anything else is not ours", () => {
     expect(Object.keys(readClip(dumpJson(duel))!.nodes)).toEqual(["console", "fighter", "score"]);
-    for (const text of ["", "hello", "3", "{}", '{"nodes": {}}', '{"minibrains_nodes": 1, "nodes": {"A B": {}}}']) expect(readClip(text)).toBeNull();
+    for (const text of ["", "hello", "3", "{}", '{"nodes": {}}', '{"minibrains_nodes": 1, "nodes": {"A B": {}}}'])
+      expect(readClip(text)).toBeNull();
   });
 });
 

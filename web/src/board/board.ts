@@ -4,8 +4,8 @@
  * panning, zooming, selecting and dragging; painting, menus, prompts, keys and the checking of links are ours.
  */
 
-import { CanvasPointer, LGraph, LiteGraph, LLink } from "@comfyorg/litegraph";
 import type { CanvasPointerEvent, LGraphNode } from "@comfyorg/litegraph";
+import { CanvasPointer, LGraph, LiteGraph, LLink } from "@comfyorg/litegraph";
 
 import type { Look } from "../canvas/paint";
 import { partAt } from "../canvas/shape";
@@ -13,11 +13,11 @@ import { readTheme } from "../canvas/theme";
 import { areNotable, savingsText } from "../live/savings";
 import type { Catalog } from "../model/catalog";
 import { same } from "../model/json";
-import { groupsOf, links, modeOf, nameOf, placeOf, readGroup, sources, typeName } from "../model/workflow";
 import type { Box, Link, Point, Workflow } from "../model/workflow";
+import { groupsOf, links, modeOf, nameOf, placeOf, readGroup, sources, typeName } from "../model/workflow";
 import { BoardCanvas, looseOf, point } from "./canvas";
 import type { BoardEvents, Loose, Notes } from "./events";
-import { BoardGroup, BoardNode, snap, type Scene } from "./node";
+import { BoardGroup, BoardNode, type Scene, snap } from "./node";
 
 /** Room below the nodes for wires that go back. */
 const LANE = 48;
@@ -33,7 +33,11 @@ export class Board {
   #fitted: object | null = null;
   #mayLink = new Map<string, boolean>();
 
-  constructor(readonly element: HTMLCanvasElement, private catalog: Catalog, readonly events: BoardEvents) {
+  constructor(
+    readonly element: HTMLCanvasElement,
+    private catalog: Catalog,
+    readonly events: BoardEvents,
+  ) {
     LiteGraph.snap_highlights_node = false;
     LiteGraph.snaps_for_comfy = false;
     LiteGraph.alt_drag_do_clone_nodes = false;
@@ -43,8 +47,15 @@ export class Board {
     this.#scene = { theme: readTheme(), events, look: (node) => this.#look(node) };
     this.#canvas = new BoardCanvas(element, this.#graph, { skip_render: true });
     Object.assign(this.#canvas, {
-      scene: this.#scene, allow_searchbox: false, show_info: false, render_canvas_border: false, background_image: "",
-      clear_background_color: "", zoom_speed: 1.08, render_link_tooltip: false, autoresize: false,
+      scene: this.#scene,
+      allow_searchbox: false,
+      show_info: false,
+      render_canvas_border: false,
+      background_image: "",
+      clear_background_color: "",
+      zoom_speed: 1.08,
+      render_link_tooltip: false,
+      autoresize: false,
     });
     this.#canvas.ds.max_scale = 2.5;
     this.#canvas.ds.min_scale = 0.08;
@@ -93,7 +104,8 @@ export class Board {
     for (const [name, entry] of Object.entries(workflow.nodes)) {
       const node = this.#nodes.get(name) ?? this.#addNode(name);
       const place = placeOf(workflow, name);
-      const isSame = before && node.entry === entry && node.givenWidth === place?.width && same(used.get(name), usedBefore.get(name));
+      const isSame =
+        before && node.entry === entry && node.givenWidth === place?.width && same(used.get(name), usedBefore.get(name));
       if (!isSame) node.update(entry, catalog.find(entry.type), place?.width, used.get(name) ?? []);
       const at = place?.at ?? ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
       node.pos = [at[0], at[1]];
@@ -189,7 +201,11 @@ export class Board {
     const canvas = this.#canvas;
     const only = canvas.isDragging && canvas.selectedItems.size === 1 ? [...canvas.selectedItems][0] : null;
     let found: Link | null = null;
-    if (only instanceof BoardNode && !only.inputs.some((slot) => slot.link !== null) && !only.outputs.some((slot) => slot.links?.length)) {
+    if (
+      only instanceof BoardNode &&
+      !only.inputs.some((slot) => slot.link !== null) &&
+      !only.outputs.some((slot) => slot.links?.length)
+    ) {
       const [x, y, w, h] = only.box;
       found = canvas.linkAt([x + w / 2, y + Math.min(h / 2, 30)], Math.min(h, 48), only);
     }
@@ -200,7 +216,8 @@ export class Board {
   /** The page's own tooltip says what the socket under the pointer is, or what caches saved the node. */
   #showTip(at: Point): void {
     const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
-    const tip = this.#canvas.isDragging || !node ? "" : node.tipAt(at) || savingsText(this.#notes.run.get(node.name)?.savings ?? []);
+    const tip =
+      this.#canvas.isDragging || !node ? "" : node.tipAt(at) || savingsText(this.#notes.run.get(node.name)?.savings ?? []);
     if (this.element.title !== tip) this.element.title = tip;
   }
 
@@ -326,7 +343,9 @@ export class Board {
   screens(): readonly { id: string; box: Box }[] {
     return [...this.#nodes.values()].flatMap((node) => {
       const { screen } = node.parts;
-      return screen ? [{ id: node.name, box: [node.pos[0] + screen[0], node.pos[1] + screen[1], screen[2], screen[3]] as Box }] : [];
+      return screen
+        ? [{ id: node.name, box: [node.pos[0] + screen[0], node.pos[1] + screen[1], screen[2], screen[3]] as Box }]
+        : [];
     });
   }
 
@@ -391,21 +410,25 @@ export class Board {
 
   /** A click on a widget's row or on the brain of a node. */
   watchParts(): void {
-    this.element.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      const { pointer } = this.#canvas;
-      const select = pointer.onClick;
-      const at = this.fromClient([event.clientX, event.clientY]);
-      const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
-      const part = node && partAt(node.parts, at[0] - node.pos[0], at[1] - node.pos[1]);
-      if (!node || !part || this.#canvas.linkConnector.isConnecting || pointer.resizeDirection) return;
-      pointer.onClick = (up) => {
-        select?.(up);
-        const y = part.part === "brain" ? node.parts.brain!.y : node.parts.rows.find((row) => row.name === part.name)!.y - 12;
-        const [x0, y0] = this.toClient([node.pos[0] + 8, node.pos[1] + y]);
-        const { scale } = this.view;
-        this.events.part(node.name, part, [x0, y0, (node.parts.width - 16) * scale, 24 * scale]);
-      };
-    }, true);
+    this.element.addEventListener(
+      "pointerdown",
+      (event) => {
+        if (event.button !== 0) return;
+        const { pointer } = this.#canvas;
+        const select = pointer.onClick;
+        const at = this.fromClient([event.clientX, event.clientY]);
+        const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
+        const part = node && partAt(node.parts, at[0] - node.pos[0], at[1] - node.pos[1]);
+        if (!node || !part || this.#canvas.linkConnector.isConnecting || pointer.resizeDirection) return;
+        pointer.onClick = (up) => {
+          select?.(up);
+          const y = part.part === "brain" ? node.parts.brain!.y : node.parts.rows.find((row) => row.name === part.name)!.y - 12;
+          const [x0, y0] = this.toClient([node.pos[0] + 8, node.pos[1] + y]);
+          const { scale } = this.view;
+          this.events.part(node.name, part, [x0, y0, (node.parts.width - 16) * scale, 24 * scale]);
+        };
+      },
+      true,
+    );
   }
 }

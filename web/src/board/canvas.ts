@@ -1,13 +1,13 @@
 /** The library's canvas with our painting, our menus and our keys. */
 
-import { LGraphCanvas } from "@comfyorg/litegraph";
 import type { CanvasPointerEvent, LGraphNode, LLink } from "@comfyorg/litegraph";
+import { LGraphCanvas } from "@comfyorg/litegraph";
 
 import { paintNode } from "../canvas/paint";
 import { labelColour } from "../canvas/theme";
-import { backWire, forwardWire, goesBack, laneFor, type Lane } from "../canvas/wire";
+import { backWire, forwardWire, goesBack, type Lane, laneFor } from "../canvas/wire";
 import { labelOf } from "../model/catalog";
-import { modeOf, type Box, type Link, type Point } from "../model/workflow";
+import { type Box, type Link, modeOf, type Point } from "../model/workflow";
 import type { Loose, Target } from "./events";
 import type { BoardGroup, BoardNode, Scene } from "./node";
 
@@ -30,9 +30,7 @@ export class BoardCanvas extends LGraphCanvas {
     super.drawConnections(ctx);
   }
 
-  override renderLink(
-    ctx: CanvasRenderingContext2D, a: ArrayLike<number>, b: ArrayLike<number>, link: LLink | null,
-  ): void {
+  override renderLink(ctx: CanvasRenderingContext2D, a: ArrayLike<number>, b: ArrayLike<number>, link: LLink | null): void {
     const { theme } = this.scene;
     const from: Point = [a[0]!, a[1]!];
     const to: Point = [b[0]!, b[1]!];
@@ -46,8 +44,11 @@ export class BoardCanvas extends LGraphCanvas {
     link.path = wire.path;
     link._pos.fill(NaN); // the library's own handle in mid-link
     const inserted = this.wireUnderNode;
-    const under = inserted?.from.node === source.name && inserted.to.node === target.name
-      && inserted.from.socket === output?.name && inserted.to.socket === target.parts.inputs[link.target_slot]?.name;
+    const under =
+      inserted?.from.node === source.name &&
+      inserted.to.node === target.name &&
+      inserted.from.socket === output?.name &&
+      inserted.to.socket === target.parts.inputs[link.target_slot]?.name;
     const off = modeOf(source.entry) === "mute" || modeOf(target.entry) === "mute";
     const bright = this.highlighted_links[link.id] || under;
     ctx.save();
@@ -116,7 +117,10 @@ export class BoardCanvas extends LGraphCanvas {
   }
 
   override processContextMenu(node: LGraphNode | undefined, event: CanvasPointerEvent): void {
-    this.scene.events.menu(this.targetAt(node as unknown as BoardNode | undefined, event), point(event), [event.clientX, event.clientY]);
+    this.scene.events.menu(this.targetAt(node as unknown as BoardNode | undefined, event), point(event), [
+      event.clientX,
+      event.clientY,
+    ]);
   }
 
   override showLinkMenu(): boolean {
@@ -161,7 +165,14 @@ export const point = (event: CanvasPointerEvent): Point => [event.canvasX, event
 /** The loose end of what the library is dragging. */
 export function looseOf(canvas: BoardCanvas): Loose | null {
   const dragged = canvas.linkConnector.renderLinks[0] as unknown as
-    | { toType: "input" | "output"; node: BoardNode; fromSlot: { name: string }; link?: LLink; outputNode?: BoardNode; outputSlot?: { name: string } }
+    | {
+        toType: "input" | "output";
+        node: BoardNode;
+        fromSlot: { name: string };
+        link?: LLink;
+        outputNode?: BoardNode;
+        outputSlot?: { name: string };
+      }
     | undefined;
   if (!dragged) return null;
   if (dragged.link && dragged.outputNode && dragged.outputSlot && dragged.toType === "input") {

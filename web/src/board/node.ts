@@ -1,10 +1,10 @@
 /** Nodes and groups as litegraph has them, with our shapes. */
 
-import { LGraphGroup, LGraphNode } from "@comfyorg/litegraph";
 import type { INodeInputSlot, INodeOutputSlot, LGraphCanvas } from "@comfyorg/litegraph";
+import { LGraphGroup, LGraphNode } from "@comfyorg/litegraph";
 
-import { paintGroup, type Look } from "../canvas/paint";
-import { HEADER, ROW, shapeOf, type Port, type Shape } from "../canvas/shape";
+import { type Look, paintGroup } from "../canvas/paint";
+import { HEADER, type Port, ROW, type Shape, shapeOf } from "../canvas/shape";
 import type { Theme } from "../canvas/theme";
 import type { NodeType } from "../model/catalog";
 import type { Box, NodeEntry, Point } from "../model/workflow";

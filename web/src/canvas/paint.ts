@@ -1,8 +1,8 @@
 /** Painting nodes, groups and sockets. Knows shapes and colours, nothing of the graph library. */
 
-import { labelOf, type Input } from "../model/catalog";
+import { type Input, labelOf } from "../model/catalog";
 import type { Mode } from "../model/workflow";
-import { HEADER, ROW, valueText, type Port, type Shape } from "./shape";
+import { HEADER, type Port, ROW, type Shape, valueText } from "./shape";
 import { FONT, labelColour, type Theme } from "./theme";
 
 export type NodeState = "idle" | "running" | "skipped" | "thinking" | "restarting" | "lost" | "cached" | "failed";
@@ -243,7 +243,11 @@ function paintPort(ctx: Context, port: Port, side: "in" | "out", shape: Shape, l
   const half = shape.width / 2 - 18;
   const name = free ? "+" : port.many && port.index > 0 ? `${port.name} ${port.index + 1}` : port.name;
   const value = side === "out" ? look.values(port.name) : null;
-  const label = fitted(ctx, value === null ? name : `${name}  ${value}`, shape.inputs.length && shape.outputs.length ? half : shape.width - 32);
+  const label = fitted(
+    ctx,
+    value === null ? name : `${name}  ${value}`,
+    shape.inputs.length && shape.outputs.length ? half : shape.width - 32,
+  );
   ctx.fillText(label, side === "in" ? 14 : shape.width - 14, port.y + 0.5);
   ctx.globalAlpha = before;
 }
@@ -289,7 +293,12 @@ function paintRow(ctx: Context, name: string, value: string, isSet: boolean, y: 
   ctx.fillText(fitted(ctx, value, width - 16 - taken - 4), width - 16, y + 0.5);
 }
 
-function paintBrain(ctx: Context, brain: { y: number; file: string | null; required: boolean }, width: number, theme: Theme): void {
+function paintBrain(
+  ctx: Context,
+  brain: { y: number; file: string | null; required: boolean },
+  width: number,
+  theme: Theme,
+): void {
   const y = brain.y + ROW / 2;
   const missing = brain.file === null && brain.required;
   ctx.strokeStyle = missing ? theme.warn : theme.line;
@@ -328,7 +337,13 @@ function paintReroute(ctx: Context, { width, height, inputs, outputs }: Shape, l
   for (const port of outputs) paintSocket(ctx, width, port.y, port, "out", look.linked(port, "out"), theme);
 }
 
-export function paintGroup(ctx: Context, title: string, [x, y, w, h]: readonly number[] | Float32Array, selected: boolean, theme: Theme): void {
+export function paintGroup(
+  ctx: Context,
+  title: string,
+  [x, y, w, h]: readonly number[] | Float32Array,
+  selected: boolean,
+  theme: Theme,
+): void {
   ctx.save();
   ctx.beginPath();
   ctx.roundRect(x!, y!, w!, h!, 14);

@@ -1,8 +1,8 @@
 /** Where the parts of a node lie, in its own coordinates. Painting, hit tests and links all ask here. */
 
-import { hasFrame, inputOf, isReroute, isScreen, type Catalog, type Input, type NodeType, type Output } from "../model/catalog";
-import { isObject, own, type Json } from "../model/json";
-import { brainFile, linkedInputs, placeOf, sources, WHEN, type Box, type NodeEntry, type Workflow } from "../model/workflow";
+import { type Catalog, hasFrame, type Input, inputOf, isReroute, isScreen, type NodeType, type Output } from "../model/catalog";
+import { isObject, type Json, own } from "../model/json";
+import { type Box, brainFile, linkedInputs, type NodeEntry, placeOf, sources, WHEN, type Workflow } from "../model/workflow";
 
 export const HEADER = 34;
 export const ROW = 24;
@@ -43,7 +43,12 @@ export interface Shape {
   readonly reroute: boolean;
 }
 
-export function shapeOf(entry: NodeEntry, type: NodeType | undefined, givenWidth: number | undefined, usedOutputs: readonly string[]): Shape {
+export function shapeOf(
+  entry: NodeEntry,
+  type: NodeType | undefined,
+  givenWidth: number | undefined,
+  usedOutputs: readonly string[],
+): Shape {
   if (isReroute(type)) return rerouteShape(type!);
   const screen = type !== undefined && isScreen(type);
   const width = Math.max(givenWidth ?? (screen ? SCREEN_WIDTH : WIDTH), MIN_WIDTH);
@@ -97,7 +102,9 @@ function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): 
   const set = isObject(entry.set) ? entry.set : {};
   const known = Object.entries(type?.widgets ?? {});
   const few = known.length <= SHOWN_WIDGETS;
-  const shown = known.filter(([name, widget], i) => few || i === 0 || widget.required || Object.hasOwn(set, name)).map(([name]) => name);
+  const shown = known
+    .filter(([name, widget], i) => few || i === 0 || widget.required || Object.hasOwn(set, name))
+    .map(([name]) => name);
   const strange = Object.keys(set).filter((name) => !own(type?.widgets, name));
   return [...shown, ...strange].map((name, i) => {
     const isSet = Object.hasOwn(set, name);
@@ -106,11 +113,12 @@ function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): 
 }
 
 /** The boxes of a workflow's nodes; one without a place stands at 0, 0. */
-export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] => Object.entries(workflow.nodes).map(([id, entry]) => {
-  const place = placeOf(workflow, id);
-  const { width, height } = shapeOf(entry, catalog.find(entry.type), place?.width, []);
-  return [...(place?.at ?? ([0, 0] as const)), width, height];
-});
+export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] =>
+  Object.entries(workflow.nodes).map(([id, entry]) => {
+    const place = placeOf(workflow, id);
+    const { width, height } = shapeOf(entry, catalog.find(entry.type), place?.width, []);
+    return [...(place?.at ?? ([0, 0] as const)), width, height];
+  });
 
 /** What lies at a point of the node: a widget's row, its brain, or nothing that is clicked. */
 export function partAt(shape: Shape, x: number, y: number): { part: "widget"; name: string } | { part: "brain" } | null {
@@ -121,7 +129,8 @@ export function partAt(shape: Shape, x: number, y: number): { part: "widget"; na
 }
 
 /** The output whose picture a screen node shows; its input, if it is a Preview. */
-export const shownOutput = (type: NodeType): string | undefined => Object.entries(type.outputs).find(([, kind]) => hasFrame(kind))?.[0];
+export const shownOutput = (type: NodeType): string | undefined =>
+  Object.entries(type.outputs).find(([, kind]) => hasFrame(kind))?.[0];
 
 /** A value as it stands on a node: short, in one line. */
 export function valueText(value: Json | undefined): string {

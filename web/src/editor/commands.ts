@@ -18,23 +18,35 @@ const isMac = typeof navigator !== "undefined" && /Mac/.test(navigator.platform)
 export function keyText(keys: string): string {
   const names: Record<string, string> = { Mod: isMac ? "⌘" : "Ctrl", ArrowUp: "↑", ArrowLeft: "←", Delete: "Del", " ": "Space" };
   if (keys.length === 1) return names[keys] ?? keys.toUpperCase();
-  return keys.split("+").map((key) => names[key] ?? (key.length === 1 ? key.toUpperCase() : key)).join(" ");
+  return keys
+    .split("+")
+    .map((key) => names[key] ?? (key.length === 1 ? key.toUpperCase() : key))
+    .join(" ");
 }
 
 /** What was pressed, in the form that commands write. */
 export function pressed(event: KeyboardEvent): string {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const isLetter = /^[a-z0-9]$/.test(key);
-  return [event.ctrlKey || event.metaKey ? "Mod" : "", event.altKey ? "Alt" : "", event.shiftKey && (isLetter || event.key.length > 1) ? "Shift" : "", key]
-    .filter(Boolean).join("+");
+  return [
+    event.ctrlKey || event.metaKey ? "Mod" : "",
+    event.altKey ? "Alt" : "",
+    event.shiftKey && (isLetter || event.key.length > 1) ? "Shift" : "",
+    key,
+  ]
+    .filter(Boolean)
+    .join("+");
 }
 
 const isTyping = (target: EventTarget | null) =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) && (target as HTMLInputElement).type !== "checkbox";
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
+  (target as HTMLInputElement).type !== "checkbox";
 
 /** Keys without Ctrl that change nodes or could be meant for what has the focus: they are the graph's only where it has it. */
 const isBare = (keys: string) => /^((Shift\+)?[a-z0-9]| |Delete|Backspace)$/.test(keys);
-const isOfGraph = (target: EventTarget | null) => target === document.body || (target instanceof Element && target.closest("#board, .node-list") !== null);
+const isOfGraph = (target: EventTarget | null) =>
+  target === document.body || (target instanceof Element && target.closest("#board, .node-list") !== null);
 
 export function listen(commands: readonly Command[]): void {
   const byKey = new Map(commands.flatMap((command) => command.keys.map((keys) => [keys, command] as const)));
@@ -49,5 +61,10 @@ export function listen(commands: readonly Command[]): void {
 }
 
 export function asItem(command: Command): MenuItem {
-  return { name: command.name, run: command.run, off: command.isOff?.() ?? false, ...(command.keys[0] ? { keys: keyText(command.keys[0]) } : {}) };
+  return {
+    name: command.name,
+    run: command.run,
+    off: command.isOff?.() ?? false,
+    ...(command.keys[0] ? { keys: keyText(command.keys[0]) } : {}),
+  };
 }

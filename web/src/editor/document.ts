@@ -161,7 +161,11 @@ export class OpenDocument {
 
   #keep(): void {
     const draft: Draft = {
-      file: this.#file, sha256: this.#sha256, clean: this.isSaved, run: this.#run, time: Date.now(),
+      file: this.#file,
+      sha256: this.#sha256,
+      clean: this.isSaved,
+      run: this.#run,
+      time: Date.now(),
       workflow: JSON.stringify(this.workflow),
     };
     try {

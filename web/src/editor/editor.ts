@@ -3,15 +3,15 @@
 import { Board } from "../board/board";
 import type { BoardEvents, Loose, Target } from "../board/events";
 import { boxesOf } from "../canvas/shape";
-import { inputOf, isReroute, type Catalog } from "../model/catalog";
+import { type Catalog, inputOf, isReroute } from "../model/catalog";
 import { copyNodes, freePlace, pasteNodes, readClip } from "../model/clipboard";
 import * as edits from "../model/edits";
-import { inputKind, NOTHING_SAID, outputKind, whyNot, type Linking } from "../model/fit";
-import { own, same, type Json } from "../model/json";
-import { suggest, type LooseEnd } from "../model/suggest";
-import { brainFile, brainPin, groupsOf, links, modeOf, nameOf, readGroup, sources, typeName } from "../model/workflow";
+import { inputKind, type Linking, NOTHING_SAID, outputKind, whyNot } from "../model/fit";
+import { type Json, own, same } from "../model/json";
+import { type LooseEnd, suggest } from "../model/suggest";
 import type { Box, End, Link, Mode, NodeEntry, Point, Workflow } from "../model/workflow";
-import { faultText, Refused, server, type Fault } from "../server";
+import { brainFile, brainPin, groupsOf, links, modeOf, nameOf, readGroup, sources, typeName } from "../model/workflow";
+import { type Fault, faultText, Refused, server } from "../server";
 import { hush, say } from "../ui/overlay";
 import { OpenDocument } from "./document";
 
@@ -41,7 +41,11 @@ export class Editor {
   #checked: Workflow | null = null;
   #clipboard = "";
 
-  constructor(canvas: HTMLCanvasElement, readonly catalog: Catalog, doors: Doors) {
+  constructor(
+    canvas: HTMLCanvasElement,
+    readonly catalog: Catalog,
+    doors: Doors,
+  ) {
     const events: BoardEvents = {
       moved: (places, groups) => this.#moved(places, groups),
       insert: (id, link) => this.insert(id, link),
@@ -241,8 +245,8 @@ export class Editor {
     hush();
     this.document.commit(next);
     const faults = await this.check();
-    const isOfLink = ({ code, node, socket }: Fault) => code === "dependency_cycle"
-      || (code === "return_type_mismatch" && node === link.to.node && socket === link.to.socket);
+    const isOfLink = ({ code, node, socket }: Fault) =>
+      code === "dependency_cycle" || (code === "return_type_mismatch" && node === link.to.node && socket === link.to.socket);
     const wrong = faults.find((fault) => isOfLink(fault) && !known.includes(faultText(fault)));
     if (wrong && this.document.withdraw(next)) say(wrong.node ? `${wrong.node}.${faultText(wrong)}` : faultText(wrong), "error");
   }
@@ -381,8 +385,9 @@ export class Editor {
     const group = readGroup(groupsOf(this.workflow)[index] ?? null);
     if (!group) return [];
     const [left, top, width, height] = group.bounds;
-    return [...this.board.boxes].filter(([, [x, y, w, h]]) =>
-      x + w / 2 > left && x + w / 2 < left + width && y + h / 2 > top && y + h / 2 < top + height).map(([id]) => id);
+    return [...this.board.boxes]
+      .filter(([, [x, y, w, h]]) => x + w / 2 > left && x + w / 2 < left + width && y + h / 2 > top && y + h / 2 < top + height)
+      .map(([id]) => id);
   }
 
   // clipboard
@@ -422,7 +427,9 @@ export class Editor {
   /** A node in a sentence, for the list of nodes and screen readers. */
   describe(id: string): string {
     const entry = this.entry(id)!;
-    const incoming = links(this.workflow).filter((link) => link.to.node === id).map((link) => `${link.to.socket} from ${link.from.node}`);
+    const incoming = links(this.workflow)
+      .filter((link) => link.to.node === id)
+      .map((link) => `${link.to.socket} from ${link.from.node}`);
     const mode = modeOf(entry) === "run" ? [] : [modeOf(entry) === "mute" ? "muted" : "bypassed"];
     const faults = this.faultsOf(id).map(faultText);
     return [nameOf(id, entry), typeName(entry.type), ...mode, ...incoming, ...faults].join(", ");

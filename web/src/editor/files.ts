@@ -2,8 +2,8 @@
 
 import { changes } from "../model/changes";
 import { dumpJson } from "../model/json";
-import { EMPTY, BadWorkflow, readWorkflow, type Workflow } from "../model/workflow";
-import { Refused, server, Stale } from "../server";
+import { BadWorkflow, EMPTY, readWorkflow, type Workflow } from "../model/workflow";
+import { Refused, Stale, server } from "../server";
 import { h } from "../ui/dom";
 import { ask, dialog, say } from "../ui/overlay";
 import type { Editor } from "./editor";
@@ -28,13 +28,16 @@ export class Files {
   async mayLeave(): Promise<boolean> {
     const { document } = this.editor;
     if (document.isSaved || Object.keys(document.workflow.nodes).length === 0) return true;
-    const answer = await dialog("Save your changes?", [
-      h("p", {}, document.file ? `${document.file} has changes that are not saved.` : "This workflow was never saved."),
-    ], [
-      { name: "Cancel", value: "", kind: "quiet" },
-      { name: "Discard", value: "discard" },
-      { name: "Save", value: "save", kind: "primary" },
-    ], "narrow");
+    const answer = await dialog(
+      "Save your changes?",
+      [h("p", {}, document.file ? `${document.file} has changes that are not saved.` : "This workflow was never saved.")],
+      [
+        { name: "Cancel", value: "", kind: "quiet" },
+        { name: "Discard", value: "discard" },
+        { name: "Save", value: "save", kind: "primary" },
+      ],
+      "narrow",
+    );
     if (answer === "save") return this.save();
     return answer === "discard";
   }
@@ -105,18 +108,42 @@ export class Files {
     const { document } = this.editor;
     const isGone = sha256 === null;
     const differences = theirs ? changes(theirs, document.workflow) : [];
-    const list = h("ul", { class: "changes" }, ...differences.slice(0, 40).map(({ what, name, details }) =>
-      h("li", { class: what }, h("b", {}, name), h("span", {}, ` ${what} in yours`), ...details.map((text) => h("small", {}, text)))));
-    const answer = await dialog(isGone ? `${file} is gone` : isNew ? `${file} exists already` : `${file} was changed elsewhere`, [
-      h("p", {}, isGone ? "It was deleted or renamed since you opened it." : isNew ? "Saving would replace it. This is how yours differs:"
-        : "It was saved somewhere else since you opened it. This is how yours differs:"),
-      isGone ? "" : differences.length ? list : h("p", { class: "muted" }, "There is no difference in content."),
-    ], [
-      { name: "Cancel", value: "", kind: "quiet" },
-      ...(theirs ? [{ name: "Open theirs", value: "theirs" }] : []),
-      { name: "Save under another name", value: "other" },
-      { name: isGone ? "Save it again" : "Replace with mine", value: "mine", kind: isGone ? "primary" : "danger" },
-    ]);
+    const list = h(
+      "ul",
+      { class: "changes" },
+      ...differences
+        .slice(0, 40)
+        .map(({ what, name, details }) =>
+          h(
+            "li",
+            { class: what },
+            h("b", {}, name),
+            h("span", {}, ` ${what} in yours`),
+            ...details.map((text) => h("small", {}, text)),
+          ),
+        ),
+    );
+    const answer = await dialog(
+      isGone ? `${file} is gone` : isNew ? `${file} exists already` : `${file} was changed elsewhere`,
+      [
+        h(
+          "p",
+          {},
+          isGone
+            ? "It was deleted or renamed since you opened it."
+            : isNew
+              ? "Saving would replace it. This is how yours differs:"
+              : "It was saved somewhere else since you opened it. This is how yours differs:",
+        ),
+        isGone ? "" : differences.length ? list : h("p", { class: "muted" }, "There is no difference in content."),
+      ],
+      [
+        { name: "Cancel", value: "", kind: "quiet" },
+        ...(theirs ? [{ name: "Open theirs", value: "theirs" }] : []),
+        { name: "Save under another name", value: "other" },
+        { name: isGone ? "Save it again" : "Replace with mine", value: "mine", kind: isGone ? "primary" : "danger" },
+      ],
+    );
     if (answer === "mine") return this.#write(file, sha256);
     if (answer === "other") return this.save(true);
     if (answer === "theirs" && theirs) {

@@ -1,12 +1,12 @@
 /** The run that the page shows: starting it, steering it, and following what the server says of it. */
 
-import { advance, isLive, newRun, type Run } from "../live/run";
 import { Keys } from "../live/keys";
 import { Line } from "../live/line";
+import { advance, isLive, newRun, type Run } from "../live/run";
 import { Screens } from "../live/screens";
-import { faultText, Refused, server, type Fault } from "../server";
-import { isObject, same, type JsonObject } from "../model/json";
+import { isObject, type JsonObject, same } from "../model/json";
 import { modeOf } from "../model/workflow";
+import { type Fault, faultText, Refused, server } from "../server";
 import { ask, hush, say } from "../ui/overlay";
 import type { Editor } from "./editor";
 
@@ -28,7 +28,10 @@ export class Session {
   /** What Play took: the page may show another run before it is given back. */
   #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
-  constructor(private readonly editor: Editor, layer: HTMLElement) {
+  constructor(
+    private readonly editor: Editor,
+    layer: HTMLElement,
+  ) {
     this.#line = new Line({
       event: (type, data) => this.#event(type, data as JsonObject),
       connected: (isOpen) => this.#connected(isOpen),
@@ -67,7 +70,8 @@ export class Session {
   /** Start the workflow as it is on the page; what is wrong with it goes onto its nodes. */
   async start(): Promise<void> {
     const { workflow } = this.editor;
-    if (Object.keys(workflow.nodes).length === 0) return say("There is nothing to run yet. Double click the canvas to add a node.");
+    if (Object.keys(workflow.nodes).length === 0)
+      return say("There is nothing to run yet. Double click the canvas to add a node.");
     try {
       const settings = { ...(isObject(workflow.run) ? workflow.run : {}), clock: this.clock };
       const id = await server.run(workflow, this.editor.document.file, this.#line.client, settings);
@@ -109,12 +113,14 @@ export class Session {
     const data = info as unknown as JsonObject;
     const came = this.run.said.filter((line) => !before?.said.includes(line));
     if (this.run === before) {
-      for (const type of ["run", "nodes", "values"]) this.run = advance(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
+      for (const type of ["run", "nodes", "values"])
+        this.run = advance(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
     }
     if (isObject(data.error)) this.run = advance(this.run, "failed", { ...data.error, prompt_id: id });
     else if (typeof data.error === "string") this.run = advance(this.run, "failed", { message: data.error, prompt_id: id });
     if (Array.isArray(data.said)) this.run = { ...this.run, said: [] };
-    for (const line of Array.isArray(data.said) ? data.said : []) if (isObject(line)) this.run = advance(this.run, "said", { ...line, prompt_id: id });
+    for (const line of Array.isArray(data.said) ? data.said : [])
+      if (isObject(line)) this.run = advance(this.run, "said", { ...line, prompt_id: id });
     for (const text of came) if (!this.run.said.includes(text)) this.run = advance(this.run, "said", { text, prompt_id: id });
     if (isObject(data.result)) this.run = advance(this.run, "result", { summary: data.result, prompt_id: id });
     const { nodes } = this.editor.workflow;

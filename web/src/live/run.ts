@@ -30,17 +30,38 @@ export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(
 /** It ticks, or is paused between two ticks. */
 export const isTicking = (run: Run | null): run is Run => run !== null && (run.state === "running" || run.state === "paused");
 
-const STATES: ReadonlySet<string> = new Set<NodeState>(["idle", "running", "skipped", "thinking", "restarting", "lost", "cached", "failed"]);
+const STATES: ReadonlySet<string> = new Set<NodeState>([
+  "idle",
+  "running",
+  "skipped",
+  "thinking",
+  "restarting",
+  "lost",
+  "cached",
+  "failed",
+]);
 const SAID = 50;
 
 export function newRun(id: string): Run {
   return {
-    id, state: "queued", episode: null, episodes: null, tick: null, rate: null, score: null, misses: null,
-    nodes: new Map(), values: new Map(), error: null, result: null, said: [],
+    id,
+    state: "queued",
+    episode: null,
+    episodes: null,
+    tick: null,
+    rate: null,
+    score: null,
+    misses: null,
+    nodes: new Map(),
+    values: new Map(),
+    error: null,
+    result: null,
+    said: [],
   };
 }
 
-const number = (value: Json | undefined, before: number | null) => (typeof value === "number" ? value : value === null ? null : before);
+const number = (value: Json | undefined, before: number | null) =>
+  typeof value === "number" ? value : value === null ? null : before;
 
 /** The run after an event of the websocket; the same object if the event is about something else. */
 export function advance(run: Run, type: string, data: JsonObject): Run {
@@ -49,9 +70,12 @@ export function advance(run: Run, type: string, data: JsonObject): Run {
     return {
       ...run,
       state: typeof data.state === "string" && isRunState(data.state) ? data.state : run.state,
-      episode: number(data.episode, run.episode), episodes: number(data.episodes, run.episodes),
-      tick: number(data.tick, run.tick), rate: number(data.ticks_per_s, run.rate),
-      score: number(data.score, run.score), misses: number(data.misses, run.misses),
+      episode: number(data.episode, run.episode),
+      episodes: number(data.episodes, run.episodes),
+      tick: number(data.tick, run.tick),
+      rate: number(data.ticks_per_s, run.rate),
+      score: number(data.score, run.score),
+      misses: number(data.misses, run.misses),
     };
   }
   if (type === "nodes" && isObject(data.nodes)) return { ...run, nodes: nodesAfter(run.nodes, data.nodes) };
@@ -61,7 +85,8 @@ export function advance(run: Run, type: string, data: JsonObject): Run {
     return { ...run, values };
   }
   if (type === "failed") return failed(run, data);
-  if (type === "result" && isObject(data.summary)) return { ...run, result: data.summary, tick: number(data.summary.ticks, run.tick) };
+  if (type === "result" && isObject(data.summary))
+    return { ...run, result: data.summary, tick: number(data.summary.ticks, run.tick) };
   if (type === "said" && typeof data.text === "string") return { ...run, said: [...run.said, data.text].slice(-SAID) };
   return run;
 }
@@ -85,14 +110,20 @@ function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Ma
   return nodes;
 }
 
-const isPair = (value: Json): value is [number, number] => Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "number");
+const isPair = (value: Json): value is [number, number] =>
+  Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "number");
 
 function failed(run: Run, data: JsonObject): Run {
   const message = typeof data.message === "string" ? data.message : "The run failed without a word.";
   if (typeof data.node !== "string" || !data.node) return { ...run, state: "failed", error: message };
   const old = run.nodes.get(data.node);
   const nodes = new Map(run.nodes).set(data.node, {
-    state: "failed", ms: old?.ms ?? null, error: message, thoughts: old?.thoughts ?? [], savings: old?.savings ?? [], restarts: old?.restarts ?? 0,
+    state: "failed",
+    ms: old?.ms ?? null,
+    error: message,
+    thoughts: old?.thoughts ?? [],
+    savings: old?.savings ?? [],
+    restarts: old?.restarts ?? 0,
   });
   return { ...run, state: "failed", error: message, nodes };
 }

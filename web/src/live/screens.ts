@@ -10,7 +10,11 @@ export class Screens {
   readonly #shown = new Map<string, HTMLCanvasElement>();
   #last = "";
 
-  constructor(private readonly layer: HTMLElement, private readonly board: Board, private readonly line: Line) {}
+  constructor(
+    private readonly layer: HTMLElement,
+    private readonly board: Board,
+    private readonly line: Line,
+  ) {}
 
   /** Pictures of another run: the old ones go. */
   clear(): void {
@@ -40,7 +44,10 @@ export class Screens {
       canvas.style.height = `${box[3]}px`;
       canvas.style.transform = `translate(${(box[0] + offset[0]) * scale}px, ${(box[1] + offset[1]) * scale}px) scale(${scale})`;
       const index = boxes.findIndex(([name]) => name === id);
-      const front = boxes.slice(index + 1).map(([, other]) => other).filter((other) => overlap(other, box));
+      const front = boxes
+        .slice(index + 1)
+        .map(([, other]) => other)
+        .filter((other) => overlap(other, box));
       canvas.style.clipPath = front.length ? clip(box, front) : "";
     }
     return visible.map(({ id }) => id);

@@ -1,6 +1,6 @@
 /** Off the main thread: the websocket, and painting pictures as they come. A busy page costs no frame. */
 
-import { JPEG, PALETTE, readFrame, unpackPalette, type Frame } from "./frames";
+import { type Frame, JPEG, PALETTE, readFrame, unpackPalette } from "./frames";
 import type { FromWorker, ToWorker, Watch } from "./messages";
 
 interface Worker {

@@ -1,6 +1,6 @@
 /** What node types there are, as the server describes them at `/nodes`. */
 
-import { own, type Json, type JsonObject } from "./json";
+import { type Json, type JsonObject, own } from "./json";
 
 export type Dim = number | string;
 
@@ -84,7 +84,13 @@ export class Catalog {
 const FLAG: SocketOption = { label: "flag", dtype: null, dims: [] };
 /** The input that every node has: it runs only while this is true. */
 export const WHEN_INPUT: Input = {
-  kind: "flag", options: [FLAG], variable: null, anything: false, reading: "last", many: false, required: false,
+  kind: "flag",
+  options: [FLAG],
+  variable: null,
+  anything: false,
+  reading: "last",
+  many: false,
+  required: false,
   doc: "the node runs only while it is true",
 };
 

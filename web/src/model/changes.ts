@@ -20,7 +20,10 @@ export function changes(before: Workflow, after: Workflow): readonly Change[] {
     else if (!same(old, now)) result.push({ what: "changed", name: id, details: differing(old, now) });
   }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [old, now] = [own(before as object as Record<string, unknown>, key), own(after as object as Record<string, unknown>, key)];
+    const [old, now] = [
+      own(before as object as Record<string, unknown>, key),
+      own(after as object as Record<string, unknown>, key),
+    ];
     if (key !== "nodes" && !same(old, now)) result.push({ what: "changed", name: key, details: [] });
   }
   return result;
@@ -31,7 +34,11 @@ function differing(old: object, now: object): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) => {
     const [before, after] = [own(a, key), own(b, key)];
     if (same(before, after)) return [];
-    if ((key === "set" || key === "in") && (isObject(before) || before === undefined) && (isObject(after) || after === undefined)) {
+    if (
+      (key === "set" || key === "in") &&
+      (isObject(before) || before === undefined) &&
+      (isObject(after) || after === undefined)
+    ) {
       return differing(before ?? {}, after ?? {});
     }
     return [`${key}: ${short(before)} → ${short(after)}`];

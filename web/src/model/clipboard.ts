@@ -1,9 +1,9 @@
 /** Copy and paste. What is copied is text, so it goes from tab to tab, and into an e-mail. */
 
 import { freeId } from "./edits";
-import { isObject, withKey, type Json, type JsonObject } from "./json";
-import { asWorkflow, BadWorkflow, endText, linkedInputs, placeOf, sources, WHEN } from "./workflow";
+import { isObject, type Json, type JsonObject, withKey } from "./json";
 import type { Box, NodeEntry, Point, Workflow } from "./workflow";
+import { asWorkflow, BadWorkflow, endText, linkedInputs, placeOf, sources, WHEN } from "./workflow";
 
 const KEY = "minibrains_nodes";
 const STEP = 32;
@@ -54,7 +54,9 @@ export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connec
     const place = placeOf(clip, id);
     const [x, y] = place?.at ?? [left, top];
     nodes.push({ [names.get(id)!]: relinked(entry, names, connected ? workflow : null) });
-    layout.push({ [names.get(id)!]: [x - left + at[0], y - top + at[1], ...(place?.width ? [place.width] : [])].map(Math.round) });
+    layout.push({
+      [names.get(id)!]: [x - left + at[0], y - top + at[1], ...(place?.width ? [place.width] : [])].map(Math.round),
+    });
   }
   return {
     workflow: { ...workflow, nodes: merge(workflow.nodes, nodes), layout: merge(workflow.layout ?? {}, layout) },
@@ -66,10 +68,25 @@ export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connec
 export function freePlace(boxes: readonly Box[], there: readonly Box[], near: Point): Point {
   const left = Math.min(...boxes.map(([x]) => x));
   const top = Math.min(...boxes.map(([, y]) => y));
-  const isFree = ([atX, atY]: Point) => boxes.every(([x, y, w, h]) => there.every(([x2, y2, w2, h2]) =>
-    x - left + atX + w + GAP <= x2 || x2 + w2 + GAP <= x - left + atX || y - top + atY + h + GAP <= y2 || y2 + h2 + GAP <= y - top + atY));
-  for (let far = 0; ; far += STEP) { // ends: far enough away there is nothing
-    for (const [dx, dy] of [[0, 1], [1, 0], [1, 1], [0, -1], [-1, 0]] as const) {
+  const isFree = ([atX, atY]: Point) =>
+    boxes.every(([x, y, w, h]) =>
+      there.every(
+        ([x2, y2, w2, h2]) =>
+          x - left + atX + w + GAP <= x2 ||
+          x2 + w2 + GAP <= x - left + atX ||
+          y - top + atY + h + GAP <= y2 ||
+          y2 + h2 + GAP <= y - top + atY,
+      ),
+    );
+  for (let far = 0; ; far += STEP) {
+    // ends: far enough away there is nothing
+    for (const [dx, dy] of [
+      [0, 1],
+      [1, 0],
+      [1, 1],
+      [0, -1],
+      [-1, 0],
+    ] as const) {
       const at: Point = [near[0] + dx * far, near[1] + dy * far];
       if (isFree(at)) return at;
     }

@@ -1,12 +1,16 @@
 /** Changes of a workflow: pure functions from one workflow to the next. What did not change stays the same object. */
 
-import { isObject, own, same, withKey, type Json } from "./json";
-import { endText, groupsOf, linkedInputs, placeOf, readGroup, sources, typeName, WHEN } from "./workflow";
+import { isObject, type Json, own, same, withKey } from "./json";
 import type { Box, End, Link, Mode, NodeEntry, Point, Workflow } from "./workflow";
+import { endText, groupsOf, linkedInputs, placeOf, readGroup, sources, typeName, WHEN } from "./workflow";
 
 /** An id that is free: the one wanted, or with a number behind it. */
 export function freeId(workflow: Workflow, wanted: string, taken: ReadonlySet<string> = new Set()): string {
-  const base = wanted.toLowerCase().replace(/[^a-z0-9_]+/g, "_").replace(/^_+|_+$/g, "") || "node";
+  const base =
+    wanted
+      .toLowerCase()
+      .replace(/[^a-z0-9_]+/g, "_")
+      .replace(/^_+|_+$/g, "") || "node";
   const isFree = (id: string) => !Object.hasOwn(workflow.nodes, id) && !taken.has(id);
   if (isFree(base)) return base;
   const stem = base.replace(/_?\d+$/, "") || base;
@@ -33,10 +37,14 @@ export function setKey(workflow: Workflow, id: string, key: string, value: Json 
 
 /** Have nodes take their brain from another file, pinned or not as before. */
 export function moveBrain(workflow: Workflow, ids: Iterable<string>, file: string): Workflow {
-  return [...ids].reduce((result, id) => editNode(result, id, (entry) => {
-    const brain = isObject(entry.brain) ? { ...entry.brain, file } : file;
-    return { ...entry, brain };
-  }), workflow);
+  return [...ids].reduce(
+    (result, id) =>
+      editNode(result, id, (entry) => {
+        const brain = isObject(entry.brain) ? { ...entry.brain, file } : file;
+        return { ...entry, brain };
+      }),
+    workflow,
+  );
 }
 
 /** Set a widget; undefined: back to its default. */
@@ -93,7 +101,11 @@ export function addLink(workflow: Workflow, { from, to }: Link, many = false): W
 
 export function removeLink(workflow: Workflow, { from, to }: Link): Workflow {
   return editNode(workflow, to.node, (entry) =>
-    withSources(entry, to.socket, sources(entry, to.socket).filter((end) => !same(end, from))),
+    withSources(
+      entry,
+      to.socket,
+      sources(entry, to.socket).filter((end) => !same(end, from)),
+    ),
   );
 }
 
@@ -105,7 +117,14 @@ export function setSources(workflow: Workflow, to: End, ends: readonly End[]): W
 }
 
 /** Put a node into a link: what came out of `from` goes through it to `to`. */
-export function insertOnLink(workflow: Workflow, link: Link, node: string, input: string, output: string, many = false): Workflow {
+export function insertOnLink(
+  workflow: Workflow,
+  link: Link,
+  node: string,
+  input: string,
+  output: string,
+  many = false,
+): Workflow {
   const through = addLink(workflow, { from: link.from, to: { node, socket: input } });
   return addLink(removeLink(through, link), { from: { node, socket: output }, to: link.to }, many);
 }

@@ -1,8 +1,8 @@
 /** Whether an output may be linked to an input. The rule is the server's: this looks up what it said with the last check. */
 
-import { inputOf, type Catalog } from "./catalog";
+import { type Catalog, inputOf } from "./catalog";
 import { own } from "./json";
-import { typeName, type End, type Link, type Workflow } from "./workflow";
+import { type End, type Link, typeName, type Workflow } from "./workflow";
 
 /** What the server says of the sockets of a workflow, and of those of all node types; types are in words. */
 export interface Linking {
@@ -41,7 +41,12 @@ export function fits({ fits }: Linking, given: string, wanted: string): boolean 
 }
 
 /** What an output gives; undefined if it is not known. */
-export function outputKind(workflow: Workflow, catalog: Catalog, { outputs }: Linking, { node, socket }: End): string | undefined {
+export function outputKind(
+  workflow: Workflow,
+  catalog: Catalog,
+  { outputs }: Linking,
+  { node, socket }: End,
+): string | undefined {
   const entry = own(workflow.nodes, node);
   if (!entry) return undefined;
   return own(outputs, `${node}.${socket}`) ?? own(catalog.find(entry.type)?.outputs, socket)?.kind;

@@ -31,8 +31,13 @@ export function same(a: unknown, b: unknown): boolean {
 /** JSON as our files have it: indented by one, short lists in one line, a newline at the end. */
 export function dumpJson(value: unknown): string {
   const text = JSON.stringify(value, null, 1);
-  const joined = text.replace(/\[\n([^[\]{}]{0,200}?)\n *\]/g, (_, lines: string) =>
-    `[${lines.split("\n").map((line) => line.trim()).join(" ")}]`,
+  const joined = text.replace(
+    /\[\n([^[\]{}]{0,200}?)\n *\]/g,
+    (_, lines: string) =>
+      `[${lines
+        .split("\n")
+        .map((line) => line.trim())
+        .join(" ")}]`,
   );
   return `${joined}\n`;
 }

@@ -1,6 +1,6 @@
 /** A workflow file: what stands in it, and reading it from data that anybody may have written. */
 
-import { isObject, own, type Json, type JsonObject } from "./json";
+import { isObject, type Json, type JsonObject, own } from "./json";
 
 export type Mode = "run" | "mute" | "bypass";
 export type Point = readonly [number, number];

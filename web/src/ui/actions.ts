@@ -25,7 +25,12 @@ export function makeCommands(editor: Editor, session: Session, files: Files, pla
   const fewer = (n: number) => () => editor.selection.length < n;
   const live = () => isLive(session.run);
   watchClipboard(editor);
-  const moves = ([["ArrowLeft", -STEP, 0], ["ArrowRight", STEP, 0], ["ArrowUp", 0, -STEP], ["ArrowDown", 0, STEP]] as const);
+  const moves = [
+    ["ArrowLeft", -STEP, 0],
+    ["ArrowRight", STEP, 0],
+    ["ArrowUp", 0, -STEP],
+    ["ArrowDown", 0, STEP],
+  ] as const;
   addEventListener("keydown", (event) => {
     const move = moves.find(([key]) => key === event.key);
     if (!move || event.target !== board.element || none()) return;
@@ -34,9 +39,28 @@ export function makeCommands(editor: Editor, session: Session, files: Files, pla
   });
   return [
     { name: "Run", section: "Run", keys: ["Mod+Enter"], everywhere: true, isOff: live, run: () => void session.start() },
-    { name: "Stop", section: "Run", keys: ["Mod+."], everywhere: true, isOff: () => !live(), run: () => void session.steer("stop") },
-    { name: "Pause or resume", section: "Run", keys: ["p"], isOff: () => !live(), run: () => void session.steer(session.run?.state === "paused" ? "resume" : "pause") },
-    { name: "Play, with keys or gamepad", section: "Run", keys: ["g"], isOff: () => !live() || session.pads.length === 0, run: () => session.play(true) },
+    {
+      name: "Stop",
+      section: "Run",
+      keys: ["Mod+."],
+      everywhere: true,
+      isOff: () => !live(),
+      run: () => void session.steer("stop"),
+    },
+    {
+      name: "Pause or resume",
+      section: "Run",
+      keys: ["p"],
+      isOff: () => !live(),
+      run: () => void session.steer(session.run?.state === "paused" ? "resume" : "pause"),
+    },
+    {
+      name: "Play, with keys or gamepad",
+      section: "Run",
+      keys: ["g"],
+      isOff: () => !live() || session.pads.length === 0,
+      run: () => session.play(true),
+    },
     { name: "Save", section: "Files", keys: ["Mod+s"], everywhere: true, run: () => void files.save() },
     { name: "Save as", section: "Files", keys: ["Mod+Shift+s"], everywhere: true, run: () => void files.save(true) },
     { name: "Open", section: "Files", keys: ["Mod+o"], everywhere: true, run: () => places.panel.show("files") },
@@ -45,11 +69,29 @@ export function makeCommands(editor: Editor, session: Session, files: Files, pla
     { name: "Redo", section: "Edit", keys: ["Mod+Shift+z", "Mod+y"], isOff: () => !doc.canRedo, run: () => doc.redo() },
     { name: "Select all", section: "Edit", keys: ["Mod+a"], run: () => board.select(Object.keys(editor.workflow.nodes)) },
     { name: "Duplicate", section: "Edit", keys: ["Mod+d"], isOff: none, run: () => editor.duplicate() },
-    { name: "Delete", section: "Edit", keys: ["Delete", "Backspace"], isOff: () => none() && board.selectedGroups.length === 0, run: () => editor.remove() },
+    {
+      name: "Delete",
+      section: "Edit",
+      keys: ["Delete", "Backspace"],
+      isOff: () => none() && board.selectedGroups.length === 0,
+      run: () => editor.remove(),
+    },
     { name: "Copy", section: "Edit", keys: [], isOff: none, run: () => copyByMenu(editor) },
     { name: "Add a node", section: "Nodes", keys: ["a", " "], run: places.palette },
-    { name: "Mute", section: "Nodes", keys: ["m"], isOff: () => none() && board.selectedGroups.length === 0, run: () => editor.toggleMode("mute") },
-    { name: "Bypass", section: "Nodes", keys: ["b"], isOff: () => none() && board.selectedGroups.length === 0, run: () => editor.toggleMode("bypass") },
+    {
+      name: "Mute",
+      section: "Nodes",
+      keys: ["m"],
+      isOff: () => none() && board.selectedGroups.length === 0,
+      run: () => editor.toggleMode("mute"),
+    },
+    {
+      name: "Bypass",
+      section: "Nodes",
+      keys: ["b"],
+      isOff: () => none() && board.selectedGroups.length === 0,
+      run: () => editor.toggleMode("bypass"),
+    },
     { name: "Group", section: "Nodes", keys: ["Mod+g"], isOff: none, run: () => editor.group() },
     { name: "Align left", section: "Nodes", keys: ["Alt+ArrowLeft"], isOff: fewer(2), run: () => editor.align("left") },
     { name: "Align top", section: "Nodes", keys: ["Alt+ArrowUp"], isOff: fewer(2), run: () => editor.align("top") },
@@ -57,14 +99,24 @@ export function makeCommands(editor: Editor, session: Session, files: Files, pla
     { name: "Show the selection", section: "View", keys: ["Shift+f"], isOff: none, run: () => board.fit(editor.selection) },
     { name: "Zoom in", section: "View", keys: ["+", "="], run: () => board.zoom(1.2) },
     { name: "Zoom out", section: "View", keys: ["-"], run: () => board.zoom(1 / 1.2) },
-    { name: "List of nodes", section: "View", keys: ["l"], run: () => places.panel.show(places.panel.tab === "list" ? null : "list") },
+    {
+      name: "List of nodes",
+      section: "View",
+      keys: ["l"],
+      run: () => places.panel.show(places.panel.tab === "list" ? null : "list"),
+    },
     { name: "Runs", section: "View", keys: ["r"], run: () => places.panel.show(places.panel.tab === "runs" ? null : "runs") },
     { name: "Dark or light", section: "View", keys: ["Shift+t"], run: places.theme },
     { name: "Keys and help", section: "View", keys: ["?"], run: places.help },
-    { name: "Deselect", section: "View", keys: ["Escape"], run: () => {
-      dismissPopover();
-      board.select([]);
-    } },
+    {
+      name: "Deselect",
+      section: "View",
+      keys: ["Escape"],
+      run: () => {
+        dismissPopover();
+        board.select([]);
+      },
+    },
   ];
 }
 
@@ -89,7 +141,8 @@ function watchClipboard(editor: Editor): void {
   });
   addEventListener("paste", (event) => {
     if (isTyping()) return;
-    if (editor.paste(event.clipboardData?.getData("text/plain") ?? "", pointer && board.fromClient(pointer))) event.preventDefault();
+    if (editor.paste(event.clipboardData?.getData("text/plain") ?? "", pointer && board.fromClient(pointer)))
+      event.preventDefault();
   });
 }
 

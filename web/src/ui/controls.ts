@@ -1,6 +1,6 @@
 /** Controls for values, from the JSON Schema that a widget has. */
 
-import { isObject, same, type Json, type JsonObject } from "../model/json";
+import { isObject, type Json, type JsonObject, same } from "../model/json";
 import { h } from "./dom";
 
 export interface Change {
@@ -8,12 +8,22 @@ export interface Change {
 }
 
 /** A control for a value. `change` hears of every step; the last of a gesture is final. `empty`: a number may be left out. */
-export function control(schema: JsonObject, value: Json | undefined, label: string, change: Change, empty?: (isFinal: boolean) => void): HTMLElement {
+export function control(
+  schema: JsonObject,
+  value: Json | undefined,
+  label: string,
+  change: Change,
+  empty?: (isFinal: boolean) => void,
+): HTMLElement {
   const shared = { "aria-label": label, class: "field" };
   if (Array.isArray(schema.enum)) return choice(schema.enum, value, shared, change);
   if (schema.type === "boolean") {
     return h("input", {
-      type: "checkbox", role: "switch", "aria-label": label, class: "switch", checked: value === true,
+      type: "checkbox",
+      role: "switch",
+      "aria-label": label,
+      class: "switch",
+      checked: value === true,
       onchange: (event: Event) => change((event.target as HTMLInputElement).checked, true),
     });
   }
@@ -31,23 +41,40 @@ function choice(options: readonly Json[], value: Json | undefined, shared: Share
     select.append(h("option", { value: String(i), selected: same(option, value) }, String(option)));
   }
   if (!options.some((option) => same(option, value))) {
-    select.prepend(h("option", { value: "", selected: true, disabled: true }, value === undefined ? "choose" : `${JSON.stringify(value)} (unknown)`));
+    select.prepend(
+      h(
+        "option",
+        { value: "", selected: true, disabled: true },
+        value === undefined ? "choose" : `${JSON.stringify(value)} (unknown)`,
+      ),
+    );
   }
   select.addEventListener("change", () => change(options[Number(select.value)]!, true));
   return select;
 }
 
-function numberField(schema: JsonObject, value: Json | undefined, shared: Shared, change: Change, empty?: (isFinal: boolean) => void): HTMLElement {
+function numberField(
+  schema: JsonObject,
+  value: Json | undefined,
+  shared: Shared,
+  change: Change,
+  empty?: (isFinal: boolean) => void,
+): HTMLElement {
   const whole = schema.type === "integer";
   const { minimum: min, maximum: max } = schema;
   const input = h("input", {
-    ...shared, type: "number", inputmode: whole ? "numeric" : "decimal", step: whole ? "1" : "any", min, max,
+    ...shared,
+    type: "number",
+    inputmode: whole ? "numeric" : "decimal",
+    step: whole ? "1" : "any",
+    min,
+    max,
     value: typeof value === "number" ? String(value) : "",
   });
   const read = (isFinal: boolean) => {
     const number = input.valueAsNumber;
     const isEmpty = empty !== undefined && input.value === "" && !input.validity.badInput;
-    const isValid = isEmpty || Number.isFinite(number) && input.validity.valid && (!whole || Number.isInteger(number));
+    const isValid = isEmpty || (Number.isFinite(number) && input.validity.valid && (!whole || Number.isInteger(number)));
     input.classList.toggle("wrong", !isValid);
     input.title = isValid ? "" : `${whole ? "a whole number" : "a number"}${range(min, max)}`;
     if (isEmpty) empty(isFinal);
@@ -83,7 +110,10 @@ function isTextOrTexts(schema: JsonObject): boolean {
 function textsField(schema: JsonObject, value: Json | undefined, shared: Shared, change: Change): HTMLElement {
   const texts = Array.isArray(value) ? value.map(String) : typeof value === "string" ? [value] : [];
   const input = textField(texts.join(", "), shared, (text, isFinal) => {
-    const parts = text.split(",").map((part) => part.trim()).filter(Boolean);
+    const parts = text
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean);
     change(!ofTexts(schema) && parts.length <= 1 ? (parts[0] ?? "") : parts, isFinal);
   });
   input.placeholder = "none; several with commas";

@@ -1,18 +1,18 @@
 /** The side panel: everything that can be set of the selected node; of the workflow when none is. */
 
-import { swatch } from "./palette";
-import { control, range, textField } from "./controls";
-import { button, h, icon, iconButton } from "./dom";
-import { menu } from "./overlay";
-import type { Editor } from "../editor/editor";
 import type { RunLook } from "../board/events";
+import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
 import { isTicking } from "../live/run";
 import { savingsText } from "../live/savings";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
-import { isObject, own, withKey, type Json } from "../model/json";
-import { brainFile, endText, linkedInputs, modeOf, readEnd, sources, typeName, WHEN, type NodeEntry } from "../model/workflow";
-import { faultText, type BrainInfo } from "../server";
+import { isObject, type Json, own, withKey } from "../model/json";
+import { brainFile, endText, linkedInputs, modeOf, type NodeEntry, readEnd, sources, typeName, WHEN } from "../model/workflow";
+import { type BrainInfo, faultText } from "../server";
+import { control, range, textField } from "./controls";
+import { button, h, icon, iconButton } from "./dom";
+import { menu } from "./overlay";
+import { swatch } from "./palette";
 
 export class Inspector {
   brains: readonly BrainInfo[] = [];
@@ -20,7 +20,11 @@ export class Inspector {
   /** How often what may be linked has changed. */
   #linkings = 0;
 
-  constructor(private readonly element: HTMLElement, private readonly editor: Editor, private readonly session: Session) {
+  constructor(
+    private readonly element: HTMLElement,
+    private readonly editor: Editor,
+    private readonly session: Session,
+  ) {
     editor.on("selection", () => this.render());
     editor.on("document", () => this.render());
     editor.on("faults", () => this.#renderFaults());
@@ -42,10 +46,16 @@ export class Inspector {
     const ids = this.editor.selection;
     const id = ids.length === 1 ? ids[0]! : null;
     const { workflow } = this.editor;
-    const key = id ? JSON.stringify([id, this.editor.entry(id), this.#linkings]) : ids.length ? JSON.stringify(ids)
-      : JSON.stringify(["", workflow.title, workflow.description, workflow.run]);
-    const isTyping = this.element.contains(document.activeElement) && this.#shown.startsWith(JSON.stringify([id]).slice(0, -1))
-      && /^(INPUT|TEXTAREA)$/.test(document.activeElement!.tagName) && (document.activeElement as HTMLInputElement).type !== "checkbox";
+    const key = id
+      ? JSON.stringify([id, this.editor.entry(id), this.#linkings])
+      : ids.length
+        ? JSON.stringify(ids)
+        : JSON.stringify(["", workflow.title, workflow.description, workflow.run]);
+    const isTyping =
+      this.element.contains(document.activeElement) &&
+      this.#shown.startsWith(JSON.stringify([id]).slice(0, -1)) &&
+      /^(INPUT|TEXTAREA)$/.test(document.activeElement!.tagName) &&
+      (document.activeElement as HTMLInputElement).type !== "checkbox";
     if (!force && (key === this.#shown || (isTyping && id))) {
       this.#shown = key;
       return;
@@ -67,20 +77,38 @@ export class Inspector {
   #showNode(id: string, entry: NodeEntry): void {
     const { editor } = this;
     const type = editor.typeOf(id);
-    const title = textField(typeof entry.title === "string" ? entry.title : "", { "aria-label": "Title", class: "field bare title" },
-      (text, isFinal) => editor.setKey(id, "title", text || undefined, isFinal));
+    const title = textField(
+      typeof entry.title === "string" ? entry.title : "",
+      { "aria-label": "Title", class: "field bare title" },
+      (text, isFinal) => editor.setKey(id, "title", text || undefined, isFinal),
+    );
     title.placeholder = id;
     const summary = type?.summary ?? "";
     this.element.replaceChildren(
-      h("header", {}, title,
-        h("p", { class: "muted" }, swatch(type ? labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]) : "any"),
-          entry.type, type?.register ? h("span", { class: "tag" }, "register") : null)),
+      h(
+        "header",
+        {},
+        title,
+        h(
+          "p",
+          { class: "muted" },
+          swatch(type ? labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]) : "any"),
+          entry.type,
+          type?.register ? h("span", { class: "tag" }, "register") : null,
+        ),
+      ),
       h("div", { class: "faults" }),
       h("div", { class: "game" }),
       h("div", { class: "thoughts" }),
       h("div", { class: "savings doc" }),
-      type ? h("p", { class: "summary" }, summary)
-        : h("p", { class: "notice" }, icon("warn"), `${typeName(entry.type)} is not installed here. Everything it had is kept; install its pack to run it.`),
+      type
+        ? h("p", { class: "summary" }, summary)
+        : h(
+            "p",
+            { class: "notice" },
+            icon("warn"),
+            `${typeName(entry.type)} is not installed here. Everything it had is kept; install its pack to run it.`,
+          ),
       ...this.#widgets(id, entry, type),
       ...this.#brain(id, entry, type),
       ...this.#inputs(id, entry, type),
@@ -101,7 +129,16 @@ export class Inspector {
     if (!place || this.editor.selection.length !== 1 || !id) return;
     const isOn = isTicking(this.session.run) && this.editor.typeOf(id)?.console === true;
     if (isOn === place.hasChildNodes()) return;
-    place.replaceChildren(...(isOn ? [section("Game", button("Save state", () => void this.session.saveState(id), ""))] : []));
+    place.replaceChildren(
+      ...(isOn
+        ? [
+            section(
+              "Game",
+              button("Save state", () => void this.session.saveState(id), ""),
+            ),
+          ]
+        : []),
+    );
   }
 
   /** How long the thoughts of a node took in the run that is shown. */
@@ -149,18 +186,29 @@ export class Inspector {
     const rows = known.map(([name, widget]) => {
       const isSet = Object.hasOwn(set, name);
       const field = control(widget.schema, isSet ? set[name] : widget.default, name, (value, isFinal) =>
-        this.editor.setWidget(id, name, value, isFinal));
-      const reset = isSet && !widget.required
-        ? iconButton("undo", `Back to the default (${JSON.stringify(widget.default)})`, () => this.editor.setWidget(id, name, undefined, true), { class: "small" })
-        : null;
+        this.editor.setWidget(id, name, value, isFinal),
+      );
+      const reset =
+        isSet && !widget.required
+          ? iconButton(
+              "undo",
+              `Back to the default (${JSON.stringify(widget.default)})`,
+              () => this.editor.setWidget(id, name, undefined, true),
+              { class: "small" },
+            )
+          : null;
       const doc = [widget.doc, range(widget.schema.minimum, widget.schema.maximum).trim()].filter(Boolean).join("; ");
       return row(name, field, doc, reset);
     });
-    rows.push(...strange.map((name) => {
-      const field = control({}, set[name], name, (value, isFinal) => this.editor.setWidget(id, name, value, isFinal));
-      const remove = iconButton("trash", `Take ${name} out`, () => this.editor.setWidget(id, name, undefined, true), { class: "small" });
-      return row(name, field, type ? "not a widget of this node" : "", remove);
-    }));
+    rows.push(
+      ...strange.map((name) => {
+        const field = control({}, set[name], name, (value, isFinal) => this.editor.setWidget(id, name, value, isFinal));
+        const remove = iconButton("trash", `Take ${name} out`, () => this.editor.setWidget(id, name, undefined, true), {
+          class: "small",
+        });
+        return row(name, field, type ? "not a widget of this node" : "", remove);
+      }),
+    );
     return [section("Widgets", ...rows)];
   }
 
@@ -171,37 +219,61 @@ export class Inspector {
     const select = h("select", { class: "field", "aria-label": "Brain" });
     select.append(h("option", { value: "", selected: file === null }, type?.brain?.required ? "choose a file" : "none"));
     for (const brain of fitting) {
-      select.append(h("option", { value: brain.file, selected: brain.file === file }, brain.title ? `${brain.file} – ${brain.title}` : brain.file));
+      select.append(
+        h(
+          "option",
+          { value: brain.file, selected: brain.file === file },
+          brain.title ? `${brain.file} – ${brain.title}` : brain.file,
+        ),
+      );
     }
     if (file && !fitting.some((brain) => brain.file === file)) {
       select.append(h("option", { value: file, selected: true }, this.brains.length ? `${file} (not here)` : file));
     }
     select.addEventListener("change", () => this.editor.setKey(id, "brain", select.value || undefined));
-    const pin = isObject(entry.brain) && entry.brain.sha256 ? `Pinned to SHA-256 ${String(entry.brain.sha256).slice(0, 12)}…` : "";
-    return [section("Brain", row("file", select, pin || `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`))];
+    const pin =
+      isObject(entry.brain) && entry.brain.sha256 ? `Pinned to SHA-256 ${String(entry.brain.sha256).slice(0, 12)}…` : "";
+    return [
+      section(
+        "Brain",
+        row("file", select, pin || `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`),
+      ),
+    ];
   }
 
   #inputs(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
     const names = [...new Set([...Object.keys(type?.inputs ?? {}), ...linkedInputs(entry).filter((name) => name !== WHEN)])];
     if (names.length === 0) return [];
-    return [section("Inputs", ...names.map((name) => {
-      const input = inputOf(type, name);
-      const linked = sources(entry, name);
-      const fields = linked.map((end, i) => this.#source(id, name, endText(end), `${name}${i ? ` ${i + 1}` : ""}`));
-      if (linked.length === 0 || input?.many) fields.push(this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name));
-      const reading = { on: "on delivery", sample: "value and age", last: "" }[input?.reading ?? "last"];
-      const facts = [input?.kind, reading, input?.required ? "" : "optional"].filter(Boolean).join(", ");
-      return row(name, h("div", { class: "stack" }, ...fields), [facts, input?.doc].filter(Boolean).join("; "));
-    }))];
+    return [
+      section(
+        "Inputs",
+        ...names.map((name) => {
+          const input = inputOf(type, name);
+          const linked = sources(entry, name);
+          const fields = linked.map((end, i) => this.#source(id, name, endText(end), `${name}${i ? ` ${i + 1}` : ""}`));
+          if (linked.length === 0 || input?.many)
+            fields.push(this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name));
+          const reading = { on: "on delivery", sample: "value and age", last: "" }[input?.reading ?? "last"];
+          const facts = [input?.kind, reading, input?.required ? "" : "optional"].filter(Boolean).join(", ");
+          return row(name, h("div", { class: "stack" }, ...fields), [facts, input?.doc].filter(Boolean).join("; "));
+        }),
+      ),
+    ];
   }
 
   #outputs(type: NodeType | undefined): HTMLElement[] {
     const outputs = Object.entries(type?.outputs ?? {});
     if (outputs.length === 0) return [];
-    return [fold("Outputs", false, ...outputs.map(([name, output]) => {
-      const facts = [output.kind, output.absent ? "not on every tick" : ""].filter(Boolean).join(", ");
-      return row(name, h("span", {}, facts), output.doc);
-    }))];
+    return [
+      fold(
+        "Outputs",
+        false,
+        ...outputs.map(([name, output]) => {
+          const facts = [output.kind, output.absent ? "not on every tick" : ""].filter(Boolean).join(", ");
+          return row(name, h("span", {}, facts), output.doc);
+        }),
+      ),
+    ];
   }
 
   /** The wire of one input as a list of outputs that fit: wiring without a mouse. */
@@ -230,7 +302,9 @@ export class Inspector {
   #timing(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
     const set = (key: string) => (value: Json | undefined, isFinal: boolean) => this.editor.setKey(id, key, value, isFinal);
     const choice = (key: "mode" | "busy" | "on_error", options: readonly string[]) =>
-      control({ enum: options }, entry[key] ?? options[0]!, key, (value) => this.editor.setKey(id, key, value === options[0] ? undefined : value));
+      control({ enum: options }, entry[key] ?? options[0]!, key, (value) =>
+        this.editor.setKey(id, key, value === options[0] ? undefined : value),
+      );
     const rows = [];
     if (!type?.register) {
       const every = textField(String(entry.every ?? 1), { "aria-label": "every", class: "field" }, (text, isFinal) => {
@@ -238,23 +312,41 @@ export class Inspector {
         every.classList.toggle("wrong", !isValid);
         if (isValid) set("every")(text === "1" ? undefined : /hz/.test(text) ? text : Number(text), isFinal);
       });
-      rows.push(row("every", every, 'ticks, or a rate like "10 hz"'), row("when", this.#when(id, entry), "runs only while this flag is true"));
+      rows.push(
+        row("every", every, 'ticks, or a rate like "10 hz"'),
+        row("when", this.#when(id, entry), "runs only while this flag is true"),
+      );
     }
     if (type?.background === "either" || type?.background === "optional") rows.push(this.#place(id, entry));
     rows.push(row("busy", choice("busy", ["hold", "continue"]), "while it thinks: the clock waits, or the game goes on"));
     if (entry.busy === "continue") {
-      rows.push(row("latency", control({ type: "integer", minimum: 1 }, entry.latency ?? 1, "latency", set("latency")), "ticks from launch to result"));
+      rows.push(
+        row(
+          "latency",
+          control({ type: "integer", minimum: 1 }, entry.latency ?? 1, "latency", set("latency")),
+          "ticks from launch to result",
+        ),
+      );
     }
-    rows.push(row("on_error", choice("on_error", ["stop", "hold", "fallback"]), "stop the run, let the last output stand, or give out the fallback"),
-      row("mode", choice("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"));
-    const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some((key) => Object.hasOwn(entry, key));
+    rows.push(
+      row(
+        "on_error",
+        choice("on_error", ["stop", "hold", "fallback"]),
+        "stop the run, let the last output stand, or give out the fallback",
+      ),
+      row("mode", choice("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"),
+    );
+    const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some((key) =>
+      Object.hasOwn(entry, key),
+    );
     return [fold("When it runs", !isPlain, ...rows)];
   }
 
   /** Where a node computes that leaves it to the workflow. */
   #place(id: string, entry: NodeEntry): HTMLElement {
-    const choice = control({ enum: ["default", "thread", "process"] }, entry.background ?? "default", "background",
-      (value) => this.editor.setKey(id, "background", value === "default" ? undefined : value));
+    const choice = control({ enum: ["default", "thread", "process"] }, entry.background ?? "default", "background", (value) =>
+      this.editor.setKey(id, "background", value === "default" ? undefined : value),
+    );
     return row("background", choice, "a process of its own is restarted when it dies, and the game goes on");
   }
 
@@ -274,7 +366,12 @@ export class Inspector {
     const prose = type?.doc.split("\n").slice(1).join("\n").trim();
     return [
       fold("About", false, row("id", rename, "what links call it in the file"), prose ? h("pre", { class: "doc" }, prose) : null),
-      h("footer", {}, button("Duplicate", () => this.editor.duplicate(), "quiet"), button("Delete", () => this.editor.remove([id], []), "quiet danger")),
+      h(
+        "footer",
+        {},
+        button("Duplicate", () => this.editor.duplicate(), "quiet"),
+        button("Delete", () => this.editor.remove([id], []), "quiet danger"),
+      ),
     ];
   }
 
@@ -284,22 +381,31 @@ export class Inspector {
     const bypassed = ids.every((id) => modeOf(editor.entry(id)!) === "bypass");
     const align = (event: Event) => {
       const { left, top, width, height } = (event.currentTarget as HTMLElement).getBoundingClientRect();
-      menu([
-        ...(["left", "right", "top", "bottom"] as const).map((edge) => ({ name: `Align ${edge}`, run: () => editor.align(edge) })),
-        null,
-        { name: "Distribute across", run: () => editor.distribute("x") },
-        { name: "Distribute down", run: () => editor.distribute("y") },
-      ], [left, top, width, height]);
+      menu(
+        [
+          ...(["left", "right", "top", "bottom"] as const).map((edge) => ({
+            name: `Align ${edge}`,
+            run: () => editor.align(edge),
+          })),
+          null,
+          { name: "Distribute across", run: () => editor.distribute("x") },
+          { name: "Distribute down", run: () => editor.distribute("y") },
+        ],
+        [left, top, width, height],
+      );
     };
     this.element.replaceChildren(
       h("header", {}, h("h2", {}, `${ids.length} nodes`), h("p", { class: "muted" }, ids.join(", "))),
-      h("div", { class: "button-list" },
+      h(
+        "div",
+        { class: "button-list" },
         button("Group", () => editor.group(), ""),
         h("button", { type: "button", class: "button", onclick: align }, h("span", {}, "Align")),
         button(muted ? "Unmute" : "Mute", () => editor.toggleMode("mute"), ""),
         button(bypassed ? "End bypass" : "Bypass", () => editor.toggleMode("bypass"), ""),
         button("Duplicate", () => editor.duplicate(), ""),
-        button("Delete", () => editor.remove(), "danger")),
+        button("Delete", () => editor.remove(), "danger"),
+      ),
     );
   }
 
@@ -311,9 +417,18 @@ export class Inspector {
       const current = isObject(editor.workflow.run) ? editor.workflow.run : {};
       editor.setTop("run", withKey(current, key, value), isFinal);
     };
-    const title = textField(workflow.title ?? "", { "aria-label": "Workflow title", class: "field bare title" }, (text, isFinal) => editor.setTop("title", text, isFinal));
+    const title = textField(
+      workflow.title ?? "",
+      { "aria-label": "Workflow title", class: "field bare title" },
+      (text, isFinal) => editor.setTop("title", text, isFinal),
+    );
     title.placeholder = "Untitled workflow";
-    const text = h("textarea", { class: "field", rows: "4", "aria-label": "Description", placeholder: "What it does, and how it fares" });
+    const text = h("textarea", {
+      class: "field",
+      rows: "4",
+      "aria-label": "Description",
+      placeholder: "What it does, and how it fares",
+    });
     text.value = workflow.description ?? "";
     text.addEventListener("input", () => editor.setTop("description", text.value || undefined, false));
     text.addEventListener("change", () => editor.document.endGesture());
@@ -322,11 +437,23 @@ export class Inspector {
     this.element.replaceChildren(
       h("header", {}, title, h("p", { class: "muted" }, `Workflow, ${count(Object.keys(workflow.nodes).length, "node")}`)),
       section("Description", text),
-      section("Run",
+      section(
+        "Run",
         row("episodes", whole("episodes", 1, run.episodes ?? 1), "games in a row"),
-        row("ticks", control({ type: "integer", minimum: 1 }, run.ticks, "ticks", setRun("ticks"), (isFinal) => setRun("ticks")(undefined, isFinal)), "at most so many frames; empty: to the end"),
+        row(
+          "ticks",
+          control({ type: "integer", minimum: 1 }, run.ticks, "ticks", setRun("ticks"), (isFinal) =>
+            setRun("ticks")(undefined, isFinal),
+          ),
+          "at most so many frames; empty: to the end",
+        ),
         row("seed", whole("seed", 0, run.seed ?? 0), "same seed, same game"),
-        row("clock", control({ enum: ["fast", "realtime"] }, run.clock ?? "fast", "clock", setRun("clock")), "of the command line; here the switch beside Run decides")),
+        row(
+          "clock",
+          control({ enum: ["fast", "realtime"] }, run.clock ?? "fast", "clock", setRun("clock")),
+          "of the command line; here the switch beside Run decides",
+        ),
+      ),
       section("Wires", legend(editor)),
     );
   }
@@ -351,10 +478,18 @@ function histogram(thoughts: RunLook["thoughts"]): HTMLElement {
   const half = thoughts.find(([, n]) => (left -= n) <= 0)!;
   const last = thoughts[thoughts.length - 1]!;
   const told = `${count(all, "thought")}: half took less than ${ms(half[0])}, all less than ${ms(last[0])}`;
-  return h("div", {},
-    h("div", { class: "bars", role: "img", "aria-label": told }, ...thoughts.map(([to, n], i) =>
-      h("i", { style: `height: ${(100 * n) / most}%`, title: `${ms(from(i))} to ${ms(to)}: ${n}` }))),
-    h("small", {}, told));
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "bars", role: "img", "aria-label": told },
+      ...thoughts.map(([to, n], i) =>
+        h("i", { style: `height: ${(100 * n) / most}%`, title: `${ms(from(i))} to ${ms(to)}: ${n}` }),
+      ),
+    ),
+    h("small", {}, told),
+  );
 }
 
 function section(name: string, ...rows: (HTMLElement | null)[]): HTMLElement {
@@ -366,7 +501,13 @@ function fold(name: string, isOpen: boolean, ...rows: (HTMLElement | null)[]): H
 }
 
 function row(name: string, field: HTMLElement, doc: string, extra: HTMLElement | null = null): HTMLElement {
-  return h("div", { class: "row" }, h("div", { class: "row-head" }, h("span", { class: "label" }, name), extra), field, doc ? h("small", {}, doc) : null);
+  return h(
+    "div",
+    { class: "row" },
+    h("div", { class: "row-head" }, h("span", { class: "label" }, name), extra),
+    field,
+    doc ? h("small", {}, doc) : null,
+  );
 }
 
 /** What the colours of this workflow's wires mean. */
@@ -374,7 +515,8 @@ function legend(editor: Editor): HTMLElement {
   const labels = new Set<string>();
   for (const entry of Object.values(editor.workflow.nodes)) {
     const type = editor.catalog.find(entry.type);
-    for (const socket of [...Object.values(type?.inputs ?? {}), ...Object.values(type?.outputs ?? {})]) labels.add(labelOf(socket));
+    for (const socket of [...Object.values(type?.inputs ?? {}), ...Object.values(type?.outputs ?? {})])
+      labels.add(labelOf(socket));
   }
   labels.delete("any");
   if (labels.size === 0) return h("p", { class: "muted" }, "Every kind of value has its colour.");

@@ -1,10 +1,10 @@
 /** The whole graph in a corner: press or drag to go there. Also the small maps of the gallery. */
 
 import type { Board } from "../board/board";
+import { shapeOf } from "../canvas/shape";
 import { labelColour, readTheme } from "../canvas/theme";
 import type { Catalog } from "../model/catalog";
-import { isWithin, links, placeOf, type Box, type Workflow } from "../model/workflow";
-import { shapeOf } from "../canvas/shape";
+import { type Box, isWithin, links, placeOf, type Workflow } from "../model/workflow";
 import { mainLabel } from "./palette";
 
 const PAD = 8;
@@ -34,7 +34,12 @@ function sized(canvas: HTMLCanvasElement, width: number, height: number): Canvas
   return ctx;
 }
 
-function drawBoxes(ctx: CanvasRenderingContext2D, boxes: Iterable<readonly [string, Box]>, colourOf: (id: string) => string, { scale, x, y }: Fit): void {
+function drawBoxes(
+  ctx: CanvasRenderingContext2D,
+  boxes: Iterable<readonly [string, Box]>,
+  colourOf: (id: string) => string,
+  { scale, x, y }: Fit,
+): void {
   for (const [id, [left, top, w, h]] of boxes) {
     ctx.fillStyle = colourOf(id);
     ctx.beginPath();
@@ -47,7 +52,11 @@ export class Minimap {
   #fit: Fit | null = null;
   #last = "";
 
-  constructor(private readonly canvas: HTMLCanvasElement, private readonly board: Board, private readonly colourOf: (id: string) => string) {
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly board: Board,
+    private readonly colourOf: (id: string) => string,
+  ) {
     const go = (event: PointerEvent) => {
       if (!this.#fit || event.buttons === 0) return;
       const { left, top } = canvas.getBoundingClientRect();
@@ -62,7 +71,10 @@ export class Minimap {
   }
 
   draw(): void {
-    const { boxes, view: { area } } = this.board;
+    const {
+      boxes,
+      view: { area },
+    } = this.board;
     this.canvas.hidden = [...boxes.values()].every((box) => isWithin(box, area)); // all in view: there is nowhere to go
     if (this.canvas.hidden) return;
     const key = JSON.stringify([...boxes, area, document.documentElement.dataset.theme]);
@@ -84,11 +96,13 @@ export class Minimap {
 export function drawMap(canvas: HTMLCanvasElement, workflow: Workflow, catalog: Catalog, width: number, height: number): void {
   const ctx = sized(canvas, width, height);
   const { dark, line } = readTheme();
-  const boxes = new Map(Object.entries(workflow.nodes).map(([id, entry], i) => {
-    const { at, width: given } = placeOf(workflow, id) ?? { at: [80 + i * 260, 80] as const, width: undefined };
-    const shape = shapeOf(entry, catalog.find(entry.type), given, []);
-    return [id, [at[0], at[1], shape.width, shape.height] as Box];
-  }));
+  const boxes = new Map(
+    Object.entries(workflow.nodes).map(([id, entry], i) => {
+      const { at, width: given } = placeOf(workflow, id) ?? { at: [80 + i * 260, 80] as const, width: undefined };
+      const shape = shapeOf(entry, catalog.find(entry.type), given, []);
+      return [id, [at[0], at[1], shape.width, shape.height] as Box];
+    }),
+  );
   const place = fit(boxes.values(), width, height);
   const at = (x: number, y: number) => [x * place.scale + place.x, y * place.scale + place.y] as const;
   ctx.strokeStyle = line;

@@ -17,10 +17,16 @@ export function say(text: string, kind: "info" | "error" = "info", action?: { na
   const message = h("div", { class: `message ${kind}`, data: { text } }, h("p", {}, text));
   const close = () => message.remove();
   if (action) {
-    message.append(button(action.name, () => {
-      close();
-      action.run();
-    }, "quiet"));
+    message.append(
+      button(
+        action.name,
+        () => {
+          close();
+          action.run();
+        },
+        "quiet",
+      ),
+    );
   }
   message.append(iconButton("close", "Dismiss", close));
   layer.append(message);
@@ -86,8 +92,14 @@ export function menu(items: readonly (MenuItem | null)[], at: Point | Box): void
       item.run();
     };
     const keys = item.keys ? h("kbd", {}, item.keys) : null;
-    list.append(h("button", { type: "button", role: "menuitem", disabled: item.off ?? false, class: item.danger ? "danger" : "", onclick: run },
-      h("span", {}, item.name), keys));
+    list.append(
+      h(
+        "button",
+        { type: "button", role: "menuitem", disabled: item.off ?? false, class: item.danger ? "danger" : "", onclick: run },
+        h("span", {}, item.name),
+        keys,
+      ),
+    );
   }
   popover(list, at);
   const entries = [...list.querySelectorAll<HTMLButtonElement>("button:not(:disabled)")];
@@ -102,18 +114,40 @@ export function menu(items: readonly (MenuItem | null)[], at: Point | Box): void
 }
 
 /** A modal dialog; resolves when it is closed, with the value of the button that closed it. */
-export function dialog(title: string, body: readonly (Node | string)[], actions: readonly { name: string; value: string; kind?: string }[],
-  kind = ""): Promise<string | null> {
+export function dialog(
+  title: string,
+  body: readonly (Node | string)[],
+  actions: readonly { name: string; value: string; kind?: string }[],
+  kind = "",
+): Promise<string | null> {
   dismiss?.();
   return new Promise((resolve) => {
     const form = h("form", { method: "dialog" });
-    const element = h("dialog", { class: `dialog ${kind}`, tabindex: "-1", "aria-label": title },
-      h("header", {}, h("h2", {}, title), iconButton("close", "Close", () => element.close())), form);
+    const element = h(
+      "dialog",
+      { class: `dialog ${kind}`, tabindex: "-1", "aria-label": title },
+      h(
+        "header",
+        {},
+        h("h2", {}, title),
+        iconButton("close", "Close", () => element.close()),
+      ),
+      form,
+    );
     form.append(h("div", { class: "dialog-body" }, ...body));
     if (actions.length) {
       // one without a value is no submit button: Enter in a field presses the first of those
-      form.append(h("footer", {}, ...actions.map(({ name, value, kind: look }) => value
-        ? h("button", { value, class: `button ${look ?? ""}` }, h("span", {}, name)) : button(name, () => element.close(), look))));
+      form.append(
+        h(
+          "footer",
+          {},
+          ...actions.map(({ name, value, kind: look }) =>
+            value
+              ? h("button", { value, class: `button ${look ?? ""}` }, h("span", {}, name))
+              : button(name, () => element.close(), look),
+          ),
+        ),
+      );
     }
     element.addEventListener("close", () => {
       element.remove();
@@ -132,8 +166,14 @@ export function dialog(title: string, body: readonly (Node | string)[], actions:
 export async function ask(title: string, label: string, value: string, action: string): Promise<string | null> {
   const input = h("input", { class: "field", value, "aria-label": label, autofocus: true, spellcheck: "false" });
   queueMicrotask(() => input.select());
-  const answer = await dialog(title, [h("label", { class: "stack" }, h("span", { class: "label" }, label), input)], [
-    { name: "Cancel", value: "", kind: "quiet" }, { name: action, value: "ok", kind: "primary" },
-  ], "narrow");
+  const answer = await dialog(
+    title,
+    [h("label", { class: "stack" }, h("span", { class: "label" }, label), input)],
+    [
+      { name: "Cancel", value: "", kind: "quiet" },
+      { name: action, value: "ok", kind: "primary" },
+    ],
+    "narrow",
+  );
   return answer === "ok" && input.value.trim() ? input.value.trim() : null;
 }

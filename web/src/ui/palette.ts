@@ -3,7 +3,7 @@
 import type { Loose } from "../board/events";
 import { labelColour } from "../canvas/theme";
 import type { Editor } from "../editor/editor";
-import { labelIn, labelOf, typeBase, type NodeType } from "../model/catalog";
+import { labelIn, labelOf, type NodeType, typeBase } from "../model/catalog";
 import type { Suggestion } from "../model/suggest";
 import type { Point } from "../model/workflow";
 import { h, icon } from "./dom";
@@ -13,15 +13,33 @@ const SHOWN = 60;
 
 export function openPalette(editor: Editor, at: Point, client: Point, loose: Loose | null): void {
   const input = h("input", {
-    class: "palette-input", type: "text", placeholder: loose ? "Search nodes that fit" : "Search nodes", role: "combobox",
-    "aria-expanded": "true", "aria-controls": "palette-list", "aria-label": "Search nodes", spellcheck: "false", autocomplete: "off",
+    class: "palette-input",
+    type: "text",
+    placeholder: loose ? "Search nodes that fit" : "Search nodes",
+    role: "combobox",
+    "aria-expanded": "true",
+    "aria-controls": "palette-list",
+    "aria-label": "Search nodes",
+    spellcheck: "false",
+    autocomplete: "off",
   });
   const list = h("div", { id: "palette-list", class: "palette-list", role: "listbox", "aria-label": "Nodes" });
   const kind = loose ? editor.looseKind(loose) : null;
-  const hint = kind && h("p", { class: "palette-hint" }, swatch(labelIn(kind.kind)),
-    loose!.side === "output" ? `takes ${kind.kind}` : `gives ${kind.kind}`);
-  const element = h("div", { class: "palette", role: "dialog", "aria-label": "Add a node" },
-    h("div", { class: "palette-head" }, icon("search"), input), hint, list);
+  const hint =
+    kind &&
+    h(
+      "p",
+      { class: "palette-hint" },
+      swatch(labelIn(kind.kind)),
+      loose!.side === "output" ? `takes ${kind.kind}` : `gives ${kind.kind}`,
+    );
+  const element = h(
+    "div",
+    { class: "palette", role: "dialog", "aria-label": "Add a node" },
+    h("div", { class: "palette-head" }, icon("search"), input),
+    hint,
+    list,
+  );
   let found: readonly Suggestion[] = [];
   let chosen = 0;
 
@@ -63,9 +81,13 @@ export function openPalette(editor: Editor, at: Point, client: Point, loose: Loo
 }
 
 function option(type: NodeType, index: number, onclick: () => void): HTMLElement {
-  return h("div", { id: `palette-${index}`, class: "palette-option", role: "option", onclick, data: { type: type.type } },
-    swatch(mainLabel(type)), h("span", { class: "grow" }, h("b", {}, typeBase(type)), h("small", {}, type.summary)),
-    h("small", { class: "category" }, type.category));
+  return h(
+    "div",
+    { id: `palette-${index}`, class: "palette-option", role: "option", onclick, data: { type: type.type } },
+    swatch(mainLabel(type)),
+    h("span", { class: "grow" }, h("b", {}, typeBase(type)), h("small", {}, type.summary)),
+    h("small", { class: "category" }, type.category),
+  );
 }
 
 /** What a node is mostly about: its first output, else its first input. */

@@ -1,13 +1,13 @@
 /** The panel on the left: node types, the list of nodes, files, runs. One of them at a time, or none. */
 
 import type { Editor } from "../editor/editor";
-import { stem, type Files } from "../editor/files";
+import { type Files, stem } from "../editor/files";
 import type { Session } from "../editor/session";
+import { typeBase } from "../model/catalog";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { nameOf, type Workflow } from "../model/workflow";
-import { typeBase } from "../model/catalog";
-import { server, type BrainInfo, type FileInfo } from "../server";
-import { button, h, icon, iconButton, type Icon } from "./dom";
+import { type BrainInfo, type FileInfo, server } from "../server";
+import { button, h, type Icon, icon, iconButton } from "./dom";
 import { menu, say } from "./overlay";
 import { mainLabel, swatch } from "./palette";
 
@@ -35,10 +35,19 @@ export class Panel {
   readonly #body = h("div", { class: "panel-body" });
   readonly #buttons = new Map<Tab, HTMLButtonElement>();
 
-  constructor(rail: HTMLElement, private readonly element: HTMLElement, private readonly editor: Editor, private readonly session: Session,
-    private readonly files: Files, private readonly doors: PanelDoors) {
+  constructor(
+    rail: HTMLElement,
+    private readonly element: HTMLElement,
+    private readonly editor: Editor,
+    private readonly session: Session,
+    private readonly files: Files,
+    private readonly doors: PanelDoors,
+  ) {
     for (const { id, name, icon: sign } of TABS) {
-      const tab = iconButton(sign, name, () => this.show(this.#tab === id ? null : id), { "aria-pressed": "false", data: { tab: id } });
+      const tab = iconButton(sign, name, () => this.show(this.#tab === id ? null : id), {
+        "aria-pressed": "false",
+        data: { tab: id },
+      });
       this.#buttons.set(id, tab);
       rail.append(tab);
     }
@@ -77,21 +86,34 @@ export class Panel {
   // node types
 
   #renderTypes(): void {
-    const search = h("input", { class: "field", type: "search", placeholder: "Filter", "aria-label": "Filter node types", value: this.#filter });
+    const search = h("input", {
+      class: "field",
+      type: "search",
+      placeholder: "Filter",
+      "aria-label": "Filter node types",
+      value: this.#filter,
+    });
     const list = h("div", { class: "types" });
     const fill = () => {
       this.#filter = search.value;
       const categories = new Map<string, HTMLElement[]>();
       for (const { type } of this.editor.suggestions(this.#filter, null)) {
         const put = () => this.editor.add(type.type, this.#middle());
-        const entry = h("button", { type: "button", class: "item", title: type.summary, draggable: "true", onclick: put, data: { type: type.type } },
-          swatch(mainLabel(type)), h("span", { class: "grow" }, typeBase(type)));
+        const entry = h(
+          "button",
+          { type: "button", class: "item", title: type.summary, draggable: "true", onclick: put, data: { type: type.type } },
+          swatch(mainLabel(type)),
+          h("span", { class: "grow" }, typeBase(type)),
+        );
         entry.addEventListener("dragstart", (event) => event.dataTransfer!.setData("application/x-minibrains-type", type.type));
         if (!categories.has(type.category)) categories.set(type.category, []);
         categories.get(type.category)!.push(entry);
       }
-      list.replaceChildren(...[...categories].sort(([a], [b]) => a.localeCompare(b)).map(([category, entries]) =>
-        h("section", {}, h("h3", {}, category), ...entries)));
+      list.replaceChildren(
+        ...[...categories]
+          .sort(([a], [b]) => a.localeCompare(b))
+          .map(([category, entries]) => h("section", {}, h("h3", {}, category), ...entries)),
+      );
     };
     search.addEventListener("input", fill);
     fill();
@@ -114,9 +136,13 @@ export class Panel {
       const entry = editor.entry(id)!;
       const faults = editor.faultsOf(id).length;
       const type = editor.typeOf(id);
-      const item = h("li", { role: "option", class: "item", tabindex: "-1", "aria-label": editor.describe(id), data: { id } },
-        swatch(type ? mainLabel(type) : "any"), h("span", { class: "grow" }, nameOf(id, entry), h("small", {}, entry.type)),
-        faults ? h("span", { class: "bad", title: "needs attention" }, icon("warn")) : null);
+      const item = h(
+        "li",
+        { role: "option", class: "item", tabindex: "-1", "aria-label": editor.describe(id), data: { id } },
+        swatch(type ? mainLabel(type) : "any"),
+        h("span", { class: "grow" }, nameOf(id, entry), h("small", {}, entry.type)),
+        faults ? h("span", { class: "bad", title: "needs attention" }, icon("warn")) : null,
+      );
       item.addEventListener("click", () => this.#choose(id));
       item.addEventListener("dblclick", () => this.doors.inspect(id));
       list.append(item);
@@ -124,7 +150,13 @@ export class Panel {
     list.addEventListener("keydown", (event) => this.#listKey(event, list));
     const hadFocus = this.#body.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.id : undefined;
     const empty = ids.length ? null : h("p", { class: "empty" }, "No nodes yet.");
-    this.#fill("List of nodes", [], h("p", { class: "hint" }, "Arrow keys move, Enter edits, Delete removes. Wires are under Inputs on the right."), list, empty);
+    this.#fill(
+      "List of nodes",
+      [],
+      h("p", { class: "hint" }, "Arrow keys move, Enter edits, Delete removes. Wires are under Inputs on the right."),
+      list,
+      empty,
+    );
     this.#markSelected();
     const chosen = hadFocus ?? editor.selection[0];
     const items = [...list.children] as HTMLElement[];
@@ -181,24 +213,61 @@ export class Panel {
   renderFiles(): void {
     if (this.#tab !== "files") return;
     const current = this.editor.document.file;
-    const workflows = this.#files.filter(({ path }) => path.endsWith(".json")).map(({ path }) => {
-      const more = iconButton("more", `More for ${path}`, () => {
-        const { left, top, width, height } = more.getBoundingClientRect();
-        menu([
-          { name: "Rename", run: () => void this.files.rename(path).then(() => this.#loadFiles()) },
-          { name: "Move to trash", danger: true, run: () => void this.files.remove(path).then(() => this.#loadFiles()) },
-        ], [left, top, width, height]);
-      }, { class: "small" });
-      return h("div", { class: `item-row ${path === current ? "current" : ""}` },
-        h("button", { type: "button", class: "item", onclick: () => void this.files.open(path), data: { file: path } },
-          icon("folder"), h("span", { class: "grow" }, stem(path))), more);
-    });
-    const brains = this.brains.map((brain) => h("div", { class: "item still", title: brain.title ?? brain.file },
-      icon("brain"), h("span", { class: "grow" }, brain.file.replace(/\.safetensors$/, ""), h("small", {}, brain.kind))));
-    this.#fill("Files", [iconButton("plus", "New workflow", () => void this.files.create())],
-      h("section", {}, h("h3", {}, "Workflows"), ...(workflows.length ? workflows : [h("p", { class: "empty" }, "None saved yet.")]),
-        button("Examples", () => this.doors.gallery(), "quiet wide", "grid")),
-      h("section", {}, h("h3", {}, "Brains"), ...(brains.length ? brains : [h("p", { class: "empty" }, "Drop a .safetensors file on the page.")])));
+    const workflows = this.#files
+      .filter(({ path }) => path.endsWith(".json"))
+      .map(({ path }) => {
+        const more = iconButton(
+          "more",
+          `More for ${path}`,
+          () => {
+            const { left, top, width, height } = more.getBoundingClientRect();
+            menu(
+              [
+                { name: "Rename", run: () => void this.files.rename(path).then(() => this.#loadFiles()) },
+                { name: "Move to trash", danger: true, run: () => void this.files.remove(path).then(() => this.#loadFiles()) },
+              ],
+              [left, top, width, height],
+            );
+          },
+          { class: "small" },
+        );
+        return h(
+          "div",
+          { class: `item-row ${path === current ? "current" : ""}` },
+          h(
+            "button",
+            { type: "button", class: "item", onclick: () => void this.files.open(path), data: { file: path } },
+            icon("folder"),
+            h("span", { class: "grow" }, stem(path)),
+          ),
+          more,
+        );
+      });
+    const brains = this.brains.map((brain) =>
+      h(
+        "div",
+        { class: "item still", title: brain.title ?? brain.file },
+        icon("brain"),
+        h("span", { class: "grow" }, brain.file.replace(/\.safetensors$/, ""), h("small", {}, brain.kind)),
+      ),
+    );
+    this.#fill(
+      "Files",
+      [iconButton("plus", "New workflow", () => void this.files.create())],
+      h(
+        "section",
+        {},
+        h("h3", {}, "Workflows"),
+        ...(workflows.length ? workflows : [h("p", { class: "empty" }, "None saved yet.")]),
+        button("Examples", () => this.doors.gallery(), "quiet wide", "grid"),
+      ),
+      h(
+        "section",
+        {},
+        h("h3", {}, "Brains"),
+        ...(brains.length ? brains : [h("p", { class: "empty" }, "Drop a .safetensors file on the page.")]),
+      ),
+    );
   }
 
   // runs
@@ -206,7 +275,7 @@ export class Panel {
   /** Show a run; one of another workflow comes with its workflow. */
   async #look(id: string, workflow: Json): Promise<void> {
     const isHere = !isObject(workflow) || isOf(workflow, this.editor.workflow);
-    if (isHere || await this.files.openText(JSON.stringify(workflow))) this.session.follow(id);
+    if (isHere || (await this.files.openText(JSON.stringify(workflow)))) this.session.follow(id);
   }
 
   async #renderRuns(): Promise<void> {
@@ -229,30 +298,62 @@ export class Panel {
       return isObject(workflow) && typeof workflow.title === "string" && workflow.title ? workflow.title : "Untitled";
     };
     const row = (id: string, item: readonly Json[], state: string, tools: readonly HTMLElement[], detail = "") =>
-      h("div", { class: `item-row ${id === this.session.run?.id ? "current" : ""}` },
-        h("button", { type: "button", class: "item", data: { run: id, state }, onclick: () => void this.#look(id, item[2] ?? null) },
-          h("i", { class: `state ${state}`, "aria-hidden": "true" }), h("span", { class: "grow" }, titleOf(item), h("small", {}, detail || state))), ...tools);
-    const running = queue.queue_running.map((item) => row(idOf(item), item, "running",
-      [iconButton("stop", "Stop", () => void this.session.steer("stop", idOf(item)), { class: "small" })]));
-    const waiting = queue.queue_pending.map((item) => row(idOf(item), item, "queued",
-      [iconButton("close", "Take out of the queue", () => void server.unqueue(idOf(item)).then(() => this.#renderRuns()), { class: "small" })]));
-    const past = Object.entries(history).filter(([id]) => !current.has(id)).reverse();
+      h(
+        "div",
+        { class: `item-row ${id === this.session.run?.id ? "current" : ""}` },
+        h(
+          "button",
+          { type: "button", class: "item", data: { run: id, state }, onclick: () => void this.#look(id, item[2] ?? null) },
+          h("i", { class: `state ${state}`, "aria-hidden": "true" }),
+          h("span", { class: "grow" }, titleOf(item), h("small", {}, detail || state)),
+        ),
+        ...tools,
+      );
+    const running = queue.queue_running.map((item) =>
+      row(idOf(item), item, "running", [
+        iconButton("stop", "Stop", () => void this.session.steer("stop", idOf(item)), { class: "small" }),
+      ]),
+    );
+    const waiting = queue.queue_pending.map((item) =>
+      row(idOf(item), item, "queued", [
+        iconButton("close", "Take out of the queue", () => void server.unqueue(idOf(item)).then(() => this.#renderRuns()), {
+          class: "small",
+        }),
+      ]),
+    );
+    const past = Object.entries(history)
+      .filter(([id]) => !current.has(id))
+      .reverse();
     const done = past.map(([id, entry]) => {
       const { state, detail } = outcome(entry);
       const prompt = Array.isArray(entry.prompt) ? entry.prompt : [];
-      const open = iconButton("folder", "Open its workflow", () => void this.files.openText(JSON.stringify(prompt[2] ?? {})), { class: "small" });
-      return row(id, prompt, state, [open, iconButton("trash", "Forget", () => void server.forget(id).then(() => this.#renderRuns()), { class: "small" })], detail);
+      const open = iconButton("folder", "Open its workflow", () => void this.files.openText(JSON.stringify(prompt[2] ?? {})), {
+        class: "small",
+      });
+      return row(
+        id,
+        prompt,
+        state,
+        [open, iconButton("trash", "Forget", () => void server.forget(id).then(() => this.#renderRuns()), { class: "small" })],
+        detail,
+      );
     });
     const none = (rows: readonly HTMLElement[], words: string) => (rows.length ? rows : [h("p", { class: "empty" }, words)]);
-    this.#fill("Runs", [],
+    this.#fill(
+      "Runs",
+      [],
       h("section", {}, h("h3", {}, "Now"), ...none([...running, ...waiting], "Nothing is running.")),
-      h("section", {}, h("h3", {}, "Earlier"), ...none(done, "No runs yet.")));
+      h("section", {}, h("h3", {}, "Earlier"), ...none(done, "No runs yet.")),
+    );
   }
 }
 
 /** Whether a run's pictures and times belong on this graph. */
 function isOf(workflow: JsonObject, { nodes }: Workflow): boolean {
-  const types = (all: Json | Workflow["nodes"]) => Object.entries(isObject(all) ? all : {}).map(([id, node]) => [id, isObject(node) ? node.type : null]).sort();
+  const types = (all: Json | Workflow["nodes"]) =>
+    Object.entries(isObject(all) ? all : {})
+      .map(([id, node]) => [id, isObject(node) ? node.type : null])
+      .sort();
   return JSON.stringify(types(workflow.nodes ?? null)) === JSON.stringify(types(nodes));
 }
 

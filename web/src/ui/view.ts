@@ -1,7 +1,7 @@
 /** The corner of the canvas: minimap and zoom. */
 
-import type { Editor } from "../editor/editor";
 import { labelColour } from "../canvas/theme";
+import type { Editor } from "../editor/editor";
 import { h, iconButton } from "./dom";
 import { Minimap } from "./minimap";
 import { mainLabel } from "./palette";
@@ -9,9 +9,27 @@ import { mainLabel } from "./palette";
 export function mapView(corner: HTMLElement, editor: Editor, drawn: () => void): { drawn(): void } {
   const canvas = h("canvas", { class: "minimap", "aria-hidden": "true" });
   const zoom = h("output", { "aria-label": "Zoom" });
-  corner.append(canvas, h("div", { class: "zoom" },
-    h("button", { type: "button", class: "icon-button", "aria-label": "Zoom out", title: "Zoom out (−)", onclick: () => editor.board.zoom(1 / 1.2) }, "−"),
-    zoom, iconButton("plus", "Zoom in (+)", () => editor.board.zoom(1.2)), iconButton("fit", "Show everything (F)", () => editor.board.fit())));
+  corner.append(
+    canvas,
+    h(
+      "div",
+      { class: "zoom" },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "icon-button",
+          "aria-label": "Zoom out",
+          title: "Zoom out (−)",
+          onclick: () => editor.board.zoom(1 / 1.2),
+        },
+        "−",
+      ),
+      zoom,
+      iconButton("plus", "Zoom in (+)", () => editor.board.zoom(1.2)),
+      iconButton("fit", "Show everything (F)", () => editor.board.fit()),
+    ),
+  );
   const colourOf = (id: string) => {
     const type = editor.typeOf(id);
     return labelColour(type ? mainLabel(type) : "any", document.documentElement.dataset.theme === "dark");
