@@ -91,7 +91,8 @@ function sentence(body: Record<string, unknown>): string | null {
   if (typeof error === "string") return error;
   if (typeof error !== "object" || error === null) return null;
   const { message, details } = error as Record<string, unknown>;
-  return typeof message === "string" ? (typeof details === "string" && details ? `${message}: ${details}` : message) : null;
+  if (typeof message !== "string") return null;
+  return typeof details === "string" && details ? `${message}: ${details}` : message;
 }
 
 async function json<T>(path: string, options?: RequestInit): Promise<T> {
@@ -101,7 +102,7 @@ async function json<T>(path: string, options?: RequestInit): Promise<T> {
 const post = (path: string, body: unknown) =>
   request(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 
-const file = (folder: string, name: string) => `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
+const userdata = (folder: string, name: string) => `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
 const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
 
 /** One fault as a sentence: what is wrong, where, what was expected, what to do. */
@@ -145,7 +146,7 @@ export const server = {
   files: () => json<FileInfo[]>("/userdata?dir=workflows&recurse=true&full_info=true"),
 
   async open(name: string): Promise<{ workflow: Workflow; sha256: string | null }> {
-    const response = await request(file("workflows", name));
+    const response = await request(userdata("workflows", name));
     return { workflow: asWorkflow(await response.json()), sha256: unquoted(response.headers.get("ETag")) };
   },
 
@@ -154,7 +155,7 @@ export const server = {
     const guard: Record<string, string> = before === null ? { "If-None-Match": "*" } : { "If-Match": `"${before}"` };
     try {
       const headers = { "Content-Type": "application/json", ...guard };
-      const response = await request(file("workflows", name), { method: "POST", headers, body: text });
+      const response = await request(userdata("workflows", name), { method: "POST", headers, body: text });
       return unquoted(response.headers.get("ETag"));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -168,9 +169,9 @@ export const server = {
     }
   },
 
-  remove: (name: string) => request(file("workflows", name), { method: "DELETE" }),
+  remove: (name: string) => request(userdata("workflows", name), { method: "DELETE" }),
   rename: (from: string, to: string) =>
-    request(`${file("workflows", from)}/move/${encodeURIComponent(`workflows/${to}`)}`, { method: "POST" }),
+    request(`${userdata("workflows", from)}/move/${encodeURIComponent(`workflows/${to}`)}`, { method: "POST" }),
 
   brains: () => json<BrainInfo[]>("/brains"),
   uploadBrain(blob: File): Promise<UploadedBrain> {

@@ -129,12 +129,12 @@ test("a run is put together from what changes", () => {
 });
 
 test("keys are told as commands write them", () => {
-  const key = (key: string, more: Partial<KeyboardEvent> = {}) =>
+  const press = (key: string, more: Partial<KeyboardEvent> = {}) =>
     pressed({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more } as KeyboardEvent);
   expect([
-    key("Z", { ctrlKey: true, shiftKey: true }),
-    key("?", { shiftKey: true }),
-    key("Enter", { metaKey: true }),
-    key("ArrowUp", { altKey: true }),
+    press("Z", { ctrlKey: true, shiftKey: true }),
+    press("?", { shiftKey: true }),
+    press("Enter", { metaKey: true }),
+    press("ArrowUp", { altKey: true }),
   ]).toEqual(["Mod+Shift+z", "?", "Mod+Enter", "Alt+ArrowUp"]);
 });

@@ -31,7 +31,7 @@ export class Board {
   #notes: Notes = { run: new Map(), faults: new Map(), values: new Map() };
   /** The view as `fit` left it. */
   #fitted: object | null = null;
-  #mayLink = new Map<string, boolean>();
+  readonly #mayLink = new Map<string, boolean>();
 
   constructor(
     readonly element: HTMLCanvasElement,
@@ -92,7 +92,7 @@ export class Board {
     const selected = new Set(this.selection);
     const used = this.#usedOutputs(workflow);
     const usedBefore = before ? this.#usedOutputs(before) : new Map<string, string[]>();
-    let rewire = before === null || before.nodes !== workflow.nodes;
+    const rewire = before === null || before.nodes !== workflow.nodes;
     for (const [name, node] of [...this.#nodes]) {
       if (Object.hasOwn(workflow.nodes, name)) continue;
       this.#unwire();
@@ -154,7 +154,8 @@ export class Board {
         const link = new LLink(++id, "*", source.id, output, target.id, slot);
         this.#graph.links.set(id, link);
         target.inputs[slot]!.link = id;
-        (source.outputs[output]!.links ??= []).push(id);
+        const slots = source.outputs[output]!;
+        slots.links = [...(slots.links ?? []), id];
       }
     }
   }
@@ -256,7 +257,7 @@ export class Board {
         const slots = side === "in" ? node.inputs : node.outputs;
         const index = (side === "in" ? node.parts.inputs : node.parts.outputs).indexOf(port);
         const slot = slots[index] as { link?: number | null; links?: number[] | null } | undefined;
-        return slot?.link != null || (slot?.links?.length ?? 0) > 0;
+        return typeof slot?.link === "number" || (slot?.links?.length ?? 0) > 0;
       },
       dims: (port, side) => loose !== null && !this.#fits(loose, node.name, port.name, side),
       values: (output) => this.#notes.values.get(`${node.name}.${output}`) ?? null,
@@ -269,8 +270,10 @@ export class Board {
     const key = `${loose.end.node}.${loose.end.socket}>${id}.${socket}`;
     const here = { node: id, socket };
     const link = loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end };
-    let may = this.#mayLink.get(key);
-    if (may === undefined) this.#mayLink.set(key, (may = this.events.mayLink(link)));
+    const known = this.#mayLink.get(key);
+    if (known !== undefined) return known;
+    const may = this.events.mayLink(link);
+    this.#mayLink.set(key, may);
     return may;
   }
 
@@ -402,8 +405,9 @@ export class Board {
     const width = Math.max(...boxes.map(([x, , w]) => x + w)) - left;
     const height = Math.max(...boxes.map(([, y, , h]) => y + h)) - top;
     const ratio = window.devicePixelRatio || 1;
-    const [w, h] = [this.element.width / ratio, this.element.height / ratio];
-    this.#canvas.ds.scale = Math.max(0.1, Math.min(1, (w - 112) / width, (h - 64) / (height + LANE)));
+    const [viewWidth, viewHeight] = [this.element.width / ratio, this.element.height / ratio];
+    const scale = Math.min(1, (viewWidth - 112) / width, (viewHeight - 64) / (height + LANE));
+    this.#canvas.ds.scale = Math.max(0.1, scale);
     this.centre([left + width / 2, top + (height + LANE) / 2]);
     this.#fitted = ids?.length ? null : { scale: this.#canvas.ds.scale, offset: [...this.#canvas.ds.offset] };
   }

@@ -34,7 +34,10 @@ export class BoardCanvas extends LGraphCanvas {
     const { theme } = this.scene;
     const from: Point = [a[0]!, a[1]!];
     const to: Point = [b[0]!, b[1]!];
-    if (!link) return this.#drawLoose(ctx, from, to);
+    if (!link) {
+      this.#drawLoose(ctx, from, to);
+      return;
+    }
     const source = this.graph!.getNodeById(link.origin_id) as unknown as BoardNode;
     const target = this.graph!.getNodeById(link.target_id) as unknown as BoardNode;
     const output = source.parts.outputs[link.origin_slot];
@@ -42,7 +45,7 @@ export class BoardCanvas extends LGraphCanvas {
     const others = () => (this.graph!.nodes as unknown as BoardNode[]).map((node) => node.box);
     const wire = back ? backWire(from, to, laneFor(source.box, target.box, others(), this.#lanes)) : forwardWire(from, to);
     link.path = wire.path;
-    link._pos.fill(NaN); // the library's own handle in mid-link
+    link._pos.fill(Number.NaN); // the library's own handle in mid-link
     const inserted = this.wireUnderNode;
     const under =
       inserted?.from.node === source.name &&
@@ -58,9 +61,11 @@ export class BoardCanvas extends LGraphCanvas {
     ctx.strokeStyle = theme.canvas;
     ctx.lineWidth = bright ? 7 : 5.5;
     ctx.stroke(wire.path);
-    ctx.globalAlpha = off ? 0.3 : bright ? 1 : 0.82;
+    ctx.globalAlpha = bright ? 1 : 0.82;
+    if (off) ctx.globalAlpha = 0.3;
     ctx.strokeStyle = labelColour(labelOf(output?.kind), theme.dark);
-    ctx.lineWidth = under ? 4 : bright ? 3 : 2;
+    ctx.lineWidth = bright ? 3 : 2;
+    if (under) ctx.lineWidth = 4;
     if (target.parts.inputs[link.target_slot]?.name === "when") ctx.setLineDash([2, 5]);
     ctx.stroke(wire.path);
     if (back && this.ds.scale > 0.3) this.#arrow(ctx, wire.middle);

@@ -62,8 +62,17 @@ function paintBody(ctx: Context, { width, height, seam }: Shape, look: Look, the
   ctx.restore();
   const alarm = look.fault !== null || look.state === "failed" || look.state === "lost";
   const waiting = look.state === "thinking" || look.state === "restarting";
-  ctx.strokeStyle = look.selected ? theme.accent : alarm ? theme.bad : waiting ? theme.warn : theme.line;
-  ctx.lineWidth = look.selected ? 2 : alarm ? 1.5 : 1;
+  ctx.strokeStyle = theme.line;
+  ctx.lineWidth = 1;
+  if (waiting) ctx.strokeStyle = theme.warn;
+  if (alarm) {
+    ctx.strokeStyle = theme.bad;
+    ctx.lineWidth = 1.5;
+  }
+  if (look.selected) {
+    ctx.strokeStyle = theme.accent;
+    ctx.lineWidth = 2;
+  }
   if (look.unknown || look.mode === "bypass") ctx.setLineDash([6, 4]);
   ctx.beginPath();
   const inset = ctx.lineWidth / 2;
@@ -236,12 +245,12 @@ function paintPort(ctx: Context, port: Port, side: "in" | "out", shape: Shape, l
   if (look.dims(port, side)) ctx.globalAlpha *= 0.22;
   paintSocket(ctx, x, port.y, port, side, look.linked(port, side), theme);
   const isWhen = port.name === "when";
-  const free = port.many && port.index > 0 && !look.linked(port, side);
   ctx.font = `${isWhen ? "italic " : ""}400 12px ${FONT}`;
   ctx.fillStyle = look.linked(port, side) ? theme.text : theme.muted;
   ctx.textAlign = side === "in" ? "left" : "right";
   const half = shape.width / 2 - 18;
-  const name = free ? "+" : port.many && port.index > 0 ? `${port.name} ${port.index + 1}` : port.name;
+  let name = port.name;
+  if (port.many && port.index > 0) name = look.linked(port, side) ? `${port.name} ${port.index + 1}` : "+";
   const value = side === "out" ? look.values(port.name) : null;
   const label = fitted(
     ctx,
@@ -320,14 +329,17 @@ function paintBrain(
   ctx.stroke();
   ctx.textAlign = "left";
   ctx.font = `400 11.5px ${FONT}`;
-  ctx.fillStyle = brain.file ? theme.text : missing ? theme.warn : theme.faint;
-  const name = brain.file ? brain.file.replace(/\.safetensors$/, "") : missing ? "needs a brain" : "no brain";
+  ctx.fillStyle = brain.file ? theme.text : theme.faint;
+  if (missing) ctx.fillStyle = theme.warn;
+  const absent = missing ? "needs a brain" : "no brain";
+  const name = brain.file ? brain.file.replace(/\.safetensors$/, "") : absent;
   ctx.fillText(fitted(ctx, name, width - 48, true), 30, y + 0.5);
 }
 
 function paintReroute(ctx: Context, { width, height, inputs, outputs }: Shape, look: Look, theme: Theme): void {
   ctx.fillStyle = theme.node;
-  ctx.strokeStyle = look.selected ? theme.accent : look.fault ? theme.bad : theme.line;
+  ctx.strokeStyle = look.fault ? theme.bad : theme.line;
+  if (look.selected) ctx.strokeStyle = theme.accent;
   ctx.lineWidth = look.selected ? 2 : 1;
   ctx.beginPath();
   ctx.roundRect(0.5, 4.5, width - 1, height - 9, 8);
@@ -384,7 +396,8 @@ export function fitted(ctx: Context, text: string, width: number, keepEnd = fals
       if (ctx.measureText(cut).width <= width) low = middle;
       else high = middle - 1;
     }
-    result = low === 0 ? (width > 12 ? "…" : "") : keepEnd ? `…${result.slice(-low)}` : `${result.slice(0, low).trimEnd()}…`;
+    if (low === 0) result = width > 12 ? "…" : "";
+    else result = keepEnd ? `…${result.slice(-low)}` : `${result.slice(0, low).trimEnd()}…`;
   }
   if (widths.size > 5000) widths.clear();
   widths.set(key, result);

@@ -297,12 +297,17 @@ export class Editor {
     if (!type) return;
     const fits = (from: End, to: End) => this.whyNot({ from, to }) === null;
     const input = Object.keys(type.inputs).find((socket) => fits(link.from, { node: id, socket }));
-    if (!input) return say(`${id} has no input for what flows in this wire.`, "error");
+    if (!input) {
+      say(`${id} has no input for what flows in this wire.`, "error");
+      return;
+    }
     for (const output of Object.keys(type.outputs)) {
       const next = edits.insertOnLink(this.workflow, link, id, input, output, this.#isMany(this.workflow, link.to));
-      if (fits({ node: id, socket: output }, link.to)) return this.document.commit(next);
+      if (!fits({ node: id, socket: output }, link.to)) continue;
+      this.document.commit(next);
+      return;
     }
-    return say(`${id} has no output that ${link.to.node}.${link.to.socket} takes.`, "error");
+    say(`${id} has no output that ${link.to.node}.${link.to.socket} takes.`, "error");
   }
 
   reroute(link: Link, at: Point): void {
@@ -353,7 +358,11 @@ export class Editor {
       starts.set(id, at);
       at += boxes[i]![axis + 2]! + gap;
     }
-    this.#place((id, [x, y]) => (starts.has(id) ? (along === "x" ? [starts.get(id)!, y] : [x, starts.get(id)!]) : null));
+    this.#place((id, [x, y]) => {
+      const start = starts.get(id);
+      if (start === undefined) return null;
+      return along === "x" ? [start, y] : [x, start];
+    });
   }
 
   #place(where: (id: string, box: Box) => Point | null): void {

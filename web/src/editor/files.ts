@@ -123,20 +123,19 @@ export class Files {
           ),
         ),
     );
+    const content = differences.length ? list : h("p", { class: "muted" }, "There is no difference in content.");
+    let title = `${file} was changed elsewhere`;
+    let explanation = "It was saved somewhere else since you opened it. This is how yours differs:";
+    if (isGone) {
+      title = `${file} is gone`;
+      explanation = "It was deleted or renamed since you opened it.";
+    } else if (isNew) {
+      title = `${file} exists already`;
+      explanation = "Saving would replace it. This is how yours differs:";
+    }
     const answer = await dialog(
-      isGone ? `${file} is gone` : isNew ? `${file} exists already` : `${file} was changed elsewhere`,
-      [
-        h(
-          "p",
-          {},
-          isGone
-            ? "It was deleted or renamed since you opened it."
-            : isNew
-              ? "Saving would replace it. This is how yours differs:"
-              : "It was saved somewhere else since you opened it. This is how yours differs:",
-        ),
-        isGone ? "" : differences.length ? list : h("p", { class: "muted" }, "There is no difference in content."),
-      ],
+      title,
+      [h("p", {}, explanation), isGone ? "" : content],
       [
         { name: "Cancel", value: "", kind: "quiet" },
         ...(theirs ? [{ name: "Open theirs", value: "theirs" }] : []),

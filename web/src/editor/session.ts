@@ -200,10 +200,13 @@ export class Session {
   look(): void {
     const live = isLive(this.run);
     const previews = this.#screens.place(live);
-    if (!this.run || !live) return this.#line.watch(null);
+    if (!this.run || !live) {
+      this.#line.watch(null);
+      return;
+    }
     const isHidden = document.visibilityState === "hidden";
     const values = isHidden ? [] : this.editor.selection.filter((id) => this.editor.entry(id));
-    return this.#line.watch({ prompt_id: this.run.id, previews: isHidden ? [] : previews, values });
+    this.#line.watch({ prompt_id: this.run.id, previews: isHidden ? [] : previews, values });
   }
 
   #connected(isOpen: boolean): void {
@@ -216,8 +219,14 @@ export class Session {
   }
 
   #event(type: string, data: JsonObject): void {
-    if (type === "status") return this.#emit("lists");
-    if (type === "files") return this.#emit(data.what === "brains" ? "brains" : "workflows");
+    if (type === "status") {
+      this.#emit("lists");
+      return;
+    }
+    if (type === "files") {
+      this.#emit(data.what === "brains" ? "brains" : "workflows");
+      return;
+    }
     if (type === "run" && typeof data.prompt_id === "string" && typeof data.state === "string") {
       if (this.#others.get(data.prompt_id) !== data.state) this.#emit("lists");
       this.#others.set(data.prompt_id, data.state);

@@ -33,9 +33,12 @@ export class Keys {
   #down(event: KeyboardEvent): void {
     if (!this.isOn || event.ctrlKey || event.metaKey || event.altKey || event.key === "Tab" || isForPage(event.target)) return;
     take(event);
-    if (event.key === "Escape") return this.events.escaped();
+    if (event.key === "Escape") {
+      this.events.escaped();
+      return;
+    }
     this.#keys.add(event.code);
-    return this.#tell();
+    this.#tell();
   }
 
   #up(event: KeyboardEvent): void {

@@ -60,8 +60,15 @@ export function newRun(id: string): Run {
   };
 }
 
-const number = (value: Json | undefined, before: number | null) =>
-  typeof value === "number" ? value : value === null ? null : before;
+/** The number that an event has, null if it says that there is none; else what was known before. */
+function numberOr(value: Json | undefined, before: number | null): number | null {
+  return typeof value === "number" || value === null ? value : before;
+}
+
+/** The same of a text. */
+function textOr(value: Json | undefined, before: string | null): string | null {
+  return typeof value === "string" || value === null ? value : before;
+}
 
 /** The run after an event of the websocket; the same object if the event is about something else. */
 export function advance(run: Run, type: string, data: JsonObject): Run {
@@ -70,12 +77,12 @@ export function advance(run: Run, type: string, data: JsonObject): Run {
     return {
       ...run,
       state: typeof data.state === "string" && isRunState(data.state) ? data.state : run.state,
-      episode: number(data.episode, run.episode),
-      episodes: number(data.episodes, run.episodes),
-      tick: number(data.tick, run.tick),
-      rate: number(data.ticks_per_s, run.rate),
-      score: number(data.score, run.score),
-      misses: number(data.misses, run.misses),
+      episode: numberOr(data.episode, run.episode),
+      episodes: numberOr(data.episodes, run.episodes),
+      tick: numberOr(data.tick, run.tick),
+      rate: numberOr(data.ticks_per_s, run.rate),
+      score: numberOr(data.score, run.score),
+      misses: numberOr(data.misses, run.misses),
     };
   }
   if (type === "nodes" && isObject(data.nodes)) return { ...run, nodes: nodesAfter(run.nodes, data.nodes) };
@@ -86,7 +93,7 @@ export function advance(run: Run, type: string, data: JsonObject): Run {
   }
   if (type === "failed") return failed(run, data);
   if (type === "result" && isObject(data.summary))
-    return { ...run, result: data.summary, tick: number(data.summary.ticks, run.tick) };
+    return { ...run, result: data.summary, tick: numberOr(data.summary.ticks, run.tick) };
   if (type === "said" && typeof data.text === "string") return { ...run, said: [...run.said, data.text].slice(-SAID) };
   return run;
 }
@@ -101,7 +108,7 @@ function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Ma
     nodes.set(id, {
       state: typeof data.state === "string" && STATES.has(data.state) ? (data.state as NodeState) : (old?.state ?? null),
       ms: typeof data.us === "number" ? data.us / 1000 : (old?.ms ?? null),
-      error: typeof data.error === "string" ? data.error : data.error === null ? null : (old?.error ?? null),
+      error: textOr(data.error, old?.error ?? null),
       thoughts: Array.isArray(data.think_times) ? data.think_times.filter(isPair) : (old?.thoughts ?? []),
       savings: data.savings === undefined ? (old?.savings ?? []) : readSavings(data.savings),
       restarts: typeof data.restarts === "number" ? data.restarts : (old?.restarts ?? 0),

@@ -108,8 +108,9 @@ function relinked(entry: NodeEntry, names: ReadonlyMap<string, string>, outside:
   let inputs: JsonObject = isObject(entry.in) ? entry.in : {};
   for (const socket of linkedInputs(entry)) {
     const texts = ends(socket);
+    const isList = Array.isArray(inputs[socket]) && texts.length > 0;
     if (socket === WHEN) result = withKey(result, WHEN, texts[0]);
-    else inputs = withKey(inputs, socket, texts.length === 0 ? undefined : Array.isArray(inputs[socket]) ? texts : texts[0]);
+    else inputs = withKey(inputs, socket, isList ? texts : texts[0]);
   }
   return withKey(result, "in", Object.keys(inputs).length ? inputs : undefined);
 }

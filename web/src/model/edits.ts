@@ -84,7 +84,8 @@ function withSources(entry: NodeEntry, socket: string, ends: readonly End[]): No
   const texts = ends.map(endText);
   if (socket === WHEN) return withKey(entry, WHEN, texts[0] ?? null);
   const wasList = Array.isArray(own(entry.in, socket));
-  const value = texts.length === 0 ? undefined : texts.length === 1 && !wasList ? texts[0] : texts;
+  const isList = texts.length > 1 || (wasList && texts.length > 0);
+  const value = isList ? texts : texts[0];
   const inputs = withKey(isObject(entry.in) ? entry.in : {}, socket, value);
   return withKey(entry, "in", Object.keys(inputs).length ? inputs : undefined);
 }
@@ -140,7 +141,7 @@ export function renameNode(workflow: Workflow, id: string, wanted: string): Work
     }, entry);
     return [name === id ? wanted : name, linked] as const;
   });
-  const layout = Object.entries(workflow.layout ?? {}).map(([name, place]) => [name === id ? wanted : name, place] as const);
+  const layout = Object.entries(workflow.layout ?? {}).map(([name, at]) => [name === id ? wanted : name, at] as const);
   return { ...workflow, nodes: Object.fromEntries(nodes), layout: Object.fromEntries(layout) };
 }
 

@@ -36,8 +36,8 @@ export function whyNot(workflow: Workflow, catalog: Catalog, linking: Linking, {
 }
 
 /** Whether what flows may be taken. What the server has not been asked about yet may: it says so when the link is made. */
-export function fits({ fits }: Linking, given: string, wanted: string): boolean {
-  return own(fits, given)?.includes(wanted) ?? true;
+export function fits(linking: Linking, given: string, wanted: string): boolean {
+  return own(linking.fits, given)?.includes(wanted) ?? true;
 }
 
 /** What an output gives; undefined if it is not known. */

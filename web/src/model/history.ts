@@ -5,7 +5,7 @@ import type { Workflow } from "./workflow";
 const LIMIT = 200;
 
 export class History {
-  #past: Workflow[] = [];
+  readonly #past: Workflow[] = [];
   #future: Workflow[] = [];
   #present: Workflow;
   #gesture: string | null = null;

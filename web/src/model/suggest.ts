@@ -53,7 +53,8 @@ function bestSocket(type: NodeType, linking: Linking, loose: LooseEnd): { name: 
     const isFit = loose.side === "output" ? fits(linking, loose.kind, kind.kind) : fits(linking, kind.kind, loose.kind);
     if (!isFit) continue;
     const exact = kind.options.length > 0 && labelOf(kind) === labelIn(loose.kind);
-    const score = (exact ? 30 : kind.variable !== null ? 8 : 2) - index;
+    const inexact = kind.variable === null ? 2 : 8;
+    const score = (exact ? 30 : inexact) - index;
     if (!best || score > best.score) best = { name, score };
   }
   return best;

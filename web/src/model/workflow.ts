@@ -104,7 +104,8 @@ export const endText = (end: End): string => `${end.node}.${end.socket}`;
 
 /** The sources linked to one input, in order; what cannot be read is left out. */
 export function sources(entry: NodeEntry, socket: string): readonly End[] {
-  const value = socket === WHEN ? entry.when : isObject(entry.in) ? own(entry.in, socket) : undefined;
+  const inputs: JsonObject = isObject(entry.in) ? entry.in : {};
+  const value = socket === WHEN ? entry.when : own(inputs, socket);
   const texts = Array.isArray(value) ? value : [value];
   return texts.map(readEnd).filter((end): end is End => end !== null);
 }

@@ -3,9 +3,7 @@
 import { isObject, type Json, type JsonObject, same } from "../model/json";
 import { h } from "./dom";
 
-export interface Change {
-  (value: Json, isFinal: boolean): void;
-}
+export type Change = (value: Json, isFinal: boolean) => void;
 
 /** A control for a value. `change` hears of every step; the last of a gesture is final. `empty`: a number may be left out. */
 export function control(
@@ -108,7 +106,8 @@ function isTextOrTexts(schema: JsonObject): boolean {
 
 /** Texts with commas between them; where one text is allowed as well, one stays a text. */
 function textsField(schema: JsonObject, value: Json | undefined, shared: Shared, change: Change): HTMLElement {
-  const texts = Array.isArray(value) ? value.map(String) : typeof value === "string" ? [value] : [];
+  const given = typeof value === "string" ? [value] : value;
+  const texts = Array.isArray(given) ? given.map(String) : [];
   const input = textField(texts.join(", "), shared, (text, isFinal) => {
     const parts = text
       .split(",")

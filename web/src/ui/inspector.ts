@@ -46,11 +46,10 @@ export class Inspector {
     const ids = this.editor.selection;
     const id = ids.length === 1 ? ids[0]! : null;
     const { workflow } = this.editor;
-    const key = id
-      ? JSON.stringify([id, this.editor.entry(id), this.#linkings])
-      : ids.length
-        ? JSON.stringify(ids)
-        : JSON.stringify(["", workflow.title, workflow.description, workflow.run]);
+    let shown: readonly unknown[] = ids;
+    if (id) shown = [id, this.editor.entry(id), this.#linkings];
+    else if (ids.length === 0) shown = ["", workflow.title, workflow.description, workflow.run];
+    const key = JSON.stringify(shown);
     const isTyping =
       this.element.contains(document.activeElement) &&
       this.#shown.startsWith(JSON.stringify([id]).slice(0, -1)) &&
@@ -305,12 +304,13 @@ export class Inspector {
       control({ enum: options }, entry[key] ?? options[0]!, key, (value) =>
         this.editor.setKey(id, key, value === options[0] ? undefined : value),
       );
-    const rows = [];
+    const rows: HTMLElement[] = [];
     if (!type?.register) {
       const every = textField(String(entry.every ?? 1), { "aria-label": "every", class: "field" }, (text, isFinal) => {
         const isValid = /^[1-9]\d*$/.test(text) || /^\d+(\.\d+)? ?hz$/.test(text);
         every.classList.toggle("wrong", !isValid);
-        if (isValid) set("every")(text === "1" ? undefined : /hz/.test(text) ? text : Number(text), isFinal);
+        const value = /hz/.test(text) ? text : Number(text);
+        if (isValid) set("every")(value === 1 ? undefined : value, isFinal);
       });
       rows.push(
         row("every", every, 'ticks, or a rate like "10 hz"'),
@@ -423,20 +423,20 @@ export class Inspector {
       (text, isFinal) => editor.setTop("title", text, isFinal),
     );
     title.placeholder = "Untitled workflow";
-    const text = h("textarea", {
+    const description = h("textarea", {
       class: "field",
       rows: "4",
       "aria-label": "Description",
       placeholder: "What it does, and how it fares",
     });
-    text.value = workflow.description ?? "";
-    text.addEventListener("input", () => editor.setTop("description", text.value || undefined, false));
-    text.addEventListener("change", () => editor.document.endGesture());
+    description.value = workflow.description ?? "";
+    description.addEventListener("input", () => editor.setTop("description", description.value || undefined, false));
+    description.addEventListener("change", () => editor.document.endGesture());
     const whole = (key: "episodes" | "seed", least: number, value: Json | undefined) =>
       control({ type: "integer", minimum: least }, value, key, setRun(key));
     this.element.replaceChildren(
       h("header", {}, title, h("p", { class: "muted" }, `Workflow, ${count(Object.keys(workflow.nodes).length, "node")}`)),
-      section("Description", text),
+      section("Description", description),
       section(
         "Run",
         row("episodes", whole("episodes", 1, run.episodes ?? 1), "games in a row"),
@@ -475,7 +475,10 @@ function histogram(thoughts: RunLook["thoughts"]): HTMLElement {
   const ms = (value: number) => `${Number(value.toPrecision(2))} ms`;
   const from = (i: number) => thoughts[i]![0] / Math.SQRT2;
   let left = all / 2;
-  const half = thoughts.find(([, n]) => (left -= n) <= 0)!;
+  const half = thoughts.find(([, n]) => {
+    left -= n;
+    return left <= 0;
+  })!;
   const last = thoughts[thoughts.length - 1]!;
   const told = `${count(all, "thought")}: half took less than ${ms(half[0])}, all less than ${ms(last[0])}`;
   return h(

@@ -15,7 +15,7 @@ interface Fit {
   readonly y: number;
 }
 
-function fit(boxes: Iterable<Box>, width: number, height: number): Fit {
+function fitBoxes(boxes: Iterable<Box>, width: number, height: number): Fit {
   const all = [...boxes];
   const left = Math.min(...all.map(([x]) => x));
   const top = Math.min(...all.map(([, y]) => y));
@@ -83,7 +83,7 @@ export class Minimap {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     const ctx = sized(this.canvas, width, height);
     const theme = readTheme();
-    this.#fit = fit([...boxes.values(), area], width, height);
+    this.#fit = fitBoxes([...boxes.values(), area], width, height);
     drawBoxes(ctx, boxes, this.colourOf, this.#fit);
     const { scale, x, y } = this.#fit;
     ctx.strokeStyle = theme.accent;
@@ -103,7 +103,7 @@ export function drawMap(canvas: HTMLCanvasElement, workflow: Workflow, catalog: 
       return [id, [at[0], at[1], shape.width, shape.height] as Box];
     }),
   );
-  const place = fit(boxes.values(), width, height);
+  const place = fitBoxes(boxes.values(), width, height);
   const at = (x: number, y: number) => [x * place.scale + place.x, y * place.scale + place.y] as const;
   ctx.strokeStyle = line;
   ctx.lineWidth = 1.5;

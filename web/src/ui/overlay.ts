@@ -52,7 +52,7 @@ export function popover(content: HTMLElement, at: Point | Box, onclose?: () => v
   const outside = (event: Event) => {
     if (!content.contains(event.target as Node)) close();
   };
-  const escape = (event: KeyboardEvent) => {
+  const closeOnEscape = (event: KeyboardEvent) => {
     if (event.key !== "Escape") return;
     event.stopPropagation();
     close();
@@ -68,7 +68,7 @@ export function popover(content: HTMLElement, at: Point | Box, onclose?: () => v
   };
   dismiss = close;
   addEventListener("pointerdown", outside, true);
-  content.addEventListener("keydown", escape);
+  content.addEventListener("keydown", closeOnEscape);
   return close;
 }
 
@@ -104,8 +104,8 @@ export function menu(items: readonly (MenuItem | null)[], at: Point | Box): void
   popover(list, at);
   const entries = [...list.querySelectorAll<HTMLButtonElement>("button:not(:disabled)")];
   list.addEventListener("keydown", (event) => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step === 0) return;
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const step = event.key === "ArrowDown" ? 1 : -1;
     event.preventDefault();
     const index = entries.indexOf(document.activeElement as HTMLButtonElement);
     entries[(index + step + entries.length) % entries.length]?.focus();

@@ -45,9 +45,9 @@ export function openPalette(editor: Editor, at: Point, client: Point, loose: Loo
 
   const choose = (index: number) => {
     chosen = Math.max(0, Math.min(index, found.length - 1));
-    for (const [i, option] of [...list.children].entries()) {
-      option.setAttribute("aria-selected", String(i === chosen));
-      if (i === chosen) option.scrollIntoView({ block: "nearest" });
+    for (const [i, row] of [...list.children].entries()) {
+      row.setAttribute("aria-selected", String(i === chosen));
+      if (i === chosen) row.scrollIntoView({ block: "nearest" });
     }
     input.setAttribute("aria-activedescendant", `palette-${chosen}`);
   };

@@ -5,7 +5,7 @@ import { type Files, stem } from "../editor/files";
 import type { Session } from "../editor/session";
 import { typeBase } from "../model/catalog";
 import { isObject, type Json, type JsonObject } from "../model/json";
-import { nameOf, type Workflow } from "../model/workflow";
+import { isWithin, nameOf, type Workflow } from "../model/workflow";
 import { type BrainInfo, type FileInfo, server } from "../server";
 import { button, h, type Icon, icon, iconButton } from "./dom";
 import { menu, say } from "./overlay";
@@ -121,9 +121,9 @@ export class Panel {
   }
 
   #middle(): readonly [number, number] {
-    const [x, y, w, h] = this.editor.board.view.area;
+    const [left, top, width, height] = this.editor.board.view.area;
     const shift = (Object.keys(this.editor.workflow.nodes).length % 5) * 32;
-    return [x + w / 2 - 104 + shift, y + h / 2 - 60 + shift];
+    return [left + width / 2 - 104 + shift, top + height / 2 - 60 + shift];
   }
 
   // the list of nodes
@@ -168,8 +168,7 @@ export class Panel {
   #choose(id: string): void {
     this.editor.board.select([id]);
     const box = this.editor.board.boxes.get(id)!;
-    const [x, y, w, h] = this.editor.board.view.area;
-    if (box[0] < x || box[1] < y || box[0] + box[2] > x + w || box[1] + box[3] > y + h) {
+    if (!isWithin(box, this.editor.board.view.area)) {
       this.editor.board.centre([box[0] + box[2] / 2, box[1] + box[3] / 2]);
     }
   }

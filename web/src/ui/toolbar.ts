@@ -88,11 +88,8 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
   const showFile = () => {
     const { document } = editor;
     title.textContent = document.workflow.title || (document.file ?? "Untitled workflow");
-    state.textContent = document.file
-      ? `${document.file}${document.isSaved ? "" : ", edited"}`
-      : document.isSaved
-        ? "not saved as a file"
-        : "draft, kept in this browser";
+    if (document.file) state.textContent = `${document.file}${document.isSaved ? "" : ", edited"}`;
+    else state.textContent = document.isSaved ? "not saved as a file" : "draft, kept in this browser";
     globalThis.document.title = `${document.isSaved ? "" : "• "}${title.textContent} – Minibrains`;
     undo.disabled = !document.canUndo;
     redo.disabled = !document.canRedo;
