@@ -894,7 +894,7 @@ def test_a_person_plays_with_the_keyboard(page: EditorPage) -> None:
     keyboard.down("d")
     page.until(f"{held} === 'Z'")
     run = page.ask("session.run.id")
-    page.ask("session.forget()")
+    page.ask("session.clearRun()")
     expect(play).to_be_hidden()
     page.ask(f"session.follow({json.dumps(run)})")
     page.until(f"{held} === 'nothing'")

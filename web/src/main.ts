@@ -6,41 +6,41 @@ import "./style/controls.css";
 import "./style/page.css";
 import "./style/overlay.css";
 
-import { type Command, listen } from "./editor/commands";
-import { type Doors, Editor } from "./editor/editor";
+import { api, type BrainInfo, faultText } from "./api";
+import { type Command, listenForKeys } from "./editor/commands";
+import { Editor, type EditorCallbacks } from "./editor/editor";
 import { Files } from "./editor/files";
 import { Session } from "./editor/session";
 import { Catalog } from "./model/catalog";
-import { type BrainInfo, faultText, server } from "./server";
 import { makeCommands } from "./ui/actions";
 import { button, h, icon } from "./ui/dom";
 import { watchDrops } from "./ui/drops";
 import { openGallery } from "./ui/gallery";
 import { openHelp } from "./ui/help";
 import { count, Inspector } from "./ui/inspector";
+import { minimapView } from "./ui/minimap_view";
 import { contextMenu, editPart } from "./ui/node_menus";
-import { say } from "./ui/overlay";
+import { showMessage } from "./ui/overlay";
 import { openPalette } from "./ui/palette";
 import { Panel } from "./ui/panel";
 import { openResults } from "./ui/results";
 import { applyTheme, toggleTheme } from "./ui/theme";
 import { toolbar } from "./ui/toolbar";
-import { mapView } from "./ui/view";
 
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
 async function start(): Promise<void> {
   applyTheme();
   await document.fonts.load('600 13px "Inter Variable"').catch(() => undefined);
-  const catalog = new Catalog(await server.nodes());
+  const catalog = new Catalog(await api.nodes());
   const stage = element("stage");
   const canvas = element<HTMLCanvasElement>("board");
   let brains: readonly BrainInfo[] = [];
   let commands: readonly Command[] = [];
   let view: { drawn(): void } | null = null;
 
-  const doors: Doors = {
-    palette: (at, client, loose) => openPalette(editor, at, client, loose),
+  const callbacks: EditorCallbacks = {
+    palette: (at, client, dragged) => openPalette(editor, at, client, dragged),
     menu: (target, at, client) => contextMenu(editor, commands, target, at, client),
     part: (id, part, client) => editPart(editor, brains, id, part, client),
     open: (id) => {
@@ -49,7 +49,7 @@ async function start(): Promise<void> {
     },
     drawn: () => view?.drawn(),
   };
-  const editor: Editor = new Editor(canvas, catalog, doors);
+  const editor: Editor = new Editor(canvas, catalog, callbacks);
   const files = new Files(editor);
   const session = new Session(editor, element("screens"));
   const inspector = new Inspector(element("inspector"), editor, session);
@@ -63,7 +63,7 @@ async function start(): Promise<void> {
       inspector.focus();
     },
   });
-  view = mapView(element("corner"), editor, () => session.look());
+  view = minimapView(element("corner"), editor, () => session.updateWatch());
   const theme = () => {
     toggleTheme();
     editor.board.retheme();
@@ -80,18 +80,18 @@ async function start(): Promise<void> {
       openPalette(editor, editor.board.fromClient(client), client, null);
     },
   });
-  listen(commands);
+  listenForKeys(commands);
   toolbar(element("bar"), editor, session, files, {
     help: () => openHelp(commands),
     theme,
     results: () => session.run && openResults(session.run),
   });
   watchDrops(stage, editor, files);
-  watchTrouble(editor);
-  watchEmpty(editor, gallery);
+  showFaults(editor);
+  showEmptyHint(editor, gallery);
 
   const loadBrains = async () => {
-    brains = inspector.brains = panel.brains = await server.brains().catch(() => []);
+    brains = inspector.brains = panel.brains = await api.brains().catch(() => []);
     inspector.render(true);
     panel.renderFiles();
   };
@@ -113,12 +113,12 @@ async function start(): Promise<void> {
 }
 
 /** What is wrong, in one line; a press goes to the node. */
-function watchTrouble(editor: Editor): void {
-  const place = element("trouble");
+function showFaults(editor: Editor): void {
+  const container = element("trouble");
   editor.on("faults", () => {
     const { faults } = editor;
     const first = faults[0];
-    place.replaceChildren();
+    container.replaceChildren();
     if (!first) return;
     const more = faults.length > 1 ? ` (${count(faults.length, "thing")} to fix)` : "";
     const go = () => {
@@ -126,7 +126,7 @@ function watchTrouble(editor: Editor): void {
       editor.board.select([first.node]);
       editor.board.fit([first.node]);
     };
-    place.append(
+    container.append(
       h(
         "button",
         { type: "button", onclick: go },
@@ -137,7 +137,7 @@ function watchTrouble(editor: Editor): void {
   });
 }
 
-function watchEmpty(editor: Editor, gallery: () => void): void {
+function showEmptyHint(editor: Editor, gallery: () => void): void {
   const hint = element("hint");
   hint.append(h("p", {}, "Double click to add a node"), button("Open an example", gallery));
   const show = () => {
@@ -147,4 +147,4 @@ function watchEmpty(editor: Editor, gallery: () => void): void {
   show();
 }
 
-start().catch((error: unknown) => say(error instanceof Error ? error.message : String(error), "error"));
+start().catch((error: unknown) => showMessage(error instanceof Error ? error.message : String(error), "error"));

@@ -7,17 +7,17 @@
 import type { CanvasPointerEvent, LGraphNode } from "@comfyorg/litegraph";
 import { CanvasPointer, LGraph, LiteGraph, LLink } from "@comfyorg/litegraph";
 
-import type { Look } from "../canvas/paint";
+import type { NodeAppearance } from "../canvas/paint";
 import { partAt } from "../canvas/shape";
 import { readTheme } from "../canvas/theme";
 import { areNotable, savingsText } from "../live/savings";
 import type { Catalog } from "../model/catalog";
 import { same } from "../model/json";
 import type { Box, Link, Point, Workflow } from "../model/workflow";
-import { groupsOf, links, modeOf, nameOf, placeOf, readGroup, sources, typeName } from "../model/workflow";
-import { BoardCanvas, looseOf, point } from "./canvas";
-import type { BoardEvents, Loose, Notes } from "./events";
-import { BoardGroup, BoardNode, type Scene, snap } from "./node";
+import { groupsOf, links, modeOf, nameOf, positionOf, readGroup, sources, typeName } from "../model/workflow";
+import { BoardCanvas, draggedLinkOf, point } from "./canvas";
+import type { BoardEvents, DraggedLink, NodeAnnotations } from "./events";
+import { type BoardContext, BoardGroup, BoardNode, snap } from "./node";
 
 /** Room below the nodes for wires that go back. */
 const LANE = 48;
@@ -26,12 +26,12 @@ export class Board {
   readonly #graph = new LGraph();
   readonly #canvas: BoardCanvas;
   readonly #nodes = new Map<string, BoardNode>();
-  readonly #scene: Scene;
+  readonly #context: BoardContext;
   #workflow: Workflow | null = null;
-  #notes: Notes = { run: new Map(), faults: new Map(), values: new Map() };
+  #annotations: NodeAnnotations = { run: new Map(), faults: new Map(), values: new Map() };
   /** The view as `fit` left it. */
   #fitted: object | null = null;
-  readonly #mayLink = new Map<string, boolean>();
+  readonly #allowedLinks = new Map<string, boolean>();
 
   constructor(
     readonly element: HTMLCanvasElement,
@@ -44,10 +44,9 @@ export class Board {
     LiteGraph.canvasNavigationMode = "legacy";
     CanvasPointer.doubleClickTime = 500;
     LiteGraph.isValidConnection = () => false; // `mayLink` decides
-    this.#scene = { theme: readTheme(), events, look: (node) => this.#look(node) };
+    this.#context = { theme: readTheme(), events, appearanceOf: (node) => this.#appearanceOf(node) };
     this.#canvas = new BoardCanvas(element, this.#graph, { skip_render: true });
     Object.assign(this.#canvas, {
-      scene: this.#scene,
       allow_searchbox: false,
       show_info: false,
       render_canvas_border: false,
@@ -57,9 +56,10 @@ export class Board {
       render_link_tooltip: false,
       autoresize: false,
     });
+    this.#canvas.boardContext = this.#context;
     this.#canvas.ds.max_scale = 2.5;
     this.#canvas.ds.min_scale = 0.08;
-    this.#canvas.linkConnector.dropLinks = (_, event) => this.#drop(event);
+    this.#canvas.linkConnector.dropLinks = (_, event) => this.#dropLink(event);
     this.#canvas.onSelectionChange = () => events.selected(this.selection);
     this.#canvas.onDrawBackground = (ctx) => this.#canvas.drawDots(ctx);
     this.#canvas.onDrawForeground = (ctx) => {
@@ -70,9 +70,9 @@ export class Board {
     element.addEventListener("litegraph:canvas", (event) => this.#canvasEvent((event as CustomEvent).detail));
     element.addEventListener("pointermove", (event) => {
       this.#watchDrag();
-      this.#showTip(this.fromClient([event.clientX, event.clientY]));
+      this.#updateTooltip(this.fromClient([event.clientX, event.clientY]));
     });
-    element.addEventListener("pointerup", () => queueMicrotask(() => this.#readBack()), true); // the library stops it there
+    element.addEventListener("pointerup", () => queueMicrotask(() => this.#commitGesture()), true); // the library stops it there
     this.#canvas.startRendering();
   }
 
@@ -92,25 +92,25 @@ export class Board {
     const selected = new Set(this.selection);
     const used = this.#usedOutputs(workflow);
     const usedBefore = before ? this.#usedOutputs(before) : new Map<string, string[]>();
-    const rewire = before === null || before.nodes !== workflow.nodes;
+    const linksChanged = before === null || before.nodes !== workflow.nodes;
     for (const [name, node] of [...this.#nodes]) {
       if (Object.hasOwn(workflow.nodes, name)) continue;
-      this.#unwire();
+      this.#clearLinks();
       this.#graph.remove(node);
       this.#nodes.delete(name);
     }
-    if (rewire) this.#unwire();
+    if (linksChanged) this.#clearLinks();
     let unplaced = 0;
     for (const [name, entry] of Object.entries(workflow.nodes)) {
       const node = this.#nodes.get(name) ?? this.#addNode(name);
-      const place = placeOf(workflow, name);
+      const position = positionOf(workflow, name);
       const isSame =
-        before && node.entry === entry && node.givenWidth === place?.width && same(used.get(name), usedBefore.get(name));
-      if (!isSame) node.update(entry, catalog.find(entry.type), place?.width, used.get(name) ?? []);
-      const at = place?.at ?? ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
+        before && node.entry === entry && node.givenWidth === position?.width && same(used.get(name), usedBefore.get(name));
+      if (!isSame) node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? []);
+      const at = position?.at ?? ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
       node.pos = [at[0], at[1]];
     }
-    if (rewire) this.#wire(workflow);
+    if (linksChanged) this.#addLinks(workflow);
     this.#showGroups(workflow);
     this.select([...selected].filter((id) => this.#nodes.has(id)));
     this.redraw();
@@ -133,7 +133,7 @@ export class Board {
     return node;
   }
 
-  #unwire(): void {
+  #clearLinks(): void {
     this.#graph.links.clear();
     for (const node of this.#nodes.values()) {
       for (const input of node.inputs) input.link = null;
@@ -141,7 +141,7 @@ export class Board {
     }
   }
 
-  #wire(workflow: Workflow): void {
+  #addLinks(workflow: Workflow): void {
     let id = 0;
     this.#canvas.highlighted_links = {};
     for (const [name, entry] of Object.entries(workflow.nodes)) {
@@ -162,28 +162,30 @@ export class Board {
 
   #showGroups(workflow: Workflow): void {
     const wanted = groupsOf(workflow).map(readGroup);
-    const shown = this.#graph.groups as BoardGroup[];
-    const there = wanted.flatMap((group, index) => (group ? [{ ...group, index }] : []));
-    while (shown.length > there.length) this.#graph.remove(shown.at(-1)!);
-    for (const [i, { title, bounds, index }] of there.entries()) {
-      if (!shown[i]) this.#graph.add(new BoardGroup(title));
+    const drawn = this.#graph.groups as BoardGroup[];
+    const groups = wanted.flatMap((group, index) => (group ? [{ ...group, index }] : []));
+    while (drawn.length > groups.length) this.#graph.remove(drawn.at(-1)!);
+    for (const [i, { title, bounds, index }] of groups.entries()) {
+      if (!drawn[i]) this.#graph.add(new BoardGroup(title));
       const group = (this.#graph.groups as BoardGroup[])[i]!;
-      Object.assign(group, { title, index, scene: this.#scene });
+      group.title = title;
+      group.index = index;
+      group.boardContext = this.#context;
       group.pos = [bounds[0], bounds[1]];
       group.size = [bounds[2], bounds[3]];
     }
   }
 
   /** After a gesture: where nodes and groups are now. */
-  #readBack(): void {
+  #commitGesture(): void {
     const workflow = this.#workflow;
     if (!workflow) return;
-    const places = new Map<string, { at: Point; width?: number | undefined }>();
+    const positions = new Map<string, { at: Point; width?: number | undefined }>();
     for (const [name, node] of this.#nodes) {
-      const before = placeOf(workflow, name);
+      const before = positionOf(workflow, name);
       if (before && before.at[0] === node.pos[0] && before.at[1] === node.pos[1] && before.width === node.givenWidth) continue;
       if (!before && !node.selected) continue;
-      places.set(name, { at: [snap(node.pos[0]), snap(node.pos[1])], width: node.givenWidth });
+      positions.set(name, { at: [snap(node.pos[0]), snap(node.pos[1])], width: node.givenWidth });
     }
     const groups = new Map<number, Box>();
     for (const group of this.#graph.groups as BoardGroup[]) {
@@ -191,10 +193,10 @@ export class Board {
       const before = readGroup(groupsOf(workflow)[group.index]!)!;
       if (!same(before.bounds.map(Math.round), [x, y, w, h].map(Math.round))) groups.set(group.index, [x, y, w, h]);
     }
-    const link = this.#canvas.wireUnderNode;
-    this.#canvas.wireUnderNode = null;
-    if (places.size || groups.size) this.events.moved(places, groups);
-    if (link && places.size === 1) this.events.insert([...places.keys()][0]!, link);
+    const link = this.#canvas.linkUnderNode;
+    this.#canvas.linkUnderNode = null;
+    if (positions.size || groups.size) this.events.moved(positions, groups);
+    if (link && positions.size === 1) this.events.insert([...positions.keys()][0]!, link);
   }
 
   /** While one unlinked node is dragged, the wire beneath it lights up. */
@@ -210,71 +212,73 @@ export class Board {
       const [x, y, w, h] = only.box;
       found = canvas.linkAt([x + w / 2, y + Math.min(h / 2, 30)], Math.min(h, 48), only);
     }
-    if (!same(found, canvas.wireUnderNode)) canvas.setDirty(true, true);
-    canvas.wireUnderNode = found;
+    if (!same(found, canvas.linkUnderNode)) canvas.setDirty(true, true);
+    canvas.linkUnderNode = found;
   }
 
   /** The page's own tooltip says what the socket under the pointer is, or what caches saved the node. */
-  #showTip(at: Point): void {
+  #updateTooltip(at: Point): void {
     const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
-    const tip =
-      this.#canvas.isDragging || !node ? "" : node.tipAt(at) || savingsText(this.#notes.run.get(node.name)?.savings ?? []);
-    if (this.element.title !== tip) this.element.title = tip;
+    const tooltip =
+      this.#canvas.isDragging || !node
+        ? ""
+        : node.tooltipAt(at) || savingsText(this.#annotations.run.get(node.name)?.savings ?? []);
+    if (this.element.title !== tooltip) this.element.title = tooltip;
   }
 
-  #drop(event: CanvasPointerEvent): void {
-    const loose = looseOf(this.#canvas);
-    if (!loose) return;
+  #dropLink(event: CanvasPointerEvent): void {
+    const dragged = draggedLinkOf(this.#canvas);
+    if (!dragged) return;
     const node = this.#graph.getNodeOnPos(event.canvasX, event.canvasY) as unknown as BoardNode | null;
     const at = point(event);
-    this.#mayLink.clear();
-    const target = node && { id: node.name, socket: this.#socketAt(node, loose, at) };
-    this.events.linked(loose, target, at, [event.clientX, event.clientY]);
+    this.#allowedLinks.clear();
+    const target = node && { id: node.name, socket: this.#socketAt(node, dragged, at) };
+    this.events.linked(dragged, target, at, [event.clientX, event.clientY]);
   }
 
-  #socketAt(node: BoardNode, loose: Loose, [, y]: Point): string | null {
-    const ports = loose.side === "output" ? node.parts.inputs : node.parts.outputs;
+  #socketAt(node: BoardNode, dragged: DraggedLink, [, y]: Point): string | null {
+    const ports = dragged.side === "output" ? node.parts.inputs : node.parts.outputs;
     return ports.find((port) => Math.abs(node.pos[1] + port.y - y) <= 12)?.name ?? null;
   }
 
-  #look(node: BoardNode): Look {
-    const { entry, kind } = node;
-    const run = this.#notes.run.get(node.name);
+  #appearanceOf(node: BoardNode): NodeAppearance {
+    const { entry, nodeType } = node;
+    const run = this.#annotations.run.get(node.name);
     const title = nameOf(node.name, entry);
     const type = typeName(entry.type);
-    const loose = this.#canvas.linkConnector.isConnecting ? looseOf(this.#canvas) : null;
+    const dragged = this.#canvas.linkConnector.isConnecting ? draggedLinkOf(this.#canvas) : null;
     return {
       title,
       subtitle: type,
-      unknown: kind === undefined,
+      unknown: nodeType === undefined,
       mode: modeOf(entry),
       selected: node.selected === true,
       state: run?.state ?? null,
       ms: run?.ms ?? null,
-      isSaved: run !== undefined && areNotable(run.savings),
-      fault: run?.error ?? this.#notes.faults.get(node.name) ?? null,
-      linked: (port, side) => {
+      usedCache: run !== undefined && areNotable(run.savings),
+      fault: run?.error ?? this.#annotations.faults.get(node.name) ?? null,
+      isLinked: (port, side) => {
         const slots = side === "in" ? node.inputs : node.outputs;
         const index = (side === "in" ? node.parts.inputs : node.parts.outputs).indexOf(port);
         const slot = slots[index] as { link?: number | null; links?: number[] | null } | undefined;
         return typeof slot?.link === "number" || (slot?.links?.length ?? 0) > 0;
       },
-      dims: (port, side) => loose !== null && !this.#fits(loose, node.name, port.name, side),
-      values: (output) => this.#notes.values.get(`${node.name}.${output}`) ?? null,
+      isDimmed: (port, side) => dragged !== null && !this.#isCompatible(dragged, node.name, port.name, side),
+      outputValue: (output) => this.#annotations.values.get(`${node.name}.${output}`) ?? null,
     };
   }
 
-  #fits(loose: Loose, id: string, socket: string, side: "in" | "out"): boolean {
-    if (loose.end.node === id) return loose.end.socket === socket && (side === "out") === (loose.side === "output");
-    if ((side === "in") !== (loose.side === "output")) return false;
-    const key = `${loose.end.node}.${loose.end.socket}>${id}.${socket}`;
+  #isCompatible(dragged: DraggedLink, id: string, socket: string, side: "in" | "out"): boolean {
+    if (dragged.end.node === id) return dragged.end.socket === socket && (side === "out") === (dragged.side === "output");
+    if ((side === "in") !== (dragged.side === "output")) return false;
+    const key = `${dragged.end.node}.${dragged.end.socket}>${id}.${socket}`;
     const here = { node: id, socket };
-    const link = loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end };
-    const known = this.#mayLink.get(key);
+    const link = dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
+    const known = this.#allowedLinks.get(key);
     if (known !== undefined) return known;
-    const may = this.events.mayLink(link);
-    this.#mayLink.set(key, may);
-    return may;
+    const isAllowed = this.events.mayLink(link);
+    this.#allowedLinks.set(key, isAllowed);
+    return isAllowed;
   }
 
   get selection(): readonly string[] {
@@ -302,24 +306,24 @@ export class Board {
   }
 
   /** What is known about nodes besides the workflow: how they run, what is wrong, what flows. */
-  annotate(notes: Partial<Notes>): void {
-    this.#notes = { ...this.#notes, ...notes };
+  annotate(annotations: Partial<NodeAnnotations>): void {
+    this.#annotations = { ...this.#annotations, ...annotations };
     this.#canvas.setDirty(true);
   }
 
   /** Keep showing a wire that was let go, or no longer. */
-  hold(loose: Loose | null, to: Point): void {
-    this.#canvas.pending = loose && { loose, to };
+  showPendingLink(dragged: DraggedLink | null, to: Point): void {
+    this.#canvas.pending = dragged && { dragged, to };
     this.#canvas.setDirty(true);
   }
 
   retheme(): void {
-    this.#scene.theme = readTheme();
+    this.#context.theme = readTheme();
     this.redraw();
   }
 
   redraw(): void {
-    this.#mayLink.clear();
+    this.#allowedLinks.clear();
     this.#canvas.setDirty(true, true);
   }
 
@@ -413,7 +417,7 @@ export class Board {
   }
 
   /** A click on a widget's row or on the brain of a node. */
-  watchParts(): void {
+  listenForPartClicks(): void {
     this.element.addEventListener(
       "pointerdown",
       (event) => {

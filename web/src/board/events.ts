@@ -2,27 +2,27 @@
 
 import type { NodeState } from "../canvas/paint";
 import type { Savings } from "../live/savings";
-import type { Box, End, Link, Point } from "../model/workflow";
+import type { Box, Link, Point, SocketRef } from "../model/workflow";
 
 /** What is being dragged: a new link from one end, or one that was taken off its input. */
-export interface Loose {
-  readonly end: End;
+export interface DraggedLink {
+  readonly end: SocketRef;
   readonly side: "output" | "input";
-  readonly taken: Link | null;
+  readonly detached: Link | null;
 }
 
-export type Target =
+export type MenuTarget =
   | { readonly on: "node"; readonly id: string }
   | { readonly on: "group"; readonly index: number }
   | { readonly on: "link"; readonly link: Link }
   | { readonly on: "empty" };
 
 export interface BoardEvents {
-  moved(places: ReadonlyMap<string, { at: Point; width?: number | undefined }>, groups: ReadonlyMap<number, Box>): void;
+  moved(positions: ReadonlyMap<string, { at: Point; width?: number | undefined }>, groups: ReadonlyMap<number, Box>): void;
   /** A node was dragged onto a wire. */
   insert(id: string, link: Link): void;
-  linked(loose: Loose, target: { id: string; socket: string | null } | null, at: Point, client: Point): void;
-  menu(target: Target, at: Point, client: Point): void;
+  linked(dragged: DraggedLink, target: { id: string; socket: string | null } | null, at: Point, client: Point): void;
+  menu(target: MenuTarget, at: Point, client: Point): void;
   search(at: Point, client: Point): void;
   part(id: string, part: { part: "widget"; name: string } | { part: "brain" }, client: Box): void;
   open(id: string): void;
@@ -33,20 +33,20 @@ export interface BoardEvents {
   mayLink(link: Link): boolean;
 }
 
-export interface RunLook {
+export interface NodeStatus {
   readonly state: NodeState | null;
   readonly ms: number | null;
   readonly error: string | null;
   /** Of a node that thinks: how many thoughts took less than so many ms, and no less than the pair before. */
-  readonly thoughts: readonly (readonly [ms: number, count: number])[];
+  readonly thinkTimes: readonly (readonly [ms: number, count: number])[];
   readonly savings: Savings;
   /** How often its process ended and another took its place. */
   readonly restarts: number;
 }
 
 /** What the board shows of nodes besides the workflow; run and faults by node id, values by "node.socket". */
-export interface Notes {
-  readonly run: ReadonlyMap<string, RunLook>;
+export interface NodeAnnotations {
+  readonly run: ReadonlyMap<string, NodeStatus>;
   readonly faults: ReadonlyMap<string, string>;
   readonly values: ReadonlyMap<string, string>;
 }

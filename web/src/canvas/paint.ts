@@ -2,12 +2,12 @@
 
 import { type Input, labelOf } from "../model/catalog";
 import type { Mode } from "../model/workflow";
-import { HEADER, type Port, ROW, type Shape, valueText } from "./shape";
+import { HEADER, type NodeShape, type Port, ROW, valueText } from "./shape";
 import { FONT, labelColour, type Theme } from "./theme";
 
 export type NodeState = "idle" | "running" | "skipped" | "thinking" | "restarting" | "lost" | "cached" | "failed";
 
-export interface Look {
+export interface NodeAppearance {
   readonly title: string;
   readonly subtitle: string;
   readonly unknown: boolean;
@@ -17,37 +17,43 @@ export interface Look {
   /** Mean milliseconds a run, while it runs. */
   readonly ms: number | null;
   /** A cache saved it work that would have been noticed. */
-  readonly isSaved: boolean;
+  readonly usedCache: boolean;
   readonly fault: string | null;
-  readonly linked: (port: Port, side: "in" | "out") => boolean;
+  readonly isLinked: (port: Port, side: "in" | "out") => boolean;
   /** 0: not dragging; else how this node's sockets stand to the link that is being dragged. */
-  readonly dims: (port: Port, side: "in" | "out") => boolean;
-  readonly values: (output: string) => string | null;
+  readonly isDimmed: (port: Port, side: "in" | "out") => boolean;
+  readonly outputValue: (output: string) => string | null;
 }
 
 type Context = CanvasRenderingContext2D;
 const RADIUS = 10;
-const SCREEN_GROUND = "#0b0c10";
+const SCREEN_BACKGROUND = "#0b0c10";
 /** Below this scale nothing but the name could be read. */
-const WHOLE = 0.42;
+const DETAIL_SCALE = 0.42;
 /** There the sign of the state is so much larger, and fills the header. */
-const SIGN = 2;
+const FAR_STATE_SCALE = 2;
 
-export function paintNode(ctx: Context, shape: Shape, look: Look, theme: Theme, scale: number): void {
+export function paintNode(ctx: Context, shape: NodeShape, appearance: NodeAppearance, theme: Theme, scale: number): void {
   ctx.save();
-  if (look.mode !== "run") ctx.globalAlpha = look.mode === "mute" ? 0.42 : 0.62;
-  if (shape.reroute) paintReroute(ctx, shape, look, theme);
+  if (appearance.mode !== "run") ctx.globalAlpha = appearance.mode === "mute" ? 0.42 : 0.62;
+  if (shape.reroute) paintReroute(ctx, shape, appearance, theme);
   else {
-    paintBody(ctx, shape, look, theme, scale);
-    if (scale >= WHOLE) paintParts(ctx, shape, look, theme);
-    else paintName(ctx, shape, look, theme, scale);
+    paintBody(ctx, shape, appearance, theme, scale);
+    if (scale >= DETAIL_SCALE) paintDetails(ctx, shape, appearance, theme);
+    else paintFarNode(ctx, shape, appearance, theme, scale);
   }
   ctx.restore();
 }
 
-function paintBody(ctx: Context, { width, height, seam }: Shape, look: Look, theme: Theme, scale: number): void {
+function paintBody(
+  ctx: Context,
+  { width, height, registerArea }: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+  scale: number,
+): void {
   ctx.shadowColor = theme.shadow;
-  ctx.shadowBlur = (look.selected ? 18 : 10) * scale;
+  ctx.shadowBlur = (appearance.selected ? 18 : 10) * scale;
   ctx.shadowOffsetY = 3 * scale;
   ctx.fillStyle = theme.node;
   ctx.beginPath();
@@ -58,22 +64,22 @@ function paintBody(ctx: Context, { width, height, seam }: Shape, look: Look, the
   ctx.clip();
   ctx.fillStyle = theme.header;
   ctx.fillRect(0, 0, width, HEADER);
-  if (seam) paintSeamGround(ctx, width, seam, theme);
+  if (registerArea) paintRegisterArea(ctx, width, registerArea, theme);
   ctx.restore();
-  const alarm = look.fault !== null || look.state === "failed" || look.state === "lost";
-  const waiting = look.state === "thinking" || look.state === "restarting";
+  const hasFailed = appearance.fault !== null || appearance.state === "failed" || appearance.state === "lost";
+  const isWaiting = appearance.state === "thinking" || appearance.state === "restarting";
   ctx.strokeStyle = theme.line;
   ctx.lineWidth = 1;
-  if (waiting) ctx.strokeStyle = theme.warn;
-  if (alarm) {
+  if (isWaiting) ctx.strokeStyle = theme.warn;
+  if (hasFailed) {
     ctx.strokeStyle = theme.bad;
     ctx.lineWidth = 1.5;
   }
-  if (look.selected) {
+  if (appearance.selected) {
     ctx.strokeStyle = theme.accent;
     ctx.lineWidth = 2;
   }
-  if (look.unknown || look.mode === "bypass") ctx.setLineDash([6, 4]);
+  if (appearance.unknown || appearance.mode === "bypass") ctx.setLineDash([6, 4]);
   ctx.beginPath();
   const inset = ctx.lineWidth / 2;
   ctx.roundRect(-inset + 0.5, -inset + 0.5, width + 2 * inset - 1, height + 2 * inset - 1, RADIUS);
@@ -82,59 +88,65 @@ function paintBody(ctx: Context, { width, height, seam }: Shape, look: Look, the
 }
 
 /** A register keeps a value between ticks: one side takes it at the end of a tick, the other gives it out at the next. */
-function paintSeamGround(ctx: Context, width: number, seam: { y: number; height: number }, theme: Theme): void {
+function paintRegisterArea(ctx: Context, width: number, registerArea: { y: number; height: number }, theme: Theme): void {
   ctx.fillStyle = theme.well;
-  ctx.fillRect(0, seam.y, width, seam.height);
+  ctx.fillRect(0, registerArea.y, width, registerArea.height);
   const middle = Math.round(width / 2) + 0.5;
   ctx.strokeStyle = theme.line;
   ctx.lineWidth = 1;
   ctx.beginPath();
-  ctx.moveTo(0, seam.y + 0.5);
-  ctx.lineTo(width, seam.y + 0.5);
-  ctx.moveTo(0, seam.y + seam.height - 0.5);
-  ctx.lineTo(width, seam.y + seam.height - 0.5);
+  ctx.moveTo(0, registerArea.y + 0.5);
+  ctx.lineTo(width, registerArea.y + 0.5);
+  ctx.moveTo(0, registerArea.y + registerArea.height - 0.5);
+  ctx.lineTo(width, registerArea.y + registerArea.height - 0.5);
   ctx.stroke();
   ctx.setLineDash([2, 4]);
   ctx.beginPath();
-  ctx.moveTo(middle, seam.y + 6);
-  ctx.lineTo(middle, seam.y + seam.height - 6);
+  ctx.moveTo(middle, registerArea.y + 6);
+  ctx.lineTo(middle, registerArea.y + registerArea.height - 6);
   ctx.stroke();
   ctx.setLineDash([]);
 }
 
 /** From afar: name and state alone, large enough to be read. */
-function paintName(ctx: Context, { width, height, screen }: Shape, look: Look, theme: Theme, scale: number): void {
+function paintFarNode(
+  ctx: Context,
+  { width, height, screen }: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+  scale: number,
+): void {
   const size = Math.min(10.5 / scale, height * 0.7);
   ctx.font = `600 ${size}px ${FONT}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
-  ctx.fillStyle = look.fault !== null ? theme.bad : theme.text;
+  ctx.fillStyle = appearance.fault !== null ? theme.bad : theme.text;
   const y = screen ? (height + screen[1] + screen[3]) / 2 : height / 2;
-  ctx.fillText(fitted(ctx, look.title, width - 12), width / 2, y);
+  ctx.fillText(truncate(ctx, appearance.title, width - 12), width / 2, y);
   if (screen) {
-    ctx.fillStyle = SCREEN_GROUND;
+    ctx.fillStyle = SCREEN_BACKGROUND;
     ctx.fillRect(...screen);
   }
-  if (look.state === null && look.fault === null) return;
+  if (appearance.state === null && appearance.fault === null) return;
   ctx.translate(HEADER / 2, HEADER / 2);
-  ctx.scale(SIGN, SIGN);
-  paintState(ctx, 0, 0, look, theme);
+  ctx.scale(FAR_STATE_SCALE, FAR_STATE_SCALE);
+  paintState(ctx, 0, 0, appearance, theme);
 }
 
-function paintParts(ctx: Context, shape: Shape, look: Look, theme: Theme): void {
+function paintDetails(ctx: Context, shape: NodeShape, appearance: NodeAppearance, theme: Theme): void {
   const { width } = shape;
   ctx.textBaseline = "middle";
-  paintState(ctx, 18, HEADER / 2, look, theme);
+  paintState(ctx, 18, HEADER / 2, appearance, theme);
   let right = width - 12;
-  if (look.ms !== null) {
+  if (appearance.ms !== null) {
     ctx.font = `500 11px ${FONT}`;
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
-    const text = look.ms < 0.0995 ? `${Math.round(look.ms * 1000)} µs` : `${look.ms.toPrecision(2)} ms`;
+    const text = appearance.ms < 0.0995 ? `${Math.round(appearance.ms * 1000)} µs` : `${appearance.ms.toPrecision(2)} ms`;
     ctx.fillText(text, right, HEADER / 2 + 0.5);
     right -= ctx.measureText(text).width + 8;
   }
-  if (look.isSaved && look.state !== "cached") {
+  if (appearance.usedCache && appearance.state !== "cached") {
     ctx.fillStyle = theme.muted;
     ctx.fillRect(right - 7, HEADER / 2 - 3.5, 7, 7);
     right -= 15;
@@ -142,22 +154,22 @@ function paintParts(ctx: Context, shape: Shape, look: Look, theme: Theme): void 
   ctx.textAlign = "left";
   ctx.font = `600 13px ${FONT}`;
   ctx.fillStyle = theme.text;
-  const title = fitted(ctx, look.title, right - 32);
+  const title = truncate(ctx, appearance.title, right - 32);
   ctx.fillText(title, 32, HEADER / 2 + 0.5);
   const used = 32 + ctx.measureText(title).width + 8;
   ctx.font = `400 11px ${FONT}`;
-  if (look.subtitle && right - used > 40) {
+  if (appearance.subtitle && right - used > 40) {
     ctx.fillStyle = theme.faint;
-    ctx.fillText(fitted(ctx, look.subtitle, right - used), used, HEADER / 2 + 1);
+    ctx.fillText(truncate(ctx, appearance.subtitle, right - used), used, HEADER / 2 + 1);
   }
-  if (shape.seam) paintSeamWords(ctx, width, shape.seam.y, theme);
-  for (const port of shape.inputs) paintPort(ctx, port, "in", shape, look, theme);
-  for (const port of shape.outputs) paintPort(ctx, port, "out", shape, look, theme);
+  if (shape.registerArea) paintPhaseNames(ctx, width, shape.registerArea.y, theme);
+  for (const port of shape.inputs) paintPort(ctx, port, "in", shape, appearance, theme);
+  for (const port of shape.outputs) paintPort(ctx, port, "out", shape, appearance, theme);
   for (const row of shape.rows) paintRow(ctx, row.name, valueText(row.value), row.isSet, row.y, width, theme);
   if (shape.brain) paintBrain(ctx, shape.brain, width, theme);
   if (shape.screen) {
     const [x, y, w, h] = shape.screen;
-    ctx.fillStyle = SCREEN_GROUND;
+    ctx.fillStyle = SCREEN_BACKGROUND;
     ctx.beginPath();
     ctx.roundRect(x, y, w, h, 6);
     ctx.fill();
@@ -168,7 +180,7 @@ function paintParts(ctx: Context, shape: Shape, look: Look, theme: Theme): void 
   }
 }
 
-function paintSeamWords(ctx: Context, width: number, top: number, theme: Theme): void {
+function paintPhaseNames(ctx: Context, width: number, top: number, theme: Theme): void {
   ctx.font = `600 9.5px ${FONT}`;
   ctx.fillStyle = theme.muted;
   const y = top + 11;
@@ -181,8 +193,8 @@ function paintSeamWords(ctx: Context, width: number, top: number, theme: Theme):
 }
 
 /** The state by shape and by colour. */
-function paintState(ctx: Context, x: number, y: number, look: Look, theme: Theme): void {
-  const state = look.fault !== null ? "failed" : look.state;
+function paintState(ctx: Context, x: number, y: number, appearance: NodeAppearance, theme: Theme): void {
+  const state = appearance.fault !== null ? "failed" : appearance.state;
   ctx.lineWidth = 1.6;
   ctx.lineCap = "round";
   ctx.beginPath();
@@ -227,7 +239,7 @@ function paintState(ctx: Context, x: number, y: number, look: Look, theme: Theme
     ctx.fillStyle = theme.muted;
     ctx.rect(x - 3.5, y - 3.5, 7, 7);
     ctx.fill();
-  } else if (look.unknown) {
+  } else if (appearance.unknown) {
     ctx.fillStyle = theme.warn;
     ctx.font = `700 13px ${FONT}`;
     ctx.textAlign = "center";
@@ -239,20 +251,27 @@ function paintState(ctx: Context, x: number, y: number, look: Look, theme: Theme
   }
 }
 
-function paintPort(ctx: Context, port: Port, side: "in" | "out", shape: Shape, look: Look, theme: Theme): void {
+function paintPort(
+  ctx: Context,
+  port: Port,
+  side: "in" | "out",
+  shape: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+): void {
   const x = side === "in" ? 0 : shape.width;
   const before = ctx.globalAlpha;
-  if (look.dims(port, side)) ctx.globalAlpha *= 0.22;
-  paintSocket(ctx, x, port.y, port, side, look.linked(port, side), theme);
+  if (appearance.isDimmed(port, side)) ctx.globalAlpha *= 0.22;
+  paintSocket(ctx, x, port.y, port, side, appearance.isLinked(port, side), theme);
   const isWhen = port.name === "when";
   ctx.font = `${isWhen ? "italic " : ""}400 12px ${FONT}`;
-  ctx.fillStyle = look.linked(port, side) ? theme.text : theme.muted;
+  ctx.fillStyle = appearance.isLinked(port, side) ? theme.text : theme.muted;
   ctx.textAlign = side === "in" ? "left" : "right";
   const half = shape.width / 2 - 18;
   let name = port.name;
-  if (port.many && port.index > 0) name = look.linked(port, side) ? `${port.name} ${port.index + 1}` : "+";
-  const value = side === "out" ? look.values(port.name) : null;
-  const label = fitted(
+  if (port.many && port.index > 0) name = appearance.isLinked(port, side) ? `${port.name} ${port.index + 1}` : "+";
+  const value = side === "out" ? appearance.outputValue(port.name) : null;
+  const label = truncate(
     ctx,
     value === null ? name : `${name}  ${value}`,
     shape.inputs.length && shape.outputs.length ? half : shape.width - 32,
@@ -262,10 +281,10 @@ function paintPort(ctx: Context, port: Port, side: "in" | "out", shape: Shape, l
 }
 
 /** Round: the last value. Diamond: a value only on the tick it arrives. Square: value and age. Hollow: nothing linked. */
-function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" | "out", linked: boolean, theme: Theme): void {
-  const reading = side === "in" ? (port.kind as Input | undefined)?.reading : "last";
+function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" | "out", isLinked: boolean, theme: Theme): void {
+  const reading = side === "in" ? (port.socket as Input | undefined)?.reading : "last";
   ctx.fillStyle = theme.node;
-  ctx.strokeStyle = labelColour(labelOf(port.kind), theme.dark);
+  ctx.strokeStyle = labelColour(labelOf(port.socket), theme.dark);
   ctx.lineWidth = 2;
   ctx.beginPath();
   if (reading === "on") {
@@ -277,7 +296,7 @@ function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" 
   } else if (reading === "sample") ctx.roundRect(x - 4.5, y - 4.5, 9, 9, 2);
   else ctx.arc(x, y, 5, 0, Math.PI * 2);
   ctx.fill();
-  if (linked) {
+  if (isLinked) {
     ctx.fillStyle = ctx.strokeStyle;
     ctx.fill();
   }
@@ -288,7 +307,7 @@ function paintRow(ctx: Context, name: string, value: string, isSet: boolean, y: 
   ctx.font = `400 12px ${FONT}`;
   ctx.textAlign = "left";
   ctx.fillStyle = theme.muted;
-  const label = fitted(ctx, name, width * 0.44);
+  const label = truncate(ctx, name, width * 0.44);
   const taken = 12 + ctx.measureText(label).width + 8;
   ctx.fillStyle = theme.well;
   ctx.beginPath();
@@ -299,7 +318,7 @@ function paintRow(ctx: Context, name: string, value: string, isSet: boolean, y: 
   ctx.textAlign = "right";
   ctx.font = `${isSet ? 500 : 400} 12px ${FONT}`;
   ctx.fillStyle = isSet ? theme.text : theme.faint;
-  ctx.fillText(fitted(ctx, value, width - 16 - taken - 4), width - 16, y + 0.5);
+  ctx.fillText(truncate(ctx, value, width - 16 - taken - 4), width - 16, y + 0.5);
 }
 
 function paintBrain(
@@ -333,20 +352,25 @@ function paintBrain(
   if (missing) ctx.fillStyle = theme.warn;
   const absent = missing ? "needs a brain" : "no brain";
   const name = brain.file ? brain.file.replace(/\.safetensors$/, "") : absent;
-  ctx.fillText(fitted(ctx, name, width - 48, true), 30, y + 0.5);
+  ctx.fillText(truncate(ctx, name, width - 48, true), 30, y + 0.5);
 }
 
-function paintReroute(ctx: Context, { width, height, inputs, outputs }: Shape, look: Look, theme: Theme): void {
+function paintReroute(
+  ctx: Context,
+  { width, height, inputs, outputs }: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+): void {
   ctx.fillStyle = theme.node;
-  ctx.strokeStyle = look.fault ? theme.bad : theme.line;
-  if (look.selected) ctx.strokeStyle = theme.accent;
-  ctx.lineWidth = look.selected ? 2 : 1;
+  ctx.strokeStyle = appearance.fault ? theme.bad : theme.line;
+  if (appearance.selected) ctx.strokeStyle = theme.accent;
+  ctx.lineWidth = appearance.selected ? 2 : 1;
   ctx.beginPath();
   ctx.roundRect(0.5, 4.5, width - 1, height - 9, 8);
   ctx.fill();
   ctx.stroke();
-  for (const port of inputs) paintSocket(ctx, 0, port.y, port, "in", look.linked(port, "in"), theme);
-  for (const port of outputs) paintSocket(ctx, width, port.y, port, "out", look.linked(port, "out"), theme);
+  for (const port of inputs) paintSocket(ctx, 0, port.y, port, "in", appearance.isLinked(port, "in"), theme);
+  for (const port of outputs) paintSocket(ctx, width, port.y, port, "out", appearance.isLinked(port, "out"), theme);
 }
 
 export function paintGroup(
@@ -371,7 +395,7 @@ export function paintGroup(
   ctx.font = `600 14px ${FONT}`;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
-  ctx.fillText(fitted(ctx, title, w! - 32), x! + 16, y! + 17);
+  ctx.fillText(truncate(ctx, title, w! - 32), x! + 16, y! + 17);
   ctx.beginPath();
   ctx.moveTo(x! + w! - 14, y! + h! - 6);
   ctx.lineTo(x! + w! - 6, y! + h! - 14);
@@ -379,12 +403,12 @@ export function paintGroup(
   ctx.restore();
 }
 
-const widths = new Map<string, string>();
+const truncatedTexts = new Map<string, string>();
 
 /** The text, cut to a width with an ellipsis; paths lose their beginning instead of their end. */
-export function fitted(ctx: Context, text: string, width: number, keepEnd = false): string {
+export function truncate(ctx: Context, text: string, width: number, keepEnd = false): string {
   const key = `${ctx.font}|${Math.round(width)}|${text}`;
-  const known = widths.get(key);
+  const known = truncatedTexts.get(key);
   if (known !== undefined) return known;
   let result = text.length > 300 ? `${text.slice(0, 300)}…` : text;
   if (ctx.measureText(result).width > width) {
@@ -399,7 +423,7 @@ export function fitted(ctx: Context, text: string, width: number, keepEnd = fals
     if (low === 0) result = width > 12 ? "…" : "";
     else result = keepEnd ? `…${result.slice(-low)}` : `${result.slice(0, low).trimEnd()}…`;
   }
-  if (widths.size > 5000) widths.clear();
-  widths.set(key, result);
+  if (truncatedTexts.size > 5000) truncatedTexts.clear();
+  truncatedTexts.set(key, result);
   return result;
 }

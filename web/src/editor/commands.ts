@@ -8,9 +8,9 @@ export interface Command {
   /** As `event.key` names it, with Mod for Ctrl or Cmd; the first is shown. */
   readonly keys: readonly string[];
   readonly run: () => void;
-  readonly isOff?: () => boolean;
+  readonly isDisabled?: () => boolean;
   /** Also while somebody types in a field. */
-  readonly everywhere?: boolean;
+  readonly whileTyping?: boolean;
 }
 
 const isMac = typeof navigator !== "undefined" && /Mac/.test(navigator.platform);
@@ -25,7 +25,7 @@ export function keyText(keys: string): string {
 }
 
 /** What was pressed, in the form that commands write. */
-export function pressed(event: KeyboardEvent): string {
+export function keyCombination(event: KeyboardEvent): string {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const isLetter = /^[a-z0-9]$/.test(key);
   return [
@@ -48,23 +48,23 @@ const isBare = (keys: string) => /^((Shift\+)?[a-z0-9]| |Delete|Backspace)$/.tes
 const isOfGraph = (target: EventTarget | null) =>
   target === document.body || (target instanceof Element && target.closest("#board, .node-list") !== null);
 
-export function listen(commands: readonly Command[]): void {
+export function listenForKeys(commands: readonly Command[]): void {
   const byKey = new Map(commands.flatMap((command) => command.keys.map((keys) => [keys, command] as const)));
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
-    const keys = pressed(event);
+    const keys = keyCombination(event);
     const command = byKey.get(keys);
-    if (!command || (isTyping(event.target) && !command.everywhere) || (isBare(keys) && !isOfGraph(event.target))) return;
+    if (!command || (isTyping(event.target) && !command.whileTyping) || (isBare(keys) && !isOfGraph(event.target))) return;
     event.preventDefault();
-    if (!command.isOff?.()) command.run();
+    if (!command.isDisabled?.()) command.run();
   });
 }
 
-export function asItem(command: Command): MenuItem {
+export function toMenuItem(command: Command): MenuItem {
   return {
     name: command.name,
     run: command.run,
-    off: command.isOff?.() ?? false,
+    disabled: command.isDisabled?.() ?? false,
     ...(command.keys[0] ? { keys: keyText(command.keys[0]) } : {}),
   };
 }

@@ -1,10 +1,10 @@
 /** The workflow that is open: its history, the file it came from, and its draft, kept in the browser. */
 
 import { History } from "../model/history";
-import { EMPTY, readWorkflow, type Workflow } from "../model/workflow";
+import { EMPTY, parseWorkflow, type Workflow } from "../model/workflow";
 
-const KEEP_MS = 300;
-const DRAFTS = 8;
+const STORE_DELAY_MS = 300;
+const MAX_DRAFTS = 8;
 const PREFIX = "minibrains.draft.";
 const LAST = "minibrains.last";
 
@@ -19,7 +19,7 @@ interface Draft {
 
 export class OpenDocument {
   #history = new History(EMPTY);
-  #loads = 0;
+  #loadCount = 0;
   #saved: Workflow | null = EMPTY;
   #file: string | null = null;
   #sha256: string | null = null;
@@ -34,7 +34,7 @@ export class OpenDocument {
     const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
     this.#key = entry?.type === "reload" && this.#before ? this.#before : PREFIX + Math.random().toString(36).slice(2, 10);
     sessionStorage.setItem(LAST, this.#key);
-    addEventListener("pagehide", () => this.#keep());
+    addEventListener("pagehide", () => this.#storeDraft());
   }
 
   get workflow(): Workflow {
@@ -56,7 +56,7 @@ export class OpenDocument {
 
   set run(id: string | null) {
     this.#run = id;
-    this.#keep();
+    this.#storeDraft();
   }
 
   get isSaved(): boolean {
@@ -64,8 +64,8 @@ export class OpenDocument {
   }
 
   /** Another number after each `load`: whether an answer is still about this document. */
-  get loads(): number {
-    return this.#loads;
+  get loadCount(): number {
+    return this.#loadCount;
   }
 
   get canUndo(): boolean {
@@ -113,7 +113,7 @@ export class OpenDocument {
   /** Another workflow takes this one's place; undo does not cross this. */
   load(workflow: Workflow, file: string | null, sha256: string | null, isSaved = file !== null): void {
     this.#history = new History(workflow);
-    this.#loads++;
+    this.#loadCount++;
     this.#file = file;
     this.#sha256 = sha256;
     this.#saved = isSaved ? workflow : null;
@@ -145,7 +145,7 @@ export class OpenDocument {
     if (!text) return false;
     try {
       const draft = JSON.parse(text) as Draft;
-      this.load(readWorkflow(draft.workflow), draft.file, draft.sha256, draft.clean);
+      this.load(parseWorkflow(draft.workflow), draft.file, draft.sha256, draft.clean);
       this.#run = draft.run ?? null;
       return Object.keys(this.workflow.nodes).length > 0;
     } catch {
@@ -156,10 +156,10 @@ export class OpenDocument {
   #changed(): void {
     for (const listener of this.#listeners) listener(this.workflow);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#keep(), KEEP_MS);
+    this.#timer = setTimeout(() => this.#storeDraft(), STORE_DELAY_MS);
   }
 
-  #keep(): void {
+  #storeDraft(): void {
     const draft: Draft = {
       file: this.#file,
       sha256: this.#sha256,
@@ -173,7 +173,7 @@ export class OpenDocument {
       localStorage.setItem(LAST, this.#key);
       const keys = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX) && key !== this.#key);
       const age = (key: string) => (JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Draft>).time ?? 0;
-      for (const key of keys.sort((a, b) => age(b) - age(a)).slice(DRAFTS - 1)) localStorage.removeItem(key);
+      for (const key of keys.sort((a, b) => age(b) - age(a)).slice(MAX_DRAFTS - 1)) localStorage.removeItem(key);
     } catch {
       // a full or forbidden storage keeps nothing; work goes on
     }

@@ -1,6 +1,6 @@
 /** The run that the page shows, put together from the events of the server: what it last said stands. */
 
-import type { RunLook } from "../board/events";
+import type { NodeStatus } from "../board/events";
 import type { NodeState } from "../canvas/paint";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { readSavings } from "./savings";
@@ -16,7 +16,7 @@ export interface Run {
   readonly rate: number | null;
   readonly score: number | null;
   readonly misses: number | null;
-  readonly nodes: ReadonlyMap<string, RunLook>;
+  readonly nodes: ReadonlyMap<string, NodeStatus>;
   readonly values: ReadonlyMap<string, string>;
   /** What ended it, in words. */
   readonly error: string | null;
@@ -40,7 +40,7 @@ const STATES: ReadonlySet<string> = new Set<NodeState>([
   "cached",
   "failed",
 ]);
-const SAID = 50;
+const MAX_SAID = 50;
 
 export function newRun(id: string): Run {
   return {
@@ -71,7 +71,7 @@ function textOr(value: Json | undefined, before: string | null): string | null {
 }
 
 /** The run after an event of the websocket; the same object if the event is about something else. */
-export function advance(run: Run, type: string, data: JsonObject): Run {
+export function applyEvent(run: Run, type: string, data: JsonObject): Run {
   if (data.prompt_id !== run.id) return run;
   if (type === "run") {
     return {
@@ -85,22 +85,22 @@ export function advance(run: Run, type: string, data: JsonObject): Run {
       misses: numberOr(data.misses, run.misses),
     };
   }
-  if (type === "nodes" && isObject(data.nodes)) return { ...run, nodes: nodesAfter(run.nodes, data.nodes) };
+  if (type === "nodes" && isObject(data.nodes)) return { ...run, nodes: applyNodeUpdates(run.nodes, data.nodes) };
   if (type === "values" && isObject(data.values)) {
     const values = new Map(run.values);
-    for (const [socket, value] of Object.entries(data.values)) values.set(socket, shown(value));
+    for (const [socket, value] of Object.entries(data.values)) values.set(socket, formatValue(value));
     return { ...run, values };
   }
-  if (type === "failed") return failed(run, data);
+  if (type === "failed") return applyFailure(run, data);
   if (type === "result" && isObject(data.summary))
     return { ...run, result: data.summary, tick: numberOr(data.summary.ticks, run.tick) };
-  if (type === "said" && typeof data.text === "string") return { ...run, said: [...run.said, data.text].slice(-SAID) };
+  if (type === "said" && typeof data.text === "string") return { ...run, said: [...run.said, data.text].slice(-MAX_SAID) };
   return run;
 }
 
 const isRunState = (text: string): text is RunState => LIVE.has(text as RunState) || ["done", "failed", "stopped"].includes(text);
 
-function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Map<string, RunLook> {
+function applyNodeUpdates(before: ReadonlyMap<string, NodeStatus>, delta: JsonObject): Map<string, NodeStatus> {
   const nodes = new Map(before);
   for (const [id, data] of Object.entries(delta)) {
     if (!isObject(data)) continue;
@@ -109,7 +109,7 @@ function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Ma
       state: typeof data.state === "string" && STATES.has(data.state) ? (data.state as NodeState) : (old?.state ?? null),
       ms: typeof data.us === "number" ? data.us / 1000 : (old?.ms ?? null),
       error: textOr(data.error, old?.error ?? null),
-      thoughts: Array.isArray(data.think_times) ? data.think_times.filter(isPair) : (old?.thoughts ?? []),
+      thinkTimes: Array.isArray(data.think_times) ? data.think_times.filter(isPair) : (old?.thinkTimes ?? []),
       savings: data.savings === undefined ? (old?.savings ?? []) : readSavings(data.savings),
       restarts: typeof data.restarts === "number" ? data.restarts : (old?.restarts ?? 0),
     });
@@ -120,7 +120,7 @@ function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Ma
 const isPair = (value: Json): value is [number, number] =>
   Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "number");
 
-function failed(run: Run, data: JsonObject): Run {
+function applyFailure(run: Run, data: JsonObject): Run {
   const message = typeof data.message === "string" ? data.message : "The run failed without a word.";
   if (typeof data.node !== "string" || !data.node) return { ...run, state: "failed", error: message };
   const old = run.nodes.get(data.node);
@@ -128,7 +128,7 @@ function failed(run: Run, data: JsonObject): Run {
     state: "failed",
     ms: old?.ms ?? null,
     error: message,
-    thoughts: old?.thoughts ?? [],
+    thinkTimes: old?.thinkTimes ?? [],
     savings: old?.savings ?? [],
     restarts: old?.restarts ?? 0,
   });
@@ -136,7 +136,7 @@ function failed(run: Run, data: JsonObject): Run {
 }
 
 /** Numbers short enough to stand on a wire. */
-function shown(value: Json): string {
+function formatValue(value: Json): string {
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : value.toPrecision(3);
   return typeof value === "string" ? value : JSON.stringify(value);
 }

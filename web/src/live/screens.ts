@@ -2,40 +2,40 @@
 
 import type { Board } from "../board/board";
 import type { Box } from "../model/workflow";
-import type { Line } from "./line";
+import type { Connection } from "./connection";
 
-const LEAST_SCALE = 0.25;
+const MIN_SCALE = 0.25;
 
 export class Screens {
-  readonly #shown = new Map<string, HTMLCanvasElement>();
-  #last = "";
+  readonly #canvases = new Map<string, HTMLCanvasElement>();
+  #lastState = "";
 
   constructor(
     private readonly layer: HTMLElement,
     private readonly board: Board,
-    private readonly line: Line,
+    private readonly connection: Connection,
   ) {}
 
   /** Pictures of another run: the old ones go. */
   clear(): void {
-    for (const id of [...this.#shown.keys()]) this.#drop(id);
-    this.#last = "";
+    for (const id of [...this.#canvases.keys()]) this.#drop(id);
+    this.#lastState = "";
   }
 
   /** Place every picture; returns the nodes whose pictures can be seen. */
-  place(live: boolean): readonly string[] {
-    if (!live && this.#shown.size === 0) return [];
+  update(live: boolean): readonly string[] {
+    if (!live && this.#canvases.size === 0) return [];
     const { scale, offset, area } = this.board.view;
     const screens = this.board.screens();
     const boxes = [...this.board.boxes];
     const key = JSON.stringify([scale, offset, screens, boxes, area]);
-    const visible = screens.filter(({ box }) => scale >= LEAST_SCALE && overlap(box, area));
-    if (key === this.#last) return visible.map(({ id }) => id);
-    this.#last = key;
+    const visible = screens.filter(({ box }) => scale >= MIN_SCALE && overlap(box, area));
+    if (key === this.#lastState) return visible.map(({ id }) => id);
+    this.#lastState = key;
     const wanted = new Set(screens.map(({ id }) => id));
-    for (const id of [...this.#shown.keys()]) if (!wanted.has(id)) this.#drop(id);
+    for (const id of [...this.#canvases.keys()]) if (!wanted.has(id)) this.#drop(id);
     for (const { id, box } of screens) {
-      const canvas = this.#shown.get(id) ?? (live ? this.#add(id) : null);
+      const canvas = this.#canvases.get(id) ?? (live ? this.#add(id) : null);
       if (!canvas) continue;
       const isVisible = visible.some((each) => each.id === id);
       canvas.hidden = !isVisible;
@@ -53,8 +53,8 @@ export class Screens {
     return visible.map(({ id }) => id);
   }
 
-  count(node: string, count: number, tick: number): void {
-    const canvas = this.#shown.get(node);
+  countFrames(node: string, count: number, tick: number): void {
+    const canvas = this.#canvases.get(node);
     if (!canvas) return;
     canvas.dataset.frames = String(Number(canvas.dataset.frames ?? 0) + count);
     canvas.dataset.tick = String(tick);
@@ -68,15 +68,15 @@ export class Screens {
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `The picture of ${id}`);
     this.layer.append(canvas);
-    this.line.addScreen(id, canvas);
-    this.#shown.set(id, canvas);
+    this.connection.addScreen(id, canvas);
+    this.#canvases.set(id, canvas);
     return canvas;
   }
 
   #drop(id: string): void {
-    this.#shown.get(id)?.remove();
-    this.#shown.delete(id);
-    this.line.dropScreen(id);
+    this.#canvases.get(id)?.remove();
+    this.#canvases.delete(id);
+    this.connection.dropScreen(id);
   }
 }
 

@@ -24,7 +24,7 @@ function connect(url: string): void {
   socket.onopen = () => {
     failures = 0;
     page.postMessage({ is: "open" });
-    tellWatch();
+    sendWatch();
   };
   socket.onclose = () => {
     page.postMessage({ is: "closed" });
@@ -45,7 +45,7 @@ function send(type: string, data: object): void {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type, data }));
 }
 
-function tellWatch(): void {
+function sendWatch(): void {
   send("watch", watch ?? { prompt_id: null });
 }
 
@@ -86,7 +86,7 @@ page.onmessage = ({ data }) => {
   } else if (data.do === "send") send(data.type, data.data);
   else {
     watch = data.watch;
-    tellWatch();
+    sendWatch();
   }
 };
 

@@ -1,8 +1,8 @@
 /** Changes of a workflow: pure functions from one workflow to the next. What did not change stays the same object. */
 
 import { isObject, type Json, own, same, withKey } from "./json";
-import type { Box, End, Link, Mode, NodeEntry, Point, Workflow } from "./workflow";
-import { endText, groupsOf, linkedInputs, placeOf, readGroup, sources, typeName, WHEN } from "./workflow";
+import type { Box, Link, Mode, NodeEntry, Point, SocketRef, Workflow } from "./workflow";
+import { formatSocketRef, groupsOf, linkedInputs, positionOf, readGroup, sources, typeName, WHEN } from "./workflow";
 
 /** An id that is free: the one wanted, or with a number behind it. */
 export function freeId(workflow: Workflow, wanted: string, taken: ReadonlySet<string> = new Set()): string {
@@ -72,7 +72,7 @@ export function removeNodes(workflow: Workflow, ids: ReadonlySet<string>): Workf
   return { ...workflow, nodes, layout };
 }
 
-function withoutSources(entry: NodeEntry, gone: (end: End) => boolean): NodeEntry {
+function withoutSources(entry: NodeEntry, gone: (end: SocketRef) => boolean): NodeEntry {
   return linkedInputs(entry).reduce((result, socket) => {
     const before = sources(entry, socket);
     const after = before.filter((end) => !gone(end));
@@ -80,8 +80,8 @@ function withoutSources(entry: NodeEntry, gone: (end: End) => boolean): NodeEntr
   }, entry);
 }
 
-function withSources(entry: NodeEntry, socket: string, ends: readonly End[]): NodeEntry {
-  const texts = ends.map(endText);
+function withSources(entry: NodeEntry, socket: string, ends: readonly SocketRef[]): NodeEntry {
+  const texts = ends.map(formatSocketRef);
   if (socket === WHEN) return withKey(entry, WHEN, texts[0] ?? null);
   const wasList = Array.isArray(own(entry.in, socket));
   const isList = texts.length > 1 || (wasList && texts.length > 0);
@@ -96,7 +96,7 @@ export function addLink(workflow: Workflow, { from, to }: Link, many = false): W
     const before = many ? sources(entry, to.socket) : [];
     if (before.some((end) => same(end, from))) return entry;
     if (!many) return withSources(entry, to.socket, [from]);
-    return withKey(entry, "in", withKey(isObject(entry.in) ? entry.in : {}, to.socket, [...before, from].map(endText)));
+    return withKey(entry, "in", withKey(isObject(entry.in) ? entry.in : {}, to.socket, [...before, from].map(formatSocketRef)));
   });
 }
 
@@ -111,7 +111,7 @@ export function removeLink(workflow: Workflow, { from, to }: Link): Workflow {
 }
 
 /** Put the links of one input as they are now; used to read a gesture back from the canvas. */
-export function setSources(workflow: Workflow, to: End, ends: readonly End[]): Workflow {
+export function setSources(workflow: Workflow, to: SocketRef, ends: readonly SocketRef[]): Workflow {
   return editNode(workflow, to.node, (entry) =>
     same(sources(entry, to.socket), ends) ? entry : withSources(entry, to.socket, ends),
   );
@@ -133,7 +133,7 @@ export function insertOnLink(
 /** Give a node another id; every link to it follows. */
 export function renameNode(workflow: Workflow, id: string, wanted: string): Workflow {
   if (id === wanted || !Object.hasOwn(workflow.nodes, id) || Object.hasOwn(workflow.nodes, wanted)) return workflow;
-  const moved = (end: End): End => (end.node === id ? { ...end, node: wanted } : end);
+  const moved = (end: SocketRef): SocketRef => (end.node === id ? { ...end, node: wanted } : end);
   const nodes = Object.entries(workflow.nodes).map(([name, entry]) => {
     const linked = linkedInputs(entry).reduce((result, socket) => {
       const before = sources(entry, socket);
@@ -148,10 +148,13 @@ export function renameNode(workflow: Workflow, id: string, wanted: string): Work
 const rounded = (values: readonly number[]): number[] => values.map(Math.round);
 
 /** Move nodes, and set widths where they are given. */
-export function place(workflow: Workflow, places: ReadonlyMap<string, { at: Point; width?: number | undefined }>): Workflow {
+export function moveNodes(
+  workflow: Workflow,
+  positions: ReadonlyMap<string, { at: Point; width?: number | undefined }>,
+): Workflow {
   let layout = workflow.layout ?? {};
-  for (const [id, { at, width }] of places) {
-    const before = placeOf(workflow, id);
+  for (const [id, { at, width }] of positions) {
+    const before = positionOf(workflow, id);
     const value = rounded(width === undefined ? at : [...at, width]);
     if (before && same(rounded(before.width === undefined ? before.at : [...before.at, before.width]), value)) continue;
     layout = withKey(layout, id, value);

@@ -44,14 +44,14 @@ export interface Workflow {
   readonly groups?: readonly Json[];
 }
 
-export interface End {
+export interface SocketRef {
   readonly node: string;
   readonly socket: string;
 }
 
 export interface Link {
-  readonly from: End;
-  readonly to: End;
+  readonly from: SocketRef;
+  readonly to: SocketRef;
 }
 
 export const FORMAT = 1;
@@ -62,52 +62,52 @@ const LINK = /^([a-z0-9_]+)\.([A-Za-z_][A-Za-z0-9_]*)$/;
 export const EMPTY: Workflow = { minibrains: FORMAT, title: "", nodes: {}, layout: {} };
 
 /** Data that is no workflow; the message is a sentence for people. */
-export class BadWorkflow extends Error {}
+export class WorkflowError extends Error {}
 
-/** A workflow from text. Throws BadWorkflow. What it does not know is kept and saved again. */
-export function readWorkflow(text: string): Workflow {
+/** A workflow from text. Throws WorkflowError. What it does not know is kept and saved again. */
+export function parseWorkflow(text: string): Workflow {
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch (error) {
-    throw new BadWorkflow(`This is not JSON: ${(error as Error).message}`);
+    throw new WorkflowError(`This is not JSON: ${(error as Error).message}`);
   }
-  return asWorkflow(data);
+  return workflowFromJson(data);
 }
 
-/** A workflow from JSON data. Throws BadWorkflow. */
-export function asWorkflow(data: unknown): Workflow {
-  if (!isObject(data)) throw new BadWorkflow("A workflow is a JSON object; this is not one.");
+/** A workflow from JSON data. Throws WorkflowError. */
+export function workflowFromJson(data: unknown): Workflow {
+  if (!isObject(data)) throw new WorkflowError("A workflow is a JSON object; this is not one.");
   const format = data.minibrains;
   if (typeof format !== "number") {
-    throw new BadWorkflow('The key "minibrains" is missing, so this is not a workflow of Minibrains.');
+    throw new WorkflowError('The key "minibrains" is missing, so this is not a workflow of Minibrains.');
   }
   if (format > FORMAT) {
-    throw new BadWorkflow(`Format ${format} was saved by a newer Minibrains; this one knows ${FORMAT}. Update it.`);
+    throw new WorkflowError(`Format ${format} was saved by a newer Minibrains; this one knows ${FORMAT}. Update it.`);
   }
   const nodes = data.nodes ?? {};
-  if (!isObject(nodes)) throw new BadWorkflow('"nodes" is not an object of nodes.');
+  if (!isObject(nodes)) throw new WorkflowError('"nodes" is not an object of nodes.');
   for (const [id, entry] of Object.entries(nodes)) {
-    if (!NODE_ID.test(id)) throw new BadWorkflow(`The node id ${JSON.stringify(id)} may only have a-z, 0-9 and _.`);
-    if (!isObject(entry)) throw new BadWorkflow(`The node ${id} is not a JSON object.`);
-    if (typeof entry.type !== "string") throw new BadWorkflow(`The node ${id} has no "type".`);
+    if (!NODE_ID.test(id)) throw new WorkflowError(`The node id ${JSON.stringify(id)} may only have a-z, 0-9 and _.`);
+    if (!isObject(entry)) throw new WorkflowError(`The node ${id} is not a JSON object.`);
+    if (typeof entry.type !== "string") throw new WorkflowError(`The node ${id} has no "type".`);
   }
   return { ...data, nodes } as unknown as Workflow;
 }
 
-export function readEnd(text: unknown): End | null {
+export function parseSocketRef(text: unknown): SocketRef | null {
   const match = typeof text === "string" ? LINK.exec(text) : null;
   return match ? { node: match[1]!, socket: match[2]! } : null;
 }
 
-export const endText = (end: End): string => `${end.node}.${end.socket}`;
+export const formatSocketRef = (end: SocketRef): string => `${end.node}.${end.socket}`;
 
 /** The sources linked to one input, in order; what cannot be read is left out. */
-export function sources(entry: NodeEntry, socket: string): readonly End[] {
+export function sources(entry: NodeEntry, socket: string): readonly SocketRef[] {
   const inputs: JsonObject = isObject(entry.in) ? entry.in : {};
   const value = socket === WHEN ? entry.when : own(inputs, socket);
   const texts = Array.isArray(value) ? value : [value];
-  return texts.map(readEnd).filter((end): end is End => end !== null);
+  return texts.map(parseSocketRef).filter((end): end is SocketRef => end !== null);
 }
 
 /** The inputs of a node that the file links, `when` among them. */
@@ -149,10 +149,10 @@ export function nameOf(id: string, entry: NodeEntry): string {
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
 /** Where a node stands, and its width if the file says one. */
-export function placeOf(workflow: Workflow, id: string): { at: Point; width?: number } | null {
-  const place = isObject(workflow.layout) ? own(workflow.layout, id) : undefined;
-  if (!Array.isArray(place) || !isNumber(place[0]) || !isNumber(place[1])) return null;
-  return { at: [place[0], place[1]], ...(isNumber(place[2]) ? { width: place[2] } : {}) };
+export function positionOf(workflow: Workflow, id: string): { at: Point; width?: number } | null {
+  const position = isObject(workflow.layout) ? own(workflow.layout, id) : undefined;
+  if (!Array.isArray(position) || !isNumber(position[0]) || !isNumber(position[1])) return null;
+  return { at: [position[0], position[1]], ...(isNumber(position[2]) ? { width: position[2] } : {}) };
 }
 
 /** What stands among the groups, whatever it is. */

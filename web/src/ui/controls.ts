@@ -3,14 +3,14 @@
 import { isObject, type Json, type JsonObject, same } from "../model/json";
 import { h } from "./dom";
 
-export type Change = (value: Json, isFinal: boolean) => void;
+export type OnChange = (value: Json, isFinal: boolean) => void;
 
 /** A control for a value. `change` hears of every step; the last of a gesture is final. `empty`: a number may be left out. */
 export function control(
   schema: JsonObject,
   value: Json | undefined,
   label: string,
-  change: Change,
+  change: OnChange,
   empty?: (isFinal: boolean) => void,
 ): HTMLElement {
   const shared = { "aria-label": label, class: "field" };
@@ -33,7 +33,7 @@ export function control(
 
 type Shared = { "aria-label": string; class: string };
 
-function choice(options: readonly Json[], value: Json | undefined, shared: Shared, change: Change): HTMLElement {
+function choice(options: readonly Json[], value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
   const select = h("select", shared);
   for (const [i, option] of options.entries()) {
     select.append(h("option", { value: String(i), selected: same(option, value) }, String(option)));
@@ -55,16 +55,16 @@ function numberField(
   schema: JsonObject,
   value: Json | undefined,
   shared: Shared,
-  change: Change,
+  change: OnChange,
   empty?: (isFinal: boolean) => void,
 ): HTMLElement {
-  const whole = schema.type === "integer";
+  const isInteger = schema.type === "integer";
   const { minimum: min, maximum: max } = schema;
   const input = h("input", {
     ...shared,
     type: "number",
-    inputmode: whole ? "numeric" : "decimal",
-    step: whole ? "1" : "any",
+    inputmode: isInteger ? "numeric" : "decimal",
+    step: isInteger ? "1" : "any",
     min,
     max,
     value: typeof value === "number" ? String(value) : "",
@@ -72,9 +72,9 @@ function numberField(
   const read = (isFinal: boolean) => {
     const number = input.valueAsNumber;
     const isEmpty = empty !== undefined && input.value === "" && !input.validity.badInput;
-    const isValid = isEmpty || (Number.isFinite(number) && input.validity.valid && (!whole || Number.isInteger(number)));
+    const isValid = isEmpty || (Number.isFinite(number) && input.validity.valid && (!isInteger || Number.isInteger(number)));
     input.classList.toggle("wrong", !isValid);
-    input.title = isValid ? "" : `${whole ? "a whole number" : "a number"}${range(min, max)}`;
+    input.title = isValid ? "" : `${isInteger ? "a whole number" : "a number"}${range(min, max)}`;
     if (isEmpty) empty(isFinal);
     else if (isValid) change(number, isFinal);
   };
@@ -105,7 +105,7 @@ function isTextOrTexts(schema: JsonObject): boolean {
 }
 
 /** Texts with commas between them; where one text is allowed as well, one stays a text. */
-function textsField(schema: JsonObject, value: Json | undefined, shared: Shared, change: Change): HTMLElement {
+function textsField(schema: JsonObject, value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
   const given = typeof value === "string" ? [value] : value;
   const texts = Array.isArray(given) ? given.map(String) : [];
   const input = textField(texts.join(", "), shared, (text, isFinal) => {
@@ -120,7 +120,7 @@ function textsField(schema: JsonObject, value: Json | undefined, shared: Shared,
 }
 
 /** Anything else is written as JSON. */
-function jsonField(value: Json | undefined, shared: Shared, change: Change): HTMLElement {
+function jsonField(value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
   const area = h("textarea", { ...shared, class: "field code", rows: "2", spellcheck: "false" });
   area.value = value === undefined ? "" : JSON.stringify(value);
   const read = (isFinal: boolean) => {

@@ -1,12 +1,12 @@
 /** The shipped workflows, to begin with. */
 
+import { api } from "../api";
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
-import { server } from "../server";
 import { h } from "./dom";
 import { count } from "./inspector";
 import { drawMap } from "./minimap";
-import { say } from "./overlay";
+import { showMessage } from "./overlay";
 
 const MAP = [264, 112] as const;
 
@@ -16,13 +16,11 @@ const family = (name: string) => name.split("_", 1)[0]!;
 export async function openGallery(editor: Editor, files: Files): Promise<void> {
   let names: readonly string[];
   try {
-    names = await server.templates();
+    names = await api.templates();
   } catch (error) {
-    return say((error as Error).message, "error");
+    return showMessage((error as Error).message, "error");
   }
-  const loaded = await Promise.all(
-    names.map(async (name) => ({ name, workflow: await server.template(name).catch(() => null) })),
-  );
+  const loaded = await Promise.all(names.map(async (name) => ({ name, workflow: await api.template(name).catch(() => null) })));
   const templates = loaded.flatMap(({ name, workflow }) =>
     workflow ? [{ name, workflow, nodes: Object.keys(workflow.nodes).length }] : [],
   );

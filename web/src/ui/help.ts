@@ -2,7 +2,7 @@
 
 import { type Command, keyText } from "../editor/commands";
 import { h } from "./dom";
-import { dialog } from "./overlay";
+import { openDialog } from "./overlay";
 
 const GESTURES: readonly (readonly [string, string])[] = [
   ["Add a node", "double click the canvas"],
@@ -38,15 +38,15 @@ export function openHelp(commands: readonly Command[]): void {
           .flatMap((command) => entry(command.name, h("kbd", {}, keyText(command.keys[0]!)))),
       ),
     );
-  const words = (name: string, rows: readonly (readonly [string, string])[]) =>
+  const gestures = (name: string, rows: readonly (readonly [string, string])[]) =>
     h("section", {}, h("h3", {}, name), h("dl", {}, ...rows.flatMap(([what, how]) => entry(what, how))));
-  void dialog(
+  void openDialog(
     "Keys and gestures",
     [
       h(
         "div",
         { class: "help" },
-        h("div", {}, words("Mouse", GESTURES), words("Signs", SIGNS)),
+        h("div", {}, gestures("Mouse", GESTURES), gestures("Signs", SYMBOLS)),
         ...COLUMNS.map((sections) => h("div", {}, ...sections.map(keys))),
       ),
     ],
@@ -55,7 +55,7 @@ export function openHelp(commands: readonly Command[]): void {
   );
 }
 
-const SIGNS: readonly (readonly [string, string])[] = [
+const SYMBOLS: readonly (readonly [string, string])[] = [
   ["▶ running", "ran since the last look"],
   ["– skipped", "nothing was delivered to it"],
   ["••• thinking", "works in the background"],

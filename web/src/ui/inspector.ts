@@ -1,24 +1,34 @@
 /** The side panel: everything that can be set of the selected node; of the workflow when none is. */
 
-import type { RunLook } from "../board/events";
+import { type BrainInfo, faultText } from "../api";
+import type { NodeStatus } from "../board/events";
 import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
 import { isTicking } from "../live/run";
 import { savingsText } from "../live/savings";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
 import { isObject, type Json, own, withKey } from "../model/json";
-import { brainFile, endText, linkedInputs, modeOf, type NodeEntry, readEnd, sources, typeName, WHEN } from "../model/workflow";
-import { type BrainInfo, faultText } from "../server";
+import {
+  brainFile,
+  formatSocketRef,
+  linkedInputs,
+  modeOf,
+  type NodeEntry,
+  parseSocketRef,
+  sources,
+  typeName,
+  WHEN,
+} from "../model/workflow";
 import { control, range, textField } from "./controls";
 import { button, h, icon, iconButton } from "./dom";
-import { menu } from "./overlay";
+import { openMenu } from "./overlay";
 import { swatch } from "./palette";
 
 export class Inspector {
   brains: readonly BrainInfo[] = [];
   #shown = "";
   /** How often what may be linked has changed. */
-  #linkings = 0;
+  #linkingVersion = 0;
 
   constructor(
     private readonly element: HTMLElement,
@@ -29,13 +39,13 @@ export class Inspector {
     editor.on("document", () => this.render());
     editor.on("faults", () => this.#renderFaults());
     editor.on("linking", () => {
-      this.#linkings += 1;
+      this.#linkingVersion += 1;
       this.render();
     });
     session.on((what) => {
       if (what !== "run") return;
       this.#renderFaults();
-      this.#renderThoughts();
+      this.#renderThinkTimes();
       this.#renderSavings();
       this.#renderGame();
     });
@@ -47,7 +57,7 @@ export class Inspector {
     const id = ids.length === 1 ? ids[0]! : null;
     const { workflow } = this.editor;
     let shown: readonly unknown[] = ids;
-    if (id) shown = [id, this.editor.entry(id), this.#linkings];
+    if (id) shown = [id, this.editor.entry(id), this.#linkingVersion];
     else if (ids.length === 0) shown = ["", workflow.title, workflow.description, workflow.run];
     const key = JSON.stringify(shown);
     const isTyping =
@@ -116,19 +126,19 @@ export class Inspector {
       ...this.#about(id, type),
     );
     this.#renderFaults();
-    this.#renderThoughts();
+    this.#renderThinkTimes();
     this.#renderSavings();
     this.#renderGame();
   }
 
   /** What can be done with the game that is played on a console. */
   #renderGame(): void {
-    const place = this.element.querySelector<HTMLElement>(".game");
+    const container = this.element.querySelector<HTMLElement>(".game");
     const id = this.editor.selection[0];
-    if (!place || this.editor.selection.length !== 1 || !id) return;
+    if (!container || this.editor.selection.length !== 1 || !id) return;
     const isOn = isTicking(this.session.run) && this.editor.typeOf(id)?.console === true;
-    if (isOn === place.hasChildNodes()) return;
-    place.replaceChildren(
+    if (isOn === container.hasChildNodes()) return;
+    container.replaceChildren(
       ...(isOn
         ? [
             section(
@@ -141,47 +151,47 @@ export class Inspector {
   }
 
   /** How long the thoughts of a node took in the run that is shown. */
-  #renderThoughts(): void {
-    const place = this.element.querySelector<HTMLElement>(".thoughts");
+  #renderThinkTimes(): void {
+    const container = this.element.querySelector<HTMLElement>(".thoughts");
     const id = this.editor.selection[0];
-    if (!place || this.editor.selection.length !== 1 || !id) return;
+    if (!container || this.editor.selection.length !== 1 || !id) return;
     const node = this.session.run?.nodes.get(id);
-    const thoughts = node?.thoughts ?? [];
+    const thinkTimes = node?.thinkTimes ?? [];
     const health = node ? healthOf(node) : "";
-    const key = JSON.stringify([thoughts, health]);
-    if (place.dataset.thoughts === key) return;
-    place.dataset.thoughts = key;
-    const bars = thoughts.length ? histogram(thoughts) : null;
+    const key = JSON.stringify([thinkTimes, health]);
+    if (container.dataset.thoughts === key) return;
+    container.dataset.thoughts = key;
+    const bars = thinkTimes.length ? histogram(thinkTimes) : null;
     const words = health ? h("p", { class: "notice" }, health) : null;
-    place.replaceChildren(...(bars || words ? [section("Thoughts", words, bars)] : []));
+    container.replaceChildren(...(bars || words ? [section("Thoughts", words, bars)] : []));
   }
 
   /** What caches saved a node in the run that is shown. */
   #renderSavings(): void {
-    const place = this.element.querySelector<HTMLElement>(".savings");
+    const container = this.element.querySelector<HTMLElement>(".savings");
     const id = this.editor.selection[0];
-    if (!place || this.editor.selection.length !== 1 || !id) return;
+    if (!container || this.editor.selection.length !== 1 || !id) return;
     const text = savingsText(this.session.run?.nodes.get(id)?.savings ?? []);
-    if (place.textContent !== text) place.textContent = text;
+    if (container.textContent !== text) container.textContent = text;
   }
 
   /** What is wrong with the node as it stands, and what it failed of in the run that is shown. */
   #renderFaults(): void {
-    const place = this.element.querySelector<HTMLElement>(".faults");
+    const container = this.element.querySelector<HTMLElement>(".faults");
     const id = this.editor.selection[0];
-    if (!place || this.editor.selection.length !== 1 || !id) return;
+    if (!container || this.editor.selection.length !== 1 || !id) return;
     const failed = this.session.run?.nodes.get(id)?.error;
     const texts = [...this.editor.faultsOf(id).map(faultText), ...(failed ? [failed] : [])];
-    if (place.dataset.texts === JSON.stringify(texts)) return;
-    place.dataset.texts = JSON.stringify(texts);
-    place.replaceChildren(...texts.map((text) => h("p", { class: "notice bad" }, icon("warn"), text)));
+    if (container.dataset.texts === JSON.stringify(texts)) return;
+    container.dataset.texts = JSON.stringify(texts);
+    container.replaceChildren(...texts.map((text) => h("p", { class: "notice bad" }, icon("warn"), text)));
   }
 
   #widgets(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
     const set = isObject(entry.set) ? entry.set : {};
     const known = Object.entries(type?.widgets ?? {});
-    const strange = Object.keys(set).filter((name) => !own(type?.widgets, name));
-    if (known.length + strange.length === 0) return [];
+    const unknown = Object.keys(set).filter((name) => !own(type?.widgets, name));
+    if (known.length + unknown.length === 0) return [];
     const rows = known.map(([name, widget]) => {
       const isSet = Object.hasOwn(set, name);
       const field = control(widget.schema, isSet ? set[name] : widget.default, name, (value, isFinal) =>
@@ -200,7 +210,7 @@ export class Inspector {
       return row(name, field, doc, reset);
     });
     rows.push(
-      ...strange.map((name) => {
+      ...unknown.map((name) => {
         const field = control({}, set[name], name, (value, isFinal) => this.editor.setWidget(id, name, value, isFinal));
         const remove = iconButton("trash", `Take ${name} out`, () => this.editor.setWidget(id, name, undefined, true), {
           class: "small",
@@ -249,7 +259,7 @@ export class Inspector {
         ...names.map((name) => {
           const input = inputOf(type, name);
           const linked = sources(entry, name);
-          const fields = linked.map((end, i) => this.#source(id, name, endText(end), `${name}${i ? ` ${i + 1}` : ""}`));
+          const fields = linked.map((end, i) => this.#source(id, name, formatSocketRef(end), `${name}${i ? ` ${i + 1}` : ""}`));
           if (linked.length === 0 || input?.many)
             fields.push(this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name));
           const reading = { on: "on delivery", sample: "value and age", last: "" }[input?.reading ?? "last"];
@@ -264,7 +274,7 @@ export class Inspector {
     const outputs = Object.entries(type?.outputs ?? {});
     if (outputs.length === 0) return [];
     return [
-      fold(
+      disclosure(
         "Outputs",
         false,
         ...outputs.map(([name, output]) => {
@@ -285,13 +295,13 @@ export class Inspector {
     for (const [node, entry] of Object.entries(editor.workflow.nodes)) {
       for (const output of Object.keys(editor.catalog.find(entry.type)?.outputs ?? {})) {
         const from = { node, socket: output };
-        if (endText(from) === current || editor.whyNot({ from, to }) !== null) continue;
-        select.append(h("option", { value: endText(from) }, endText(from)));
+        if (formatSocketRef(from) === current || editor.linkError({ from, to }) !== null) continue;
+        select.append(h("option", { value: formatSocketRef(from) }, formatSocketRef(from)));
       }
     }
     select.addEventListener("change", () => {
-      const before = readEnd(current);
-      const from = readEnd(select.value);
+      const before = parseSocketRef(current);
+      const from = parseSocketRef(select.value);
       if (from) void editor.link({ from, to }, before && { from: before, to });
       else if (before) editor.unlink({ from: before, to });
     });
@@ -300,7 +310,7 @@ export class Inspector {
 
   #timing(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
     const set = (key: string) => (value: Json | undefined, isFinal: boolean) => this.editor.setKey(id, key, value, isFinal);
-    const choice = (key: "mode" | "busy" | "on_error", options: readonly string[]) =>
+    const select = (key: "mode" | "busy" | "on_error", options: readonly string[]) =>
       control({ enum: options }, entry[key] ?? options[0]!, key, (value) =>
         this.editor.setKey(id, key, value === options[0] ? undefined : value),
       );
@@ -318,7 +328,7 @@ export class Inspector {
       );
     }
     if (type?.background === "either" || type?.background === "optional") rows.push(this.#place(id, entry));
-    rows.push(row("busy", choice("busy", ["hold", "continue"]), "while it thinks: the clock waits, or the game goes on"));
+    rows.push(row("busy", select("busy", ["hold", "continue"]), "while it thinks: the clock waits, or the game goes on"));
     if (entry.busy === "continue") {
       rows.push(
         row(
@@ -331,15 +341,15 @@ export class Inspector {
     rows.push(
       row(
         "on_error",
-        choice("on_error", ["stop", "hold", "fallback"]),
+        select("on_error", ["stop", "hold", "fallback"]),
         "stop the run, let the last output stand, or give out the fallback",
       ),
-      row("mode", choice("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"),
+      row("mode", select("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"),
     );
     const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some((key) =>
       Object.hasOwn(entry, key),
     );
-    return [fold("When it runs", !isPlain, ...rows)];
+    return [disclosure("When it runs", !isPlain, ...rows)];
   }
 
   /** Where a node computes that leaves it to the workflow. */
@@ -365,7 +375,12 @@ export class Inspector {
     });
     const prose = type?.doc.split("\n").slice(1).join("\n").trim();
     return [
-      fold("About", false, row("id", rename, "what links call it in the file"), prose ? h("pre", { class: "doc" }, prose) : null),
+      disclosure(
+        "About",
+        false,
+        row("id", rename, "what links call it in the file"),
+        prose ? h("pre", { class: "doc" }, prose) : null,
+      ),
       h(
         "footer",
         {},
@@ -381,7 +396,7 @@ export class Inspector {
     const bypassed = ids.every((id) => modeOf(editor.entry(id)!) === "bypass");
     const align = (event: Event) => {
       const { left, top, width, height } = (event.currentTarget as HTMLElement).getBoundingClientRect();
-      menu(
+      openMenu(
         [
           ...(["left", "right", "top", "bottom"] as const).map((edge) => ({
             name: `Align ${edge}`,
@@ -415,12 +430,12 @@ export class Inspector {
     const run = isObject(workflow.run) ? workflow.run : {};
     const setRun = (key: string) => (value: Json | undefined, isFinal: boolean) => {
       const current = isObject(editor.workflow.run) ? editor.workflow.run : {};
-      editor.setTop("run", withKey(current, key, value), isFinal);
+      editor.setWorkflowKey("run", withKey(current, key, value), isFinal);
     };
     const title = textField(
       workflow.title ?? "",
       { "aria-label": "Workflow title", class: "field bare title" },
-      (text, isFinal) => editor.setTop("title", text, isFinal),
+      (text, isFinal) => editor.setWorkflowKey("title", text, isFinal),
     );
     title.placeholder = "Untitled workflow";
     const description = h("textarea", {
@@ -430,16 +445,16 @@ export class Inspector {
       placeholder: "What it does, and how it fares",
     });
     description.value = workflow.description ?? "";
-    description.addEventListener("input", () => editor.setTop("description", description.value || undefined, false));
+    description.addEventListener("input", () => editor.setWorkflowKey("description", description.value || undefined, false));
     description.addEventListener("change", () => editor.document.endGesture());
-    const whole = (key: "episodes" | "seed", least: number, value: Json | undefined) =>
+    const integerField = (key: "episodes" | "seed", least: number, value: Json | undefined) =>
       control({ type: "integer", minimum: least }, value, key, setRun(key));
     this.element.replaceChildren(
       h("header", {}, title, h("p", { class: "muted" }, `Workflow, ${count(Object.keys(workflow.nodes).length, "node")}`)),
       section("Description", description),
       section(
         "Run",
-        row("episodes", whole("episodes", 1, run.episodes ?? 1), "games in a row"),
+        row("episodes", integerField("episodes", 1, run.episodes ?? 1), "games in a row"),
         row(
           "ticks",
           control({ type: "integer", minimum: 1 }, run.ticks, "ticks", setRun("ticks"), (isFinal) =>
@@ -447,7 +462,7 @@ export class Inspector {
           ),
           "at most so many frames; empty: to the end",
         ),
-        row("seed", whole("seed", 0, run.seed ?? 0), "same seed, same game"),
+        row("seed", integerField("seed", 0, run.seed ?? 0), "same seed, same game"),
         row(
           "clock",
           control({ enum: ["fast", "realtime"] }, run.clock ?? "fast", "clock", setRun("clock")),
@@ -462,36 +477,36 @@ export class Inspector {
 export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 /** What became of the process of a node that has one, in words; nothing if it never ended. */
-function healthOf(node: RunLook): string {
+function healthOf(node: NodeStatus): string {
   if (node.state === "lost") return "Its process ended, and no other could be started.";
   if (node.state === "restarting") return "Its process ended; another is being started.";
   return node.restarts ? `Its process was restarted ${count(node.restarts, "time")}.` : "";
 }
 
 /** Durations as bars, each half an octave wide. */
-function histogram(thoughts: RunLook["thoughts"]): HTMLElement {
-  const all = thoughts.reduce((sum, [, n]) => sum + n, 0);
-  const most = Math.max(...thoughts.map(([, n]) => n));
+function histogram(thinkTimes: NodeStatus["thinkTimes"]): HTMLElement {
+  const total = thinkTimes.reduce((sum, [, n]) => sum + n, 0);
+  const most = Math.max(...thinkTimes.map(([, n]) => n));
   const ms = (value: number) => `${Number(value.toPrecision(2))} ms`;
-  const from = (i: number) => thoughts[i]![0] / Math.SQRT2;
-  let left = all / 2;
-  const half = thoughts.find(([, n]) => {
-    left -= n;
-    return left <= 0;
+  const from = (i: number) => thinkTimes[i]![0] / Math.SQRT2;
+  let remaining = total / 2;
+  const median = thinkTimes.find(([, n]) => {
+    remaining -= n;
+    return remaining <= 0;
   })!;
-  const last = thoughts[thoughts.length - 1]!;
-  const told = `${count(all, "thought")}: half took less than ${ms(half[0])}, all less than ${ms(last[0])}`;
+  const last = thinkTimes[thinkTimes.length - 1]!;
+  const summary = `${count(total, "thought")}: half took less than ${ms(median[0])}, all less than ${ms(last[0])}`;
   return h(
     "div",
     {},
     h(
       "div",
-      { class: "bars", role: "img", "aria-label": told },
-      ...thoughts.map(([to, n], i) =>
+      { class: "bars", role: "img", "aria-label": summary },
+      ...thinkTimes.map(([to, n], i) =>
         h("i", { style: `height: ${(100 * n) / most}%`, title: `${ms(from(i))} to ${ms(to)}: ${n}` }),
       ),
     ),
-    h("small", {}, told),
+    h("small", {}, summary),
   );
 }
 
@@ -499,7 +514,7 @@ function section(name: string, ...rows: (HTMLElement | null)[]): HTMLElement {
   return h("section", { "aria-label": name }, h("h3", {}, name), ...rows);
 }
 
-function fold(name: string, isOpen: boolean, ...rows: (HTMLElement | null)[]): HTMLElement {
+function disclosure(name: string, isOpen: boolean, ...rows: (HTMLElement | null)[]): HTMLElement {
   return h("details", { open: isOpen }, h("summary", {}, name), ...rows);
 }
 

@@ -1,33 +1,33 @@
 /** What a right click and a click on a value offer. */
 
-import type { Target } from "../board/events";
-import { asItem, type Command, keyText } from "../editor/commands";
+import type { BrainInfo } from "../api";
+import type { MenuTarget } from "../board/events";
+import { type Command, keyText, toMenuItem } from "../editor/commands";
 import type { Editor } from "../editor/editor";
 import { isObject, own } from "../model/json";
 import { type Box, groupsOf, modeOf, type Point, readGroup } from "../model/workflow";
-import type { BrainInfo } from "../server";
 import { pasteByMenu } from "./actions";
 import { control } from "./controls";
 import { h } from "./dom";
-import { ask, type MenuItem, menu, popover } from "./overlay";
+import { ask, type MenuItem, openMenu, openPopover } from "./overlay";
 import { openPalette } from "./palette";
 
-export function contextMenu(editor: Editor, commands: readonly Command[], target: Target, at: Point, client: Point): void {
-  const command = (name: string) => asItem(commands.find((each) => each.name === name)!);
+export function contextMenu(editor: Editor, commands: readonly Command[], target: MenuTarget, at: Point, client: Point): void {
+  const command = (name: string) => toMenuItem(commands.find((each) => each.name === name)!);
   if (target.on === "node") {
     if (!editor.selection.includes(target.id)) editor.board.select([target.id]);
-    menu(nodeItems(editor, command, target.id), client);
+    openMenu(nodeItems(editor, command, target.id), client);
   } else if (target.on === "link") {
-    menu(
+    openMenu(
       [
         { name: "Add a reroute", run: () => editor.reroute(target.link, at) },
         { name: "Take the wire out", danger: true, run: () => editor.unlink(target.link) },
       ],
       client,
     );
-  } else if (target.on === "group") menu(groupItems(editor, target.index), client);
+  } else if (target.on === "group") openMenu(groupItems(editor, target.index), client);
   else {
-    menu(
+    openMenu(
       [
         { name: "Add a node", keys: "A", run: () => openPalette(editor, at, client, null) },
         { name: "Paste", keys: keyText("Mod+v"), run: () => void pasteByMenu(editor, at) },
@@ -65,7 +65,7 @@ function nodeItems(editor: Editor, command: (name: string) => MenuItem, id: stri
     command("Group"),
     command("Align left"),
     command("Align top"),
-    { name: "Distribute across", off: editor.selection.length < 3, run: () => editor.distribute("x") },
+    { name: "Distribute across", disabled: editor.selection.length < 3, run: () => editor.distribute("x") },
     null,
     { ...command("Delete"), danger: true },
   ];
@@ -81,15 +81,15 @@ function groupItems(editor: Editor, index: number): (MenuItem | null)[] {
       run: () =>
         void ask("Rename group", "Name", title, "Rename").then((name) => name && editor.editGroup(index, { title: name })),
     },
-    { name: "Select its nodes", off: inside.length === 0, run: () => editor.board.select(inside) },
+    { name: "Select its nodes", disabled: inside.length === 0, run: () => editor.board.select(inside) },
     {
       name: all("mute") ? "Unmute its nodes" : "Mute its nodes",
-      off: inside.length === 0,
+      disabled: inside.length === 0,
       run: () => editor.toggleMode("mute", inside),
     },
     {
       name: all("bypass") ? "End bypass of its nodes" : "Bypass its nodes",
-      off: inside.length === 0,
+      disabled: inside.length === 0,
       run: () => editor.toggleMode("bypass", inside),
     },
     null,
@@ -109,11 +109,11 @@ export function editPart(
   const type = editor.typeOf(id);
   if (part.part === "brain") {
     const fitting = brains.filter((brain) => brain.kind === type?.brain?.kind);
-    menu(
+    openMenu(
       [
         ...fitting.map((brain) => ({ name: brain.file, run: () => editor.setKey(id, "brain", brain.file) })),
         ...(fitting.length ? [null] : []),
-        { name: "No brain", off: entry.brain === undefined, run: () => editor.setKey(id, "brain", undefined) },
+        { name: "No brain", disabled: entry.brain === undefined, run: () => editor.setKey(id, "brain", undefined) },
       ],
       client,
     );
@@ -124,7 +124,7 @@ export function editPart(
   const value = Object.hasOwn(set, part.name) ? set[part.name] : widget?.default;
   const schema = widget?.schema ?? {};
   if (Array.isArray(schema.enum)) {
-    menu(
+    openMenu(
       schema.enum.map((option) => ({ name: String(option), run: () => editor.setWidget(id, part.name, option, true) })),
       client,
     );
@@ -142,7 +142,7 @@ export function editPart(
     field,
     h("small", {}, widget?.doc ?? ""),
   );
-  const close = popover(box, client, () => editor.document.endGesture());
+  const close = openPopover(box, client, () => editor.document.endGesture());
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && field.tagName !== "TEXTAREA") close();
   });

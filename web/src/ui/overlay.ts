@@ -7,12 +7,12 @@ const MESSAGE_MS = 7000;
 const MESSAGES = 2;
 
 /** What was tried has worked: earlier messages are over. */
-export const hush = (): void => document.getElementById("messages")!.replaceChildren();
+export const clearMessages = (): void => document.getElementById("messages")!.replaceChildren();
 
 /** Say something; errors stay twice as long, until something works. Read out by screen readers. */
-export function say(text: string, kind: "info" | "error" = "info", action?: { name: string; run: () => void }): void {
+export function showMessage(text: string, kind: "info" | "error" = "info", action?: { name: string; run: () => void }): void {
   const layer = document.getElementById("messages")!;
-  if (kind === "info") hush();
+  if (kind === "info") clearMessages();
   for (const old of layer.children) if ((old as HTMLElement).dataset.text === text) old.remove();
   const message = h("div", { class: `message ${kind}`, data: { text } }, h("p", {}, text));
   const close = () => message.remove();
@@ -34,13 +34,13 @@ export function say(text: string, kind: "info" | "error" = "info", action?: { na
   setTimeout(close, kind === "error" ? MESSAGE_MS * 2 : MESSAGE_MS);
 }
 
-let dismiss: (() => void) | null = null;
+let closeOpenPopover: (() => void) | null = null;
 
-export const dismissPopover = (): void => dismiss?.();
+export const closePopover = (): void => closeOpenPopover?.();
 
 /** Show an element beside a point or below a box, inside the window; it goes with Escape or a press elsewhere. */
-export function popover(content: HTMLElement, at: Point | Box, onclose?: () => void): () => void {
-  dismiss?.();
+export function openPopover(content: HTMLElement, at: Point | Box, onclose?: () => void): () => void {
+  closeOpenPopover?.();
   const before = document.activeElement as HTMLElement | null;
   content.classList.add("popover");
   document.body.append(content);
@@ -58,15 +58,15 @@ export function popover(content: HTMLElement, at: Point | Box, onclose?: () => v
     close();
   };
   const close = () => {
-    if (dismiss !== close) return;
-    dismiss = null;
+    if (closeOpenPopover !== close) return;
+    closeOpenPopover = null;
     removeEventListener("pointerdown", outside, true);
     const hadFocus = content.contains(document.activeElement);
     content.remove();
     if (hadFocus) before?.focus({ preventScroll: true });
     onclose?.();
   };
-  dismiss = close;
+  closeOpenPopover = close;
   addEventListener("pointerdown", outside, true);
   content.addEventListener("keydown", closeOnEscape);
   return close;
@@ -76,11 +76,11 @@ export interface MenuItem {
   readonly name: string;
   readonly keys?: string;
   readonly run: () => void;
-  readonly off?: boolean;
+  readonly disabled?: boolean;
   readonly danger?: boolean;
 }
 
-export function menu(items: readonly (MenuItem | null)[], at: Point | Box): void {
+export function openMenu(items: readonly (MenuItem | null)[], at: Point | Box): void {
   const list = h("div", { class: "menu", role: "menu", tabindex: "-1" });
   for (const item of items) {
     if (item === null) {
@@ -88,20 +88,20 @@ export function menu(items: readonly (MenuItem | null)[], at: Point | Box): void
       continue;
     }
     const run = () => {
-      dismiss?.();
+      closeOpenPopover?.();
       item.run();
     };
     const keys = item.keys ? h("kbd", {}, item.keys) : null;
     list.append(
       h(
         "button",
-        { type: "button", role: "menuitem", disabled: item.off ?? false, class: item.danger ? "danger" : "", onclick: run },
+        { type: "button", role: "menuitem", disabled: item.disabled ?? false, class: item.danger ? "danger" : "", onclick: run },
         h("span", {}, item.name),
         keys,
       ),
     );
   }
-  popover(list, at);
+  openPopover(list, at);
   const entries = [...list.querySelectorAll<HTMLButtonElement>("button:not(:disabled)")];
   list.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
@@ -114,13 +114,13 @@ export function menu(items: readonly (MenuItem | null)[], at: Point | Box): void
 }
 
 /** A modal dialog; resolves when it is closed, with the value of the button that closed it. */
-export function dialog(
+export function openDialog(
   title: string,
   body: readonly (Node | string)[],
   actions: readonly { name: string; value: string; kind?: string }[],
   kind = "",
 ): Promise<string | null> {
-  dismiss?.();
+  closeOpenPopover?.();
   return new Promise((resolve) => {
     const form = h("form", { method: "dialog" });
     const element = h(
@@ -166,7 +166,7 @@ export function dialog(
 export async function ask(title: string, label: string, value: string, action: string): Promise<string | null> {
   const input = h("input", { class: "field", value, "aria-label": label, autofocus: true, spellcheck: "false" });
   queueMicrotask(() => input.select());
-  const answer = await dialog(
+  const answer = await openDialog(
     title,
     [h("label", { class: "stack" }, h("span", { class: "label" }, label), input)],
     [

@@ -1,14 +1,14 @@
 /** The panel on the left: node types, the list of nodes, files, runs. One of them at a time, or none. */
 
+import { api, type BrainInfo, type FileInfo } from "../api";
 import type { Editor } from "../editor/editor";
 import { type Files, stem } from "../editor/files";
 import type { Session } from "../editor/session";
 import { typeBase } from "../model/catalog";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { isWithin, nameOf, type Workflow } from "../model/workflow";
-import { type BrainInfo, type FileInfo, server } from "../server";
 import { button, h, type Icon, icon, iconButton } from "./dom";
-import { menu, say } from "./overlay";
+import { openMenu, showMessage } from "./overlay";
 import { mainLabel, swatch } from "./palette";
 
 type Tab = "nodes" | "list" | "files" | "runs";
@@ -19,7 +19,7 @@ const TABS: readonly { id: Tab; name: string; icon: Icon }[] = [
   { id: "runs", name: "Runs", icon: "clock" },
 ];
 
-export interface PanelDoors {
+export interface PanelCallbacks {
   gallery(): void;
   /** The layout has changed. */
   resized(): void;
@@ -30,7 +30,7 @@ export class Panel {
   #tab: Tab | null = null;
   #filter = "";
   #files: readonly FileInfo[] = [];
-  #runsAsked = 0;
+  #runRequests = 0;
   brains: readonly BrainInfo[] = [];
   readonly #body = h("div", { class: "panel-body" });
   readonly #buttons = new Map<Tab, HTMLButtonElement>();
@@ -41,7 +41,7 @@ export class Panel {
     private readonly editor: Editor,
     private readonly session: Session,
     private readonly files: Files,
-    private readonly doors: PanelDoors,
+    private readonly callbacks: PanelCallbacks,
   ) {
     for (const { id, name, icon: sign } of TABS) {
       const tab = iconButton(sign, name, () => this.show(this.#tab === id ? null : id), {
@@ -73,7 +73,7 @@ export class Panel {
     if (tab === "list") this.#renderList();
     if (tab === "files") void this.#loadFiles();
     if (tab === "runs") void this.#renderRuns();
-    this.doors.resized();
+    this.callbacks.resized();
   }
 
   #fill(title: string, tools: readonly HTMLElement[], ...content: (HTMLElement | null)[]): void {
@@ -144,7 +144,7 @@ export class Panel {
         faults ? h("span", { class: "bad", title: "needs attention" }, icon("warn")) : null,
       );
       item.addEventListener("click", () => this.#choose(id));
-      item.addEventListener("dblclick", () => this.doors.inspect(id));
+      item.addEventListener("dblclick", () => this.callbacks.inspect(id));
       list.append(item);
     }
     list.addEventListener("keydown", (event) => this.#listKey(event, list));
@@ -185,7 +185,7 @@ export class Panel {
     else if (event.key === "ArrowUp") go(index - 1);
     else if (event.key === "Home") go(0);
     else if (event.key === "End") go(items.length - 1);
-    else if (event.key === "Enter" && index >= 0) this.doors.inspect(items[index]!.dataset.id!);
+    else if (event.key === "Enter" && index >= 0) this.callbacks.inspect(items[index]!.dataset.id!);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -202,9 +202,9 @@ export class Panel {
 
   async #loadFiles(): Promise<void> {
     try {
-      this.#files = await server.files();
+      this.#files = await api.files();
     } catch (error) {
-      say((error as Error).message, "error");
+      showMessage((error as Error).message, "error");
     }
     if (this.#tab === "files") this.renderFiles();
   }
@@ -220,7 +220,7 @@ export class Panel {
           `More for ${path}`,
           () => {
             const { left, top, width, height } = more.getBoundingClientRect();
-            menu(
+            openMenu(
               [
                 { name: "Rename", run: () => void this.files.rename(path).then(() => this.#loadFiles()) },
                 { name: "Move to trash", danger: true, run: () => void this.files.remove(path).then(() => this.#loadFiles()) },
@@ -258,7 +258,7 @@ export class Panel {
         {},
         h("h3", {}, "Workflows"),
         ...(workflows.length ? workflows : [h("p", { class: "empty" }, "None saved yet.")]),
-        button("Examples", () => this.doors.gallery(), "quiet wide", "grid"),
+        button("Examples", () => this.callbacks.gallery(), "quiet wide", "grid"),
       ),
       h(
         "section",
@@ -272,23 +272,23 @@ export class Panel {
   // runs
 
   /** Show a run; one of another workflow comes with its workflow. */
-  async #look(id: string, workflow: Json): Promise<void> {
-    const isHere = !isObject(workflow) || isOf(workflow, this.editor.workflow);
+  async #showRun(id: string, workflow: Json): Promise<void> {
+    const isHere = !isObject(workflow) || hasSameNodes(workflow, this.editor.workflow);
     if (isHere || (await this.files.openText(JSON.stringify(workflow)))) this.session.follow(id);
   }
 
   async #renderRuns(): Promise<void> {
     // answers may come in another order than they were asked for: only the latest is shown
-    const asked = ++this.#runsAsked;
-    let queue: Awaited<ReturnType<typeof server.queue>>;
-    let history: Awaited<ReturnType<typeof server.history>>;
+    const request = ++this.#runRequests;
+    let queue: Awaited<ReturnType<typeof api.queue>>;
+    let history: Awaited<ReturnType<typeof api.history>>;
     try {
-      [queue, history] = await Promise.all([server.queue(), server.history()]);
+      [queue, history] = await Promise.all([api.queue(), api.history()]);
     } catch (error) {
-      if (asked === this.#runsAsked) this.#fill("Runs", [], h("p", { class: "empty" }, (error as Error).message));
+      if (request === this.#runRequests) this.#fill("Runs", [], h("p", { class: "empty" }, (error as Error).message));
       return;
     }
-    if (this.#tab !== "runs" || asked !== this.#runsAsked) return;
+    if (this.#tab !== "runs" || request !== this.#runRequests) return;
     const idOf = (item: readonly Json[]) => String(item[1]);
     // a run that ended between the two answers is in both: shown once
     const current = new Set([...queue.queue_running, ...queue.queue_pending].map(idOf));
@@ -302,7 +302,7 @@ export class Panel {
         { class: `item-row ${id === this.session.run?.id ? "current" : ""}` },
         h(
           "button",
-          { type: "button", class: "item", data: { run: id, state }, onclick: () => void this.#look(id, item[2] ?? null) },
+          { type: "button", class: "item", data: { run: id, state }, onclick: () => void this.#showRun(id, item[2] ?? null) },
           h("i", { class: `state ${state}`, "aria-hidden": "true" }),
           h("span", { class: "grow" }, titleOf(item), h("small", {}, detail || state)),
         ),
@@ -310,12 +310,12 @@ export class Panel {
       );
     const running = queue.queue_running.map((item) =>
       row(idOf(item), item, "running", [
-        iconButton("stop", "Stop", () => void this.session.steer("stop", idOf(item)), { class: "small" }),
+        iconButton("stop", "Stop", () => void this.session.control("stop", idOf(item)), { class: "small" }),
       ]),
     );
     const waiting = queue.queue_pending.map((item) =>
       row(idOf(item), item, "queued", [
-        iconButton("close", "Take out of the queue", () => void server.unqueue(idOf(item)).then(() => this.#renderRuns()), {
+        iconButton("close", "Take out of the queue", () => void api.cancelQueued(idOf(item)).then(() => this.#renderRuns()), {
           class: "small",
         }),
       ]),
@@ -333,22 +333,22 @@ export class Panel {
         id,
         prompt,
         state,
-        [open, iconButton("trash", "Forget", () => void server.forget(id).then(() => this.#renderRuns()), { class: "small" })],
+        [open, iconButton("trash", "Forget", () => void api.deleteRun(id).then(() => this.#renderRuns()), { class: "small" })],
         detail,
       );
     });
-    const none = (rows: readonly HTMLElement[], words: string) => (rows.length ? rows : [h("p", { class: "empty" }, words)]);
+    const orEmpty = (rows: readonly HTMLElement[], words: string) => (rows.length ? rows : [h("p", { class: "empty" }, words)]);
     this.#fill(
       "Runs",
       [],
-      h("section", {}, h("h3", {}, "Now"), ...none([...running, ...waiting], "Nothing is running.")),
-      h("section", {}, h("h3", {}, "Earlier"), ...none(done, "No runs yet.")),
+      h("section", {}, h("h3", {}, "Now"), ...orEmpty([...running, ...waiting], "Nothing is running.")),
+      h("section", {}, h("h3", {}, "Earlier"), ...orEmpty(done, "No runs yet.")),
     );
   }
 }
 
 /** Whether a run's pictures and times belong on this graph. */
-function isOf(workflow: JsonObject, { nodes }: Workflow): boolean {
+function hasSameNodes(workflow: JsonObject, { nodes }: Workflow): boolean {
   const types = (all: Json | Workflow["nodes"]) =>
     Object.entries(isObject(all) ? all : {})
       .map(([id, node]) => [id, isObject(node) ? node.type : null])

@@ -3,7 +3,7 @@
 import type { Run } from "../live/run";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { h } from "./dom";
-import { dialog } from "./overlay";
+import { openDialog } from "./overlay";
 
 const EPISODES = 200;
 
@@ -13,12 +13,12 @@ export function openResults(run: Run): void {
     ([, value]) => ["string", "number", "boolean"].includes(typeof value) && value !== "",
   );
   const episodes = (Array.isArray(result.episodes) ? result.episodes : []).filter(isObject).slice(0, EPISODES);
-  void dialog(
+  void openDialog(
     "Results",
     [
       run.error ? h("p", { class: "notice bad" }, run.error) : "",
       facts.length
-        ? h("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [h("dt", {}, words(name)), h("dd", {}, text(value))]))
+        ? h("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [h("dt", {}, title(name)), h("dd", {}, text(value))]))
         : h("p", { class: "muted" }, run.error ? "" : "There are results when the run has ended."),
       episodes.length ? table(episodes) : "",
       run.said.length ? h("pre", { class: "doc" }, run.said.join("\n")) : "",
@@ -37,13 +37,13 @@ function table(rows: readonly JsonObject[]): HTMLElement {
     h(
       "table",
       {},
-      h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, words(name))))),
+      h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, title(name))))),
       h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((name) => h("td", {}, text(row[name]!)))))),
     ),
   );
 }
 
-const words = (name: string) => name.replace(/_/g, " ");
+const title = (name: string) => name.replace(/_/g, " ");
 
 function text(value: Json): string {
   if (value === null) return "–";

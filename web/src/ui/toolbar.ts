@@ -7,13 +7,13 @@ import type { Session } from "../editor/session";
 import { isLive, type Run } from "../live/run";
 import { h, icon, iconButton } from "./dom";
 
-export interface ToolbarDoors {
+export interface ToolbarCallbacks {
   help(): void;
   theme(): void;
   results(): void;
 }
 
-export function toolbar(element: HTMLElement, editor: Editor, session: Session, files: Files, doors: ToolbarDoors): void {
+export function toolbar(element: HTMLElement, editor: Editor, session: Session, files: Files, callbacks: ToolbarCallbacks): void {
   const title = h("b", { class: "file-title" });
   const state = h("span", { class: "file-state" });
   const undo = iconButton("undo", `Undo (${keyText("Mod+z")})`, () => editor.document.undo());
@@ -28,9 +28,9 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
   const pause = h("button", {
     type: "button",
     class: "button",
-    onclick: () => void session.steer(session.run?.state === "paused" ? "resume" : "pause"),
+    onclick: () => void session.control(session.run?.state === "paused" ? "resume" : "pause"),
   });
-  const stop = h("button", { type: "button", class: "button stop", onclick: () => void session.steer("stop") });
+  const stop = h("button", { type: "button", class: "button stop", onclick: () => void session.control("stop") });
   const play = h(
     "button",
     {
@@ -67,7 +67,7 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     class: "run-status",
     title: "What this run did",
     "aria-live": "off",
-    onclick: () => doors.results(),
+    onclick: () => callbacks.results(),
   });
   element.append(
     h(
@@ -81,8 +81,8 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     h(
       "div",
       { class: "bar-right" },
-      iconButton("moon", "Dark or light (Shift T)", () => doors.theme(), { class: "theme-button" }),
-      iconButton("help", "Keys and help (?)", () => doors.help()),
+      iconButton("moon", "Dark or light (Shift T)", () => callbacks.theme(), { class: "theme-button" }),
+      iconButton("help", "Keys and help (?)", () => callbacks.help()),
     ),
   );
   const showFile = () => {

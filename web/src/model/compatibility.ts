@@ -2,7 +2,7 @@
 
 import { type Catalog, inputOf } from "./catalog";
 import { own } from "./json";
-import { type End, type Link, typeName, type Workflow } from "./workflow";
+import { type Link, type SocketRef, typeName, type Workflow } from "./workflow";
 
 /** What the server says of the sockets of a workflow, and of those of all node types; types are in words. */
 export interface Linking {
@@ -16,16 +16,16 @@ export interface Linking {
   readonly before: Readonly<Record<string, readonly string[]>>;
 }
 
-export const NOTHING_SAID: Linking = { outputs: {}, inputs: {}, fits: {}, before: {} };
+export const UNKNOWN_LINKING: Linking = { outputs: {}, inputs: {}, fits: {}, before: {} };
 
 /** A sentence why the link is refused, or null if it is fine. Sockets of unknown nodes take anything. */
-export function whyNot(workflow: Workflow, catalog: Catalog, linking: Linking, { from, to }: Link): string | null {
+export function linkError(workflow: Workflow, catalog: Catalog, linking: Linking, { from, to }: Link): string | null {
   const target = own(workflow.nodes, to.node);
   if (!target || !own(workflow.nodes, from.node)) return "One end of this link is not in the workflow.";
   const given = outputKind(workflow, catalog, linking, from);
   const wanted = inputKind(workflow, catalog, linking, to);
   if (given === undefined || wanted === undefined) return null;
-  if (!fits(linking, given, wanted)) {
+  if (!isCompatible(linking, given, wanted)) {
     return `${from.node}.${from.socket} gives ${given}, but ${to.node}.${to.socket} takes ${wanted}.`;
   }
   if (closesLoop(linking, { from, to })) {
@@ -36,7 +36,7 @@ export function whyNot(workflow: Workflow, catalog: Catalog, linking: Linking, {
 }
 
 /** Whether what flows may be taken. What the server has not been asked about yet may: it says so when the link is made. */
-export function fits(linking: Linking, given: string, wanted: string): boolean {
+export function isCompatible(linking: Linking, given: string, wanted: string): boolean {
   return own(linking.fits, given)?.includes(wanted) ?? true;
 }
 
@@ -45,7 +45,7 @@ export function outputKind(
   workflow: Workflow,
   catalog: Catalog,
   { outputs }: Linking,
-  { node, socket }: End,
+  { node, socket }: SocketRef,
 ): string | undefined {
   const entry = own(workflow.nodes, node);
   if (!entry) return undefined;
@@ -53,7 +53,12 @@ export function outputKind(
 }
 
 /** What an input takes; undefined if it is not known. */
-export function inputKind(workflow: Workflow, catalog: Catalog, { inputs }: Linking, { node, socket }: End): string | undefined {
+export function inputKind(
+  workflow: Workflow,
+  catalog: Catalog,
+  { inputs }: Linking,
+  { node, socket }: SocketRef,
+): string | undefined {
   const entry = own(workflow.nodes, node);
   if (!entry) return undefined;
   return own(inputs, `${node}.${socket}`) ?? inputOf(catalog.find(entry.type), socket)?.kind;

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import { fits, type Linking, NOTHING_SAID, whyNot } from "../src/model/fit";
+import { isCompatible, type Linking, linkError, UNKNOWN_LINKING } from "../src/model/compatibility";
 import { suggest } from "../src/model/suggest";
-import { asWorkflow } from "../src/model/workflow";
+import { workflowFromJson } from "../src/model/workflow";
 import { catalog } from "./catalog";
 
-const workflow = asWorkflow({
+const workflow = workflowFromJson({
   minibrains: 1,
   nodes: {
     console: { type: "RetroEmulator@1" },
@@ -56,7 +56,7 @@ const LINKING: Linking = {
 
 const ask = (from: string, to: string) => {
   const [a, b] = [from.split("."), to.split(".")] as [[string, string], [string, string]];
-  return whyNot(workflow, catalog, LINKING, { from: { node: a[0], socket: a[1] }, to: { node: b[0], socket: b[1] } });
+  return linkError(workflow, catalog, LINKING, { from: { node: a[0], socket: a[1] }, to: { node: b[0], socket: b[1] } });
 };
 
 test.each([
@@ -90,19 +90,19 @@ test("a loop within a tick is refused, one across a register is what games are",
 });
 
 test("what the server was not asked about yet may be", () => {
-  expect(fits(NOTHING_SAID, "flag", "number")).toBe(true);
-  expect(fits(LINKING, "something new", "number")).toBe(true);
-  expect(fits(LINKING, "flag", "number")).toBe(false);
+  expect(isCompatible(UNKNOWN_LINKING, "flag", "number")).toBe(true);
+  expect(isCompatible(LINKING, "something new", "number")).toBe(true);
+  expect(isCompatible(LINKING, "flag", "number")).toBe(false);
   expect(
-    whyNot(workflow, catalog, NOTHING_SAID, {
+    linkError(workflow, catalog, UNKNOWN_LINKING, {
       from: { node: "console", socket: "frame" },
       to: { node: "fighter", socket: "variables" },
     }),
   ).toBeNull();
 });
 
-const names = (query: string, loose: Parameters<typeof suggest>[3] = null) =>
-  suggest(catalog, LINKING, query, loose).map(({ type }) => type.type);
+const names = (query: string, dragged: Parameters<typeof suggest>[3] = null) =>
+  suggest(catalog, LINKING, query, dragged).map(({ type }) => type.type);
 
 test("search: name first, then initials, then the words about it", () => {
   expect(names("previo")[0]).toBe("Previous@1");

@@ -6,7 +6,7 @@ import { h, iconButton } from "./dom";
 import { Minimap } from "./minimap";
 import { mainLabel } from "./palette";
 
-export function mapView(corner: HTMLElement, editor: Editor, drawn: () => void): { drawn(): void } {
+export function minimapView(corner: HTMLElement, editor: Editor, drawn: () => void): { drawn(): void } {
   const canvas = h("canvas", { class: "minimap", "aria-hidden": "true" });
   const zoom = h("output", { "aria-label": "Zoom" });
   corner.append(

@@ -1,9 +1,9 @@
-/** The server's HTTP doors that the editor uses. What goes wrong is a sentence. */
+/** The server's HTTP routes that the editor uses. What goes wrong is a sentence. */
 
 import type { NodeType } from "./model/catalog";
-import type { Linking } from "./model/fit";
+import type { Linking } from "./model/compatibility";
 import type { Json } from "./model/json";
-import { asWorkflow, type Workflow } from "./model/workflow";
+import { type Workflow, workflowFromJson } from "./model/workflow";
 
 export interface Fault {
   readonly code?: string;
@@ -16,7 +16,7 @@ export interface Fault {
   readonly hint?: string | null;
 }
 
-export interface Checked extends Linking {
+export interface CheckResult extends Linking {
   readonly faults: readonly Fault[];
   /** As today's node types have it, if some of its nodes are of older versions. */
   readonly workflow: Workflow | null;
@@ -50,7 +50,7 @@ export interface RunInfo {
 }
 
 /** A request that the server refused, or that did not reach it. */
-export class Refused extends Error {
+export class RequestError extends Error {
   constructor(
     message: string,
     readonly status: number,
@@ -61,7 +61,7 @@ export class Refused extends Error {
 }
 
 /** What is on the disk is not what was opened: somebody saved it since, or it is gone (`sha256` is null). */
-export class Stale extends Error {
+export class SaveConflict extends Error {
   constructor(
     readonly sha256: string | null,
     readonly workflow: Workflow | null,
@@ -75,18 +75,18 @@ async function request(path: string, options: RequestInit = {}): Promise<Respons
   try {
     response = await fetch(`api${path}`, options);
   } catch {
-    throw new Refused("The server does not answer. Is it still running?", 0, {});
+    throw new RequestError("The server does not answer. Is it still running?", 0, {});
   }
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;
-  throw new Refused(
-    sentence(body) ?? `The server refused this (${response.status} ${response.statusText}).`,
+  throw new RequestError(
+    errorMessage(body) ?? `The server refused this (${response.status} ${response.statusText}).`,
     response.status,
     body,
   );
 }
 
-function sentence(body: Record<string, unknown>): string | null {
+function errorMessage(body: Record<string, unknown>): string | null {
   const error = body.error;
   if (typeof error === "string") return error;
   if (typeof error !== "object" || error === null) return null;
@@ -116,13 +116,13 @@ export function faultText(fault: Fault): string {
   return `${where}${fault.message}${rest ? `; ${rest}` : ""}.${more}`.replace(/\.\.$/, ".");
 }
 
-export const server = {
+export const api = {
   nodes: () => json<Record<string, NodeType>>("/nodes"),
 
   /** What is wrong with a workflow, and what may be linked in it. */
-  async check(workflow: Workflow, file: string | null): Promise<Checked> {
+  async check(workflow: Workflow, file: string | null): Promise<CheckResult> {
     const response = await post("/check", { workflow, name: file });
-    return (await response.json()) as Checked;
+    return (await response.json()) as CheckResult;
   },
 
   /** `file`: where it is saved; brains beside it count, and the run folder gets its name. */
@@ -136,21 +136,21 @@ export const server = {
   saveState: (id: string, node: string, name: string) => post(`/runs/${encodeURIComponent(id)}/save_state`, { node, name }),
   runInfo: (id: string) => json<RunInfo>(`/runs/${encodeURIComponent(id)}`),
   queue: () => json<{ queue_running: Json[][]; queue_pending: Json[][] }>("/queue"),
-  unqueue: (id: string) => post("/queue", { delete: [id] }),
+  cancelQueued: (id: string) => post("/queue", { delete: [id] }),
   history: () => json<Record<string, Record<string, Json>>>("/history?max_items=40"),
-  forget: (id: string) => post("/history", { delete: [id] }),
+  deleteRun: (id: string) => post("/history", { delete: [id] }),
 
   templates: async () => (await json<{ minibrains: string[] }>("/workflow_templates")).minibrains,
-  template: async (name: string) => asWorkflow(await json(`/templates/${encodeURIComponent(name)}`)),
+  template: async (name: string) => workflowFromJson(await json(`/templates/${encodeURIComponent(name)}`)),
 
   files: () => json<FileInfo[]>("/userdata?dir=workflows&recurse=true&full_info=true"),
 
   async open(name: string): Promise<{ workflow: Workflow; sha256: string | null }> {
     const response = await request(userdata("workflows", name));
-    return { workflow: asWorkflow(await response.json()), sha256: unquoted(response.headers.get("ETag")) };
+    return { workflow: workflowFromJson(await response.json()), sha256: unquoted(response.headers.get("ETag")) };
   },
 
-  /** Save; `before` is what the file was when it was opened, null for a new one. Throws Stale. */
+  /** Save; `before` is what the file was when it was opened, null for a new one. Throws SaveConflict. */
   async save(name: string, text: string, before: string | null): Promise<string | null> {
     const guard: Record<string, string> = before === null ? { "If-None-Match": "*" } : { "If-Match": `"${before}"` };
     try {
@@ -158,14 +158,14 @@ export const server = {
       const response = await request(userdata("workflows", name), { method: "POST", headers, body: text });
       return unquoted(response.headers.get("ETag"));
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof RequestError)) throw error;
       if (error.status === 409) {
-        const there = await server.open(name);
-        throw new Stale(there.sha256, there.workflow);
+        const there = await api.open(name);
+        throw new SaveConflict(there.sha256, there.workflow);
       }
       if (error.status !== 412) throw error;
       const { sha256, workflow } = error.body;
-      throw new Stale(typeof sha256 === "string" ? sha256 : null, workflow ? asWorkflow(workflow) : null);
+      throw new SaveConflict(typeof sha256 === "string" ? sha256 : null, workflow ? workflowFromJson(workflow) : null);
     }
   },
 

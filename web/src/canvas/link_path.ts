@@ -2,19 +2,19 @@
 
 import type { Box, Point } from "../model/workflow";
 
-const TURN = 12;
-const OUT = 22;
+const CORNER_RADIUS = 12;
+const STUB_LENGTH = 22;
 
-export interface Wire {
+export interface LinkPath {
   readonly path: Path2D;
   /** Half way along it. */
   readonly middle: Point;
 }
 
 /** Whether a link from `a` to `b` has to go back. */
-export const goesBack = (a: Point, b: Point): boolean => b[0] < a[0] + 8;
+export const isBackward = (a: Point, b: Point): boolean => b[0] < a[0] + 8;
 
-export function forwardWire(a: Point, b: Point): Wire {
+export function forwardPath(a: Point, b: Point): LinkPath {
   const distance = Math.hypot(b[0] - a[0], b[1] - a[1]);
   const bend = Math.min(Math.max(Math.abs(b[0] - a[0]) * 0.5, Math.min(distance * 0.4, 60)), 160);
   const path = new Path2D();
@@ -28,7 +28,7 @@ export function forwardWire(a: Point, b: Point): Wire {
  * them; beneath whatever stands in the way; beside lanes that are taken.
  */
 export function laneFor(from: Box, to: Box, others: Iterable<Box>, taken: Lane[] = []): number {
-  const [left, right] = [to[0] - OUT, from[0] + from[2] + OUT];
+  const [left, right] = [to[0] - STUB_LENGTH, from[0] + from[2] + STUB_LENGTH];
   const between = [...others].filter(([x, , width]) => x < right && x + width > left);
   const isFree = (y: number) => between.every(([, top, , height]) => top + height < y - 8 || top > y + 8);
   const gap = to[1] - from[1] - from[3];
@@ -48,14 +48,14 @@ export interface Lane {
   readonly right: number;
 }
 
-export function backWire(a: Point, b: Point, lane: number): Wire {
-  const [right, left] = [a[0] + OUT, b[0] - OUT];
+export function backwardPath(a: Point, b: Point, lane: number): LinkPath {
+  const [right, left] = [a[0] + STUB_LENGTH, b[0] - STUB_LENGTH];
   const path = new Path2D();
-  const corner = (height: number) => Math.min(TURN, Math.abs(height) / 2);
+  const corner = (height: number) => Math.min(CORNER_RADIUS, Math.abs(height) / 2);
   path.moveTo(a[0], a[1]);
   path.arcTo(right, a[1], right, lane, corner(lane - a[1]));
-  path.arcTo(right, lane, left, lane, TURN);
-  path.arcTo(left, lane, left, b[1], TURN);
+  path.arcTo(right, lane, left, lane, CORNER_RADIUS);
+  path.arcTo(left, lane, left, b[1], CORNER_RADIUS);
   path.arcTo(left, b[1], b[0], b[1], corner(lane - b[1]));
   path.lineTo(b[0], b[1]);
   return { path, middle: [(left + right) / 2, lane] };

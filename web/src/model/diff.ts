@@ -10,14 +10,14 @@ export interface Change {
 }
 
 /** From `before` to `after`: nodes by id, then the file's other keys. Where a node stands is told as one line. */
-export function changes(before: Workflow, after: Workflow): readonly Change[] {
+export function diffWorkflows(before: Workflow, after: Workflow): readonly Change[] {
   const result: Change[] = [];
   for (const id of new Set([...Object.keys(before.nodes), ...Object.keys(after.nodes)])) {
     const old = own(before.nodes, id);
     const now = own(after.nodes, id);
     if (!old) result.push({ what: "added", name: id, details: [now!.type] });
     else if (!now) result.push({ what: "removed", name: id, details: [old.type] });
-    else if (!same(old, now)) result.push({ what: "changed", name: id, details: differing(old, now) });
+    else if (!same(old, now)) result.push({ what: "changed", name: id, details: diffKeys(old, now) });
   }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [old, now] = [
@@ -29,7 +29,7 @@ export function changes(before: Workflow, after: Workflow): readonly Change[] {
   return result;
 }
 
-function differing(old: object, now: object): string[] {
+function diffKeys(old: object, now: object): string[] {
   const [a, b] = [old as Record<string, unknown>, now as Record<string, unknown>];
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) => {
     const [before, after] = [own(a, key), own(b, key)];
@@ -39,7 +39,7 @@ function differing(old: object, now: object): string[] {
       (isObject(before) || before === undefined) &&
       (isObject(after) || after === undefined)
     ) {
-      return differing(before ?? {}, after ?? {});
+      return diffKeys(before ?? {}, after ?? {});
     }
     return [`${key}: ${short(before)} → ${short(after)}`];
   });
