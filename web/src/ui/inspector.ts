@@ -159,8 +159,8 @@ export class Inspector {
     const thinkTimes = node?.thinkTimes ?? [];
     const health = node ? healthOf(node) : "";
     const key = JSON.stringify([thinkTimes, health]);
-    if (container.dataset.thoughts === key) return;
-    container.dataset.thoughts = key;
+    if (container.dataset.thinkTimes === key) return;
+    container.dataset.thinkTimes = key;
     const bars = thinkTimes.length ? histogram(thinkTimes) : null;
     const words = health ? h("p", { class: "notice" }, health) : null;
     container.replaceChildren(...(bars || words ? [section("Thoughts", words, bars)] : []));
