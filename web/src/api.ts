@@ -1,4 +1,4 @@
-/** The server's HTTP routes that the editor uses. What goes wrong is a sentence. */
+/** The client of the server's HTTP interface. Error messages are sentences for users. */
 
 import type { NodeType } from "./model/catalog";
 import type { Linking } from "./model/compatibility";
@@ -18,7 +18,7 @@ export interface Fault {
 
 export interface CheckResult extends Linking {
   readonly faults: readonly Fault[];
-  /** As today's node types have it, if some of its nodes are of older versions. */
+  /** The workflow with its nodes migrated to current versions; null if none is older. */
   readonly workflow: Workflow | null;
 }
 
@@ -37,7 +37,7 @@ export interface BrainInfo {
 }
 
 export interface UploadedBrain extends BrainInfo {
-  /** The name it came with, if another brain has that. */
+  /** The original name, if another brain has it. */
   readonly renamed_from: string | null;
 }
 
@@ -49,7 +49,7 @@ export interface RunInfo {
   readonly error?: unknown;
 }
 
-/** A request that the server refused, or that did not reach it. */
+/** The server refused a request, or could not be reached. */
 export class RequestError extends Error {
   constructor(
     message: string,
@@ -60,7 +60,7 @@ export class RequestError extends Error {
   }
 }
 
-/** What is on the disk is not what was opened: somebody saved it since, or it is gone (`sha256` is null). */
+/** The file on the disk is not the one that was opened: it was saved by somebody else, or deleted (`sha256` is null). */
 export class SaveConflict extends Error {
   constructor(
     readonly sha256: string | null,
@@ -105,7 +105,7 @@ const post = (path: string, body: unknown) =>
 const userdata = (folder: string, name: string) => `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
 const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
 
-/** One fault as a sentence: what is wrong, where, what was expected, what to do. */
+/** Return a fault as a sentence: what is wrong, where, what was expected, what to do. */
 export function faultText(fault: Fault): string {
   const where = fault.socket ? `${fault.socket}: ` : "";
   const rest = [fault.expected && `expected ${fault.expected}`, fault.found && `found ${fault.found}`].filter(Boolean).join(", ");
@@ -119,13 +119,13 @@ export function faultText(fault: Fault): string {
 export const api = {
   nodes: () => json<Record<string, NodeType>>("/nodes"),
 
-  /** What is wrong with a workflow, and what may be linked in it. */
+  /** Return the faults of a workflow, and its possible links. */
   async check(workflow: Workflow, file: string | null): Promise<CheckResult> {
     const response = await post("/check", { workflow, name: file });
     return (await response.json()) as CheckResult;
   },
 
-  /** `file`: where it is saved; brains beside it count, and the run folder gets its name. */
+  /** Queue a run. `file` is the workflow's file: brains beside it are found, and the run folder is named after it. */
   async run(workflow: Workflow, file: string | null, client: string, settings: object): Promise<string> {
     const response = await post("/prompt", { prompt: workflow, client_id: client, extra_data: { settings, name: file } });
     return ((await response.json()) as { prompt_id: string }).prompt_id;
@@ -150,7 +150,7 @@ export const api = {
     return { workflow: workflowFromJson(await response.json()), sha256: unquoted(response.headers.get("ETag")) };
   },
 
-  /** Save; `before` is what the file was when it was opened, null for a new one. Throws SaveConflict. */
+  /** Save a file. `before` is its SHA-256 when it was opened, null for a new one. Throws SaveConflict. */
   async save(name: string, text: string, before: string | null): Promise<string | null> {
     const guard: Record<string, string> = before === null ? { "If-None-Match": "*" } : { "If-Match": `"${before}"` };
     try {

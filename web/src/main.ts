@@ -1,4 +1,4 @@
-/** The page: makes its parts and introduces them to each other. */
+/** The page: creates its parts and connects them. */
 
 import "@fontsource-variable/inter";
 import "./style/tokens.css";
@@ -109,10 +109,10 @@ async function start(): Promise<void> {
   inspector.render(true);
   void loadBrains();
   if (!wasThere) gallery();
-  Object.assign(globalThis, { minibrains: { editor, session } }); // for tests, and for the curious
+  Object.assign(globalThis, { minibrains: { editor, session } }); // for tests and for the browser's console
 }
 
-/** What is wrong, in one line; a press goes to the node. */
+/** Show the first fault, as a button that selects its node. */
 function showFaults(editor: Editor): void {
   const container = element("trouble");
   editor.on("faults", () => {

@@ -1,7 +1,7 @@
 /**
- * This folder is the one place that knows litegraph. The workflow is the truth and the graph is drawn from it: gestures
- * become events with ids and sockets, the owner changes the workflow and calls `show` again. Of the library we use
- * panning, zooming, selecting and dragging; painting, menus, prompts, keys and the checking of links are ours.
+ * Only this folder uses litegraph. Its graph is always made from the workflow: gestures become events with ids and
+ * sockets, the owner changes the workflow, and calls `show` again. Litegraph does the panning, zooming, selecting and
+ * dragging; painting, menus, prompts, keys and the checks of links are our own.
  */
 
 import type { CanvasPointerEvent, LGraphNode } from "@comfyorg/litegraph";
@@ -19,7 +19,7 @@ import { BoardCanvas, draggedLinkOf, point } from "./canvas";
 import type { BoardEvents, DraggedLink, NodeAnnotations } from "./events";
 import { type BoardContext, BoardGroup, BoardNode, snap } from "./node";
 
-/** Room below the nodes for wires that go back. */
+/** Space below the nodes for backward links. */
 const LANE = 48;
 
 export class Board {
@@ -29,7 +29,7 @@ export class Board {
   readonly #context: BoardContext;
   #workflow: Workflow | null = null;
   #annotations: NodeAnnotations = { run: new Map(), faults: new Map(), values: new Map() };
-  /** The view as `fit` left it. */
+  /** The view after the last `fit`. */
   #fitted: object | null = null;
   readonly #allowedLinks = new Map<string, boolean>();
 
@@ -43,7 +43,7 @@ export class Board {
     LiteGraph.alt_drag_do_clone_nodes = false;
     LiteGraph.canvasNavigationMode = "legacy";
     CanvasPointer.doubleClickTime = 500;
-    LiteGraph.isValidConnection = () => false; // `mayLink` decides
+    LiteGraph.isValidConnection = () => false; // `events.mayLink` decides
     this.#context = { theme: readTheme(), events, appearanceOf: (node) => this.#appearanceOf(node) };
     this.#canvas = new BoardCanvas(element, this.#graph, { skip_render: true });
     Object.assign(this.#canvas, {
@@ -72,7 +72,7 @@ export class Board {
       this.#watchDrag();
       this.#updateTooltip(this.fromClient([event.clientX, event.clientY]));
     });
-    element.addEventListener("pointerup", () => queueMicrotask(() => this.#commitGesture()), true); // the library stops it there
+    element.addEventListener("pointerup", () => queueMicrotask(() => this.#commitGesture()), true); // litegraph stops it
     this.#canvas.startRendering();
   }
 
@@ -84,7 +84,7 @@ export class Board {
     if (detail.subType === "node-double-click") this.events.open((detail.node as unknown as BoardNode).name);
   }
 
-  /** Draw this workflow: only what differs from the last one is touched. */
+  /** Show a workflow. Only the differences to the last one are updated. */
   show(workflow: Workflow, catalog: Catalog = this.catalog): void {
     const before = catalog === this.catalog ? this.#workflow : null;
     this.catalog = catalog;
@@ -176,7 +176,7 @@ export class Board {
     }
   }
 
-  /** After a gesture: where nodes and groups are now. */
+  /** Report the new positions of nodes and groups after a gesture. */
   #commitGesture(): void {
     const workflow = this.#workflow;
     if (!workflow) return;
@@ -199,7 +199,7 @@ export class Board {
     if (link && positions.size === 1) this.events.insert([...positions.keys()][0]!, link);
   }
 
-  /** While one unlinked node is dragged, the wire beneath it lights up. */
+  /** Highlight the link below an unlinked node that is being dragged. */
   #watchDrag(): void {
     const canvas = this.#canvas;
     const only = canvas.isDragging && canvas.selectedItems.size === 1 ? [...canvas.selectedItems][0] : null;
@@ -216,7 +216,7 @@ export class Board {
     canvas.linkUnderNode = found;
   }
 
-  /** The page's own tooltip says what the socket under the pointer is, or what caches saved the node. */
+  /** Set the tooltip to the socket under the pointer, or to the time that caches saved the node. */
   #updateTooltip(at: Point): void {
     const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
     const tooltip =
@@ -294,7 +294,7 @@ export class Board {
     const nodes = ids.flatMap((id) => this.#nodes.get(id) ?? []);
     if (same([...before].sort(), [...ids].sort())) {
       for (const node of nodes) {
-        this.#canvas.deselect(node); // links were made anew: light them up again
+        this.#canvas.deselect(node); // the links are new objects, which are not highlighted yet
         this.#canvas.select(node);
       }
       return;
@@ -305,13 +305,13 @@ export class Board {
     this.redraw();
   }
 
-  /** What is known about nodes besides the workflow: how they run, what is wrong, what flows. */
+  /** Show data at nodes: their status in a run, faults, values of outputs. */
   annotate(annotations: Partial<NodeAnnotations>): void {
     this.#annotations = { ...this.#annotations, ...annotations };
     this.#canvas.setDirty(true);
   }
 
-  /** Keep showing a wire that was let go, or no longer. */
+  /** Go on showing a link that was dropped on empty canvas; null ends this. */
   showPendingLink(dragged: DraggedLink | null, to: Point): void {
     this.#canvas.pending = dragged && { dragged, to };
     this.#canvas.setDirty(true);
@@ -327,7 +327,7 @@ export class Board {
     this.#canvas.setDirty(true, true);
   }
 
-  /** The canvas has another size. A view that shows everything goes on doing so. */
+  /** Resize the canvas. If the view showed the whole graph, it still does. */
   resize(width: number, height: number): void {
     const isFitted = same(this.#fitted, this.#canvas.ds.state);
     const ratio = window.devicePixelRatio || 1;
@@ -338,7 +338,7 @@ export class Board {
     this.#canvas.draw(true, true);
   }
 
-  /** Where things are, for overlays, the minimap and tests: boxes in the workflow's coordinates, front to back last. */
+  /** The boxes of all nodes in the workflow's coordinates, from back to front. */
   get boxes(): ReadonlyMap<string, Box> {
     return new Map((this.#graph.nodes as unknown as BoardNode[]).map((node) => [node.name, node.box]));
   }
@@ -356,7 +356,7 @@ export class Board {
     });
   }
 
-  /** The page position of a socket; null if the node has none of that name. */
+  /** Return the position of a socket on the page; null if the node has none of that name. */
   socketAt(id: string, side: "in" | "out", name: string): Point | null {
     const node = this.#nodes.get(id);
     const port = (side === "in" ? node?.parts.inputs : node?.parts.outputs)?.findLast((each) => each.name === name);
@@ -387,7 +387,7 @@ export class Board {
     return (this.#graph.getNodeOnPos(x, y) as unknown as BoardNode | null)?.name ?? null;
   }
 
-  /** Bring a point to the middle of the view. */
+  /** Centre the view on a point. */
   centre([x, y]: Point): void {
     const { area } = this.view;
     this.#canvas.ds.offset = [area[2] / 2 - x, area[3] / 2 - y];
@@ -400,7 +400,7 @@ export class Board {
     this.redraw();
   }
 
-  /** Show these nodes, or all of them, whole; never larger than life. */
+  /** Fit the view to these nodes, or to all of them, at a scale of at most 1. */
   fit(ids?: readonly string[]): void {
     const boxes = ids?.length ? ids.map((id) => this.boxes.get(id)!) : [...this.boxes.values()];
     if (boxes.length === 0) return;
@@ -416,7 +416,7 @@ export class Board {
     this.#fitted = ids?.length ? null : { scale: this.#canvas.ds.scale, offset: [...this.#canvas.ds.offset] };
   }
 
-  /** A click on a widget's row or on the brain of a node. */
+  /** Listen for clicks on widgets and brains of nodes. */
   listenForPartClicks(): void {
     this.element.addEventListener(
       "pointerdown",

@@ -1,4 +1,4 @@
-/** The library's canvas with our painting, our menus and our keys. */
+/** Litegraph's canvas with our own painting, menus and keys. */
 
 import type { CanvasPointerEvent, LGraphNode, LLink } from "@comfyorg/litegraph";
 import { LGraphCanvas } from "@comfyorg/litegraph";
@@ -16,7 +16,7 @@ export class BoardCanvas extends LGraphCanvas {
   boardContext!: BoardContext;
   #lanes: Lane[] = [];
   linkUnderNode: Link | null = null;
-  /** A wire that was let go over empty canvas, while people choose what to link it to. */
+  /** A link that was dropped on empty canvas, shown while the palette is open. */
   pending: { readonly dragged: DraggedLink; readonly to: Point } | null = null;
 
   override drawNode(node: LGraphNode, ctx: CanvasRenderingContext2D): void {
@@ -95,7 +95,7 @@ export class BoardCanvas extends LGraphCanvas {
     ctx.stroke(route.path);
   }
 
-  /** Backward links say which way they run. */
+  /** Draw the arrow that shows the direction of a backward link. */
   #arrow(ctx: CanvasRenderingContext2D, [x, y]: Point): void {
     ctx.setLineDash([]);
     ctx.fillStyle = ctx.strokeStyle;
@@ -117,7 +117,7 @@ export class BoardCanvas extends LGraphCanvas {
   }
 
   override processKey(): void {
-    // all keys are the page's; the library would delete and paste behind the workflow's back
+    // the page handles all keys; litegraph would change its graph, but not the workflow
   }
 
   override processContextMenu(node: LGraphNode | undefined, event: CanvasPointerEvent): void {
@@ -139,7 +139,7 @@ export class BoardCanvas extends LGraphCanvas {
     return group ? { on: "group", index: group.index } : { on: "empty" };
   }
 
-  /** The link that runs within `width` / 2 of a point. */
+  /** Return the link within `width` / 2 of a point. */
   linkAt([x, y]: Point, width: number, without?: BoardNode): Link | null {
     const { ctx } = this;
     ctx.save();
@@ -166,7 +166,7 @@ export class BoardCanvas extends LGraphCanvas {
 
 export const point = (event: CanvasPointerEvent): Point => [event.canvasX, event.canvasY];
 
-/** The dragged end of what the library is dragging. */
+/** Return the link that litegraph is dragging. */
 export function draggedLinkOf(canvas: BoardCanvas): DraggedLink | null {
   const dragged = canvas.linkConnector.renderLinks[0] as unknown as
     | {

@@ -1,4 +1,4 @@
-/** Nodes and groups as litegraph has them, with our shapes. */
+/** Litegraph's nodes and groups, with our own shapes. */
 
 import type { INodeInputSlot, INodeOutputSlot, LGraphCanvas } from "@comfyorg/litegraph";
 import { LGraphGroup, LGraphNode } from "@comfyorg/litegraph";
@@ -13,7 +13,7 @@ import type { BoardEvents } from "./events";
 const GRID = 8;
 export const snap = (value: number): number => Math.round(value / GRID) * GRID;
 
-/** What nodes, groups and canvas share. */
+/** Objects that nodes, groups and the canvas share. */
 export interface BoardContext {
   theme: Theme;
   readonly events: BoardEvents;
@@ -31,7 +31,7 @@ export class BoardNode extends LGraphNode {
     super(name, "node");
   }
 
-  /** Take over what the workflow says; the sockets are made anew, without links. */
+  /** Apply the node's entry in the workflow. The sockets are replaced by new ones without links. */
   update(entry: NodeEntry, nodeType: NodeType | undefined, width: number | undefined, used: readonly string[]): void {
     this.entry = entry;
     this.nodeType = nodeType;
@@ -73,7 +73,7 @@ export class BoardNode extends LGraphNode {
     return this.portPos(this.parts.outputs[slot], this.parts.width);
   }
 
-  /** What is said of the socket at a point, in the workflow's coordinates: its name, its type and its documentation. */
+  /** Return name, type and documentation of the socket at a point in the workflow's coordinates; "" if there is none. */
   tooltipAt([x, y]: Point): string {
     const side = x - this.pos[0] < this.parts.width / 2 ? this.parts.inputs : this.parts.outputs;
     const port = side.find((each) => Math.abs(this.pos[1] + each.y - y) <= ROW / 2);

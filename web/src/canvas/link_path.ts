@@ -1,4 +1,4 @@
-/** The course of a link. Forward: a calm curve. Backward, into a register mostly: down, under the nodes, and up again. */
+/** The paths of links. Forward ones are curves. Backward ones, mostly into registers, run down, below the nodes, and up again. */
 
 import type { Box, Point } from "../model/workflow";
 
@@ -7,11 +7,11 @@ const STUB_LENGTH = 22;
 
 export interface LinkPath {
   readonly path: Path2D;
-  /** Half way along it. */
+  /** The point half way along the path. */
   readonly middle: Point;
 }
 
-/** Whether a link from `a` to `b` has to go back. */
+/** Return true if a link from `a` to `b` runs backward. */
 export const isBackward = (a: Point, b: Point): boolean => b[0] < a[0] + 8;
 
 export function forwardPath(a: Point, b: Point): LinkPath {
@@ -24,8 +24,8 @@ export function forwardPath(a: Point, b: Point): LinkPath {
 }
 
 /**
- * The height at which a link can go back: between its two nodes if the one is far enough above the other, else beneath
- * them; beneath whatever stands in the way; beside lanes that are taken.
+ * Return the y at which a backward link can run: between its two nodes if one is far enough above the other, or else below
+ * them; below other nodes that are in the way; beside lanes that are already used.
  */
 export function laneFor(from: Box, to: Box, others: Iterable<Box>, taken: Lane[] = []): number {
   const [left, right] = [to[0] - STUB_LENGTH, from[0] + from[2] + STUB_LENGTH];

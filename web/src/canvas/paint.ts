@@ -1,4 +1,4 @@
-/** Painting nodes, groups and sockets. Knows shapes and colours, nothing of the graph library. */
+/** Painting of nodes, groups and sockets, independent of litegraph. */
 
 import { type Input, labelOf } from "../model/catalog";
 import type { Mode } from "../model/workflow";
@@ -14,13 +14,13 @@ export interface NodeAppearance {
   readonly mode: Mode;
   readonly selected: boolean;
   readonly state: NodeState | null;
-  /** Mean milliseconds a run, while it runs. */
+  /** Mean milliseconds per run of the node. */
   readonly ms: number | null;
-  /** A cache saved it work that would have been noticed. */
+  /** Caches saved a noticeable time. */
   readonly usedCache: boolean;
   readonly fault: string | null;
   readonly isLinked: (port: Port, side: "in" | "out") => boolean;
-  /** 0: not dragging; else how this node's sockets stand to the link that is being dragged. */
+  /** True for sockets that do not fit the link that is being dragged. */
   readonly isDimmed: (port: Port, side: "in" | "out") => boolean;
   readonly outputValue: (output: string) => string | null;
 }
@@ -28,9 +28,9 @@ export interface NodeAppearance {
 type Context = CanvasRenderingContext2D;
 const RADIUS = 10;
 const SCREEN_BACKGROUND = "#0b0c10";
-/** Below this scale nothing but the name could be read. */
+/** Below this scale, only name and state are painted. */
 const DETAIL_SCALE = 0.42;
-/** There the sign of the state is so much larger, and fills the header. */
+/** Below that scale, the symbol of the state is larger by this factor. */
 const FAR_STATE_SCALE = 2;
 
 export function paintNode(ctx: Context, shape: NodeShape, appearance: NodeAppearance, theme: Theme, scale: number): void {
@@ -87,7 +87,7 @@ function paintBody(
   ctx.setLineDash([]);
 }
 
-/** A register keeps a value between ticks: one side takes it at the end of a tick, the other gives it out at the next. */
+/** Paint the area of a register: inputs are latched on its left, outputs are emitted on its right. */
 function paintRegisterArea(ctx: Context, width: number, registerArea: { y: number; height: number }, theme: Theme): void {
   ctx.fillStyle = theme.well;
   ctx.fillRect(0, registerArea.y, width, registerArea.height);
@@ -108,7 +108,7 @@ function paintRegisterArea(ctx: Context, width: number, registerArea: { y: numbe
   ctx.setLineDash([]);
 }
 
-/** From afar: name and state alone, large enough to be read. */
+/** Paint a node at a small scale: only name and state, in a readable size. */
 function paintFarNode(
   ctx: Context,
   { width, height, screen }: NodeShape,
@@ -192,7 +192,7 @@ function paintPhaseNames(ctx: Context, width: number, top: number, theme: Theme)
   ctx.letterSpacing = "0px";
 }
 
-/** The state by shape and by colour. */
+/** Paint the symbol of the state. */
 function paintState(ctx: Context, x: number, y: number, appearance: NodeAppearance, theme: Theme): void {
   const state = appearance.fault !== null ? "failed" : appearance.state;
   ctx.lineWidth = 1.6;
@@ -280,7 +280,7 @@ function paintPort(
   ctx.globalAlpha = before;
 }
 
-/** Round: the last value. Diamond: a value only on the tick it arrives. Square: value and age. Hollow: nothing linked. */
+/** Paint a socket. Circle: last value; diamond: value on its delivery tick; square: value and age; hollow: not linked. */
 function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" | "out", isLinked: boolean, theme: Theme): void {
   const reading = side === "in" ? (port.socket as Input | undefined)?.reading : "last";
   ctx.fillStyle = theme.node;
@@ -405,7 +405,7 @@ export function paintGroup(
 
 const truncatedTexts = new Map<string, string>();
 
-/** The text, cut to a width with an ellipsis; paths lose their beginning instead of their end. */
+/** Truncate a text to a width with an ellipsis, at its end, or at its beginning with `keepEnd`. */
 export function truncate(ctx: Context, text: string, width: number, keepEnd = false): string {
   const key = `${ctx.font}|${Math.round(width)}|${text}`;
   const known = truncatedTexts.get(key);

@@ -1,4 +1,4 @@
-/** Where the parts of a node lie, in its own coordinates. Painting, hit tests and links all ask here. */
+/** The positions of a node's parts, relative to the node. Used for painting, hit tests and links. */
 
 import { type Catalog, hasFrame, type Input, inputOf, isReroute, isScreen, type NodeType, type Output } from "../model/catalog";
 import { isObject, type Json, own } from "../model/json";
@@ -16,7 +16,7 @@ const PHASE_NAMES_HEIGHT = 18;
 
 export interface Port {
   readonly name: string;
-  /** Which of the links of an input that takes many; the one after the last is free. */
+  /** Index among the links of an input that takes many. The port after the last link is free. */
   readonly index: number;
   readonly y: number;
   readonly socket: Input | Output | undefined;
@@ -38,7 +38,7 @@ export interface NodeShape {
   readonly rows: readonly WidgetRow[];
   readonly brain: { readonly y: number; readonly file: string | null; readonly required: boolean } | null;
   readonly screen: Box | null;
-  /** The two sides of a register: from here down inputs are latched at the end of a tick, outputs emitted at its start. */
+  /** The area of a register with its sockets: inputs are latched at the end of a tick, outputs emitted at its start. */
   readonly registerArea: { readonly y: number; readonly height: number } | null;
   readonly reroute: boolean;
 }
@@ -81,7 +81,7 @@ function rerouteShape(type: NodeType): NodeShape {
 }
 
 function inputPorts(entry: NodeEntry, type: NodeType | undefined, top: number): Port[] {
-  // what the type does not know but the file links is shown as well: a placeholder keeps all it had
+  // linked inputs that the type does not have are included, so that a placeholder shows them
   const names = [...new Set([...Object.keys(type?.inputs ?? {}), ...linkedInputs(entry).filter((name) => name !== WHEN)])];
   const ports = names.flatMap((name) => {
     const socket = inputOf(type, name);
@@ -112,7 +112,7 @@ function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): 
   });
 }
 
-/** The boxes of a workflow's nodes; one without a place stands at 0, 0. */
+/** Return the boxes of a workflow's nodes. Nodes without a position are at 0, 0. */
 export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] =>
   Object.entries(workflow.nodes).map(([id, entry]) => {
     const position = positionOf(workflow, id);
@@ -120,7 +120,7 @@ export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] =>
     return [...(position?.at ?? ([0, 0] as const)), width, height];
   });
 
-/** What lies at a point of the node: a widget's row, its brain, or nothing that is clicked. */
+/** Return the part at a point of a node that can be clicked: a widget, the brain, or null. */
 export function partAt(shape: NodeShape, x: number, y: number): { part: "widget"; name: string } | { part: "brain" } | null {
   if (x < 0 || x > shape.width) return null;
   const row = shape.rows.find((each) => Math.abs(each.y - y) <= ROW / 2);
@@ -128,11 +128,11 @@ export function partAt(shape: NodeShape, x: number, y: number): { part: "widget"
   return shape.brain && y >= shape.brain.y && y <= shape.brain.y + ROW ? { part: "brain" } : null;
 }
 
-/** The output whose picture a screen node shows; its input, if it is a Preview. */
+/** Return the output whose picture a node shows; undefined for a Preview. */
 export const shownOutput = (type: NodeType): string | undefined =>
   Object.entries(type.outputs).find(([, kind]) => hasFrame(kind))?.[0];
 
-/** A value as it stands on a node: short, in one line. */
+/** Format a value for display on a node, on one line. */
 export function valueText(value: Json | undefined): string {
   if (value === undefined || value === null) return "–";
   if (typeof value === "string") return value || "“”";

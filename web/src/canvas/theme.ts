@@ -1,4 +1,4 @@
-/** The colours of the canvas, read from the page's design tokens, so that both follow one theme. */
+/** The colours of the canvas, read from the design tokens of the page, so that both have the same theme. */
 
 export interface Theme {
   readonly dark: boolean;
@@ -42,7 +42,7 @@ export function readTheme(): Theme {
   };
 }
 
-/** Hues of the labels that everybody meets; others get one from their name. */
+/** Hues of common labels. Those of others are computed from their names. */
 const HUES: Record<string, number> = {
   frame: 262,
   frames: 286,
@@ -56,7 +56,7 @@ const HUES: Record<string, number> = {
   situation: 12,
 };
 
-/** A label's colour, the same on sockets, links and in the lists. */
+/** Return the colour of a label, for sockets, links and lists. */
 export function labelColour(label: string, dark: boolean): string {
   if (label === "any" || label === "value") return dark ? "hsl(220 8% 62%)" : "hsl(220 8% 50%)";
   const hue = Object.hasOwn(HUES, label)

@@ -1,15 +1,15 @@
-/** Everything that has a key, in one list: the shortcuts, the help sheet and the menus are made from it. */
+/** Commands and their keys. Shortcuts, help and menus are made from one list of commands. */
 
 import type { MenuItem } from "../ui/overlay";
 
 export interface Command {
   readonly name: string;
   readonly section: "Run" | "Files" | "Edit" | "Nodes" | "View";
-  /** As `event.key` names it, with Mod for Ctrl or Cmd; the first is shown. */
+  /** Named as in `event.key`, with Mod for Ctrl or Cmd. The first one is displayed. */
   readonly keys: readonly string[];
   readonly run: () => void;
   readonly isDisabled?: () => boolean;
-  /** Also while somebody types in a field. */
+  /** The keys work in text fields, too. */
   readonly whileTyping?: boolean;
 }
 
@@ -24,7 +24,7 @@ export function keyText(keys: string): string {
     .join(" ");
 }
 
-/** What was pressed, in the form that commands write. */
+/** Return the pressed keys in the form of `Command.keys`. */
 export function keyCombination(event: KeyboardEvent): string {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const isLetter = /^[a-z0-9]$/.test(key);
@@ -43,7 +43,7 @@ const isTyping = (target: EventTarget | null) =>
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
   (target as HTMLInputElement).type !== "checkbox";
 
-/** Keys without Ctrl that change nodes or could be meant for what has the focus: they are the graph's only where it has it. */
+/** Keys without Ctrl could be meant for the focused element, so they are commands only if the graph has the focus. */
 const isBare = (keys: string) => /^((Shift\+)?[a-z0-9]| |Delete|Backspace)$/.test(keys);
 const isOfGraph = (target: EventTarget | null) =>
   target === document.body || (target instanceof Element && target.closest("#board, .node-list") !== null);

@@ -1,4 +1,4 @@
-/** What people do in the editor: every edit, whichever way it was asked for. Owns document, board and checking. */
+/** All edits of a workflow, from the mouse, the keyboard and the menus. Owns the document, the board and the checks. */
 
 import { api, type Fault, faultText, RequestError } from "../api";
 import { Board } from "../board/board";
@@ -20,7 +20,7 @@ const GROUP_PAD = 24;
 const GROUP_TOP = 48;
 
 export interface EditorCallbacks {
-  /** The palette, to choose a node that is put at `at`; with a dragged end it is linked as well. */
+  /** Open the palette. The chosen node is put at `at`, and linked to the dragged end if there is one. */
   palette(at: Point, client: Point, dragged: DraggedLink | null): void;
   menu(target: MenuTarget, at: Point, client: Point): void;
   part(id: string, part: { part: "widget"; name: string } | { part: "brain" }, client: Box): void;
@@ -93,17 +93,17 @@ export class Editor {
     return entry && this.catalog.find(entry.type);
   }
 
-  /** Why a link is refused, or null; as far as the server has said. */
+  /** Return why a link is refused, or null if it is not, according to the server's last check. */
   linkError(link: Link, workflow: Workflow = this.workflow): string | null {
     return linkError(workflow, this.catalog, this.linking, link);
   }
 
-  /** The server has seen the workflow as it is now. */
+  /** True if the server has checked the workflow as it is now. */
   get isChecked(): boolean {
     return this.#checked === this.workflow;
   }
 
-  /** Ask the server what is wrong, which stands on the nodes, and what may be linked. Nodes of older versions become today's. */
+  /** Have the server check the workflow: show the faults at their nodes, keep the possible links, migrate older nodes. */
   async check(): Promise<readonly Fault[]> {
     const workflow = this.workflow;
     const number = ++this.#checkCount;
@@ -156,7 +156,7 @@ export class Editor {
     return id;
   }
 
-  /** Add a node and link it to the dragged end of a link, as one step. */
+  /** Add a node and link it to the dragged end of a link. This is a single step for undo. */
   addLinked(type: string, socket: string | null, at: Point, dragged: DraggedLink): void {
     const id = edits.idFor(this.workflow, type);
     const nodeType = this.catalog.find(type);
@@ -192,7 +192,7 @@ export class Editor {
     this.#edit(edits.setKey(this.workflow, id, key, value), `${id}.${key}`, isFinal);
   }
 
-  /** The brain `from` lies in `file` from now on, with this content: have the nodes take it there. Returns them. */
+  /** Make nodes that use the brain `from`, unless they are pinned to other contents, use `file`. Return their ids. */
   moveBrain(from: string, file: string, kind: string, sha256: string | undefined): readonly string[] {
     const moves = Object.entries(this.workflow.nodes).filter(([id, entry]) => {
       const isMeant = brainFile(entry) === from && this.typeOf(id)?.brain?.kind === kind;
@@ -214,7 +214,7 @@ export class Editor {
     if (isFinal) this.document.endGesture();
   }
 
-  /** Mute or bypass, or run again if all of them are so already. */
+  /** Mute or bypass nodes; if all of them are in this mode, let them run again. */
   toggleMode(mode: Mode, ids: readonly string[] = this.#withGroups()): void {
     const all = ids.every((id) => modeOf(this.entry(id)!) === mode);
     this.document.commit(edits.setMode(this.workflow, ids, all ? "run" : mode));
@@ -231,7 +231,7 @@ export class Editor {
     return inputOf(this.catalog.find(own(workflow.nodes, to.node)?.type ?? ""), to.socket)?.many ?? false;
   }
 
-  /** Make a link, or say why not. The server checks the whole graph with it; if it does not fit there, it is taken back. */
+  /** Make a link, or show why it is refused. The server then checks the whole graph; if the link does not fit, it is undone. */
   async link(link: Link, taken: Link | null = null): Promise<void> {
     const before = taken ? edits.removeLink(this.workflow, taken) : this.workflow;
     const refusal = this.linkError(link, before);
@@ -288,7 +288,7 @@ export class Editor {
     return kind === undefined ? null : { side: dragged.side, kind };
   }
 
-  /** The socket of a node that a link fits best: an empty one first. */
+  /** Return the socket of a node that a dragged link fits best: an unlinked input if there is one. */
   #bestSocket(dragged: DraggedLink, id: string): string | null {
     const type = this.typeOf(id);
     const names = Object.keys((dragged.side === "output" ? type?.inputs : type?.outputs) ?? {});
@@ -301,7 +301,7 @@ export class Editor {
     return (dragged.side === "output" ? compatible.find(isEmpty) : undefined) ?? compatible[0] ?? null;
   }
 
-  /** Put a node into a wire, if it fits on both sides. */
+  /** Insert a node into a link, if it fits on both sides. */
   insert(id: string, link: Link): void {
     const type = this.typeOf(id);
     if (!type) return;
@@ -329,7 +329,7 @@ export class Editor {
     this.document.commit(edits.insertOnLink(added, link, id, input, output, this.#isMany(added, link.to)));
   }
 
-  // places
+  // positions
 
   #moved(positions: Parameters<BoardEvents["moved"]>[0], groups: ReadonlyMap<number, Box>): void {
     let next = edits.moveNodes(this.workflow, positions);
@@ -354,7 +354,7 @@ export class Editor {
     });
   }
 
-  /** The same gap between the selected nodes, along one direction. */
+  /** Make the gaps between the selected nodes equal, along one axis. */
   distribute(along: "x" | "y"): void {
     const axis = along === "x" ? 0 : 1;
     const sorted = [...this.selection].sort((a, b) => this.board.boxes.get(a)![axis] - this.board.boxes.get(b)![axis]);
@@ -418,7 +418,7 @@ export class Editor {
     return this.#clipboard;
   }
 
-  /** Put nodes at `near`, else where the view begins, beside what lies there. Returns whether the text held any. */
+  /** Paste nodes at `near`, or in the upper left of the view, without covering others. Return false if the text has no nodes. */
   paste(text: string, near: Point | null = null, connected = false): boolean {
     const clip = parseClipboard(text);
     if (!clip || Object.keys(clip.nodes).length === 0) return false;
@@ -441,9 +441,9 @@ export class Editor {
     return this.#clipboard;
   }
 
-  // words
+  // descriptions
 
-  /** A node in a sentence, for the list of nodes and screen readers. */
+  /** Return a description of a node, for the list of nodes and for screen readers. */
   describe(id: string): string {
     const entry = this.entry(id)!;
     const incoming = links(this.workflow)

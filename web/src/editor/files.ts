@@ -1,4 +1,4 @@
-/** Opening and saving. Nothing on disk is ever overwritten unseen. */
+/** Opening and saving of files. Nothing is overwritten without asking. */
 
 import { api, RequestError, SaveConflict } from "../api";
 import { diffWorkflows } from "../model/diff";
@@ -8,13 +8,13 @@ import { h } from "../ui/dom";
 import { ask, openDialog, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
-/** A file's name for people: with its folders, without the ending. */
+/** Return a file's name without its suffix, for display. */
 export const stem = (file: string): string => file.replace(/\.json$/, "");
 
 export class Files {
   constructor(private readonly editor: Editor) {}
 
-  /** Say what went wrong instead of throwing. */
+  /** Show errors of the server, and of workflows, as messages. */
   async #reportErrors(action: () => Promise<void>): Promise<void> {
     try {
       await action();
@@ -24,7 +24,7 @@ export class Files {
     }
   }
 
-  /** Unsaved work is only left with a word. */
+  /** Ask about unsaved changes. Return true if the workflow may be closed. */
   async confirmLeave(): Promise<boolean> {
     const { document } = this.editor;
     if (document.isSaved || Object.keys(document.workflow.nodes).length === 0) return true;
@@ -59,7 +59,7 @@ export class Files {
     await this.#reportErrors(async () => this.#show(await api.template(name), null, null, true));
   }
 
-  /** Returns whether it was opened. */
+  /** Open a workflow from text. Return true if it was opened. */
   async openText(text: string): Promise<boolean> {
     let isOpen = false;
     await this.#reportErrors(async () => {
@@ -76,10 +76,10 @@ export class Files {
     this.editor.board.fit();
   }
 
-  /** Returns whether it was saved. */
+  /** Save the workflow. Return true if it was saved. */
   async save(as = false): Promise<boolean> {
     const { document } = this.editor;
-    if (!this.editor.isChecked) await this.editor.check(); // what an older version wrote is saved in today's form
+    if (!this.editor.isChecked) await this.editor.check(); // so that a workflow of an older version is saved in its migrated form
     if (document.file && !as) return this.#write(document.file, document.sha256);
     const proposed = document.file ? stem(document.file) : slug(document.workflow.title ?? "") || "workflow";
     const name = await ask("Save workflow", "File name", proposed, "Save");
@@ -103,7 +103,7 @@ export class Files {
     }
   }
 
-  /** Somebody else's newer save, or a file of that name: show what differs, and let people decide. */
+  /** The file on the disk is another one than the one that was opened: show the differences, and let the user decide. */
   async #resolveConflict(file: string, { sha256, workflow: theirs }: SaveConflict, isNew: boolean): Promise<boolean> {
     const { document } = this.editor;
     const isGone = sha256 === null;
@@ -171,7 +171,7 @@ export class Files {
     });
   }
 
-  /** A brain dropped on the page is uploaded, and is what the nodes mean that name it; dropped on a node, it becomes that node's. */
+  /** Upload a brain that was dropped: on a node, for this node; elsewhere, for all nodes that use a file of its name. */
   async dropBrain(file: File, node: string | null): Promise<void> {
     await this.#reportErrors(async () => {
       const brain = await api.uploadBrain(file);
@@ -196,7 +196,7 @@ export class Files {
   }
 }
 
-/** A file name made of the first words of a title. */
+/** Return a file name made from the first words of a title. */
 function slug(title: string): string {
   let name = "";
   for (const word of title.toLowerCase().match(/[a-z0-9]+/g) ?? []) {

@@ -1,4 +1,4 @@
-/** The run that the page shows: starting it, steering it, and following what the server says of it. */
+/** The run that the page shows: starts it, controls it, and applies the server's events to it. */
 
 import { api, type Fault, faultText, RequestError } from "../api";
 import { Connection } from "../live/connection";
@@ -11,7 +11,7 @@ import { ask, clearMessages, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
 const CLOCK = "minibrains.clock";
-/** A second stop ends the worker, so it has to be meant. */
+/** A second stop kills the worker, so one that comes sooner than this is taken for a double click. */
 const SECOND_STOP_MS = 1500;
 
 export class Session {
@@ -22,10 +22,10 @@ export class Session {
   readonly #screens: Screens;
   readonly #input: PlayerInput;
   readonly #otherStates = new Map<string, string>();
-  /** The nodes that the run on the page plays; null: it was not started from this workflow. */
+  /** The nodes of the workflow that the run plays; null if it was not started from this workflow. */
   #playedNodes: object | null = null;
   #stopped = { id: "", at: 0 };
-  /** What Play took: the page may show another run before it is given back. */
+  /** The run and the nodes whose input this page took: it may show another run before it releases them. */
   #played: { run: string; nodes: readonly string[] } = { run: "", nodes: [] };
 
   constructor(
@@ -67,7 +67,7 @@ export class Session {
     this.#emit("run");
   }
 
-  /** Start the workflow as it is on the page; what is wrong with it goes onto its nodes. */
+  /** Run the workflow as it is on the page. Faults are shown at their nodes. */
   async start(): Promise<void> {
     const { workflow } = this.editor;
     if (Object.keys(workflow.nodes).length === 0)
@@ -104,7 +104,7 @@ export class Session {
     this.#emit("lists");
   }
 
-  /** What was missed. Where the websocket was faster it has told all that goes on, and the answer may be the older one. */
+  /** Fetch what was missed. Whatever the websocket has reported in the meantime is newer than the answer, and stays. */
   async #catchUp(id: string): Promise<void> {
     const before = this.run;
     const info = await api.runInfo(id).catch((error: Error) => error);
@@ -132,7 +132,7 @@ export class Session {
     this.#render();
   }
 
-  /** No run on the page: nodes and pictures are as before any. The run itself goes on. */
+  /** Show no run any more. The run itself goes on. */
   clearRun(): void {
     this.play(false);
     this.run = null;
@@ -141,7 +141,7 @@ export class Session {
     this.#render();
   }
 
-  /** The server knows nothing of the run: it was thrown away, or still waited in the queue when the server ended. */
+  /** The server does not know the run: it was deleted, or lost from the queue. */
   #runLost(): void {
     this.editor.document.run = null;
     this.clearRun();
@@ -157,7 +157,7 @@ export class Session {
     await api.control(id, what).catch((error: Error) => showMessage(error.message, "error"));
   }
 
-  /** Keep the game on a console, as it stands now, as a save state that `states` can start from. */
+  /** Save the current state of a console's game. Episodes can start from it. */
   async saveState(node: string): Promise<void> {
     const { run } = this;
     const name = run && (await ask("Save the game as it stands", "Name", "", "Save state"));
@@ -171,7 +171,7 @@ export class Session {
     }
   }
 
-  /** The nodes of the page whose values come from whoever plays. */
+  /** The nodes of the workflow that a person plays with. */
   get pads(): readonly string[] {
     const { nodes } = this.editor.workflow;
     return Object.keys(nodes).filter((id) => this.editor.typeOf(id)?.outside && modeOf(nodes[id]!) === "run");
@@ -181,7 +181,7 @@ export class Session {
     return this.#input.isEnabled;
   }
 
-  /** Keys and gamepads go to the run, from this page alone; or no longer. */
+  /** Begin or end to send keys and gamepad buttons to the run. Only one page at a time does so. */
   play(isOn: boolean): void {
     const { run, pads } = this;
     if (isOn === this.isPlaying || (isOn && !(isLive(run) && pads.length))) return;
@@ -200,7 +200,7 @@ export class Session {
     for (const node of nodes) this.#connection.send(type, { prompt_id: run, node, ...more });
   }
 
-  /** Place the pictures, and tell the server what is on screen. */
+  /** Place the pictures, and tell the server which nodes are visible. */
   updateWatch(): void {
     const live = isLive(this.run);
     const previews = this.#screens.update(live);
@@ -254,7 +254,7 @@ export class Session {
     this.#emit("run");
   }
 
-  /** How nodes look: when a run is over, only what it took and what failed. */
+  /** The status of the nodes; of a run that is over, only times and errors. */
   #nodeStatuses(): Run["nodes"] {
     const { run } = this;
     if (run === null) return new Map();
@@ -262,7 +262,7 @@ export class Session {
     return new Map([...(run as Run).nodes].map(([id, status]) => [id, status.error ? status : { ...status, state: null }]));
   }
 
-  /** A sound change of the workflow goes into the run that was started from it; what it was keeps its state. */
+  /** Apply a change of the workflow, if it has no faults, to the run that was started from it. */
   async #editLive(): Promise<void> {
     const { workflow, faults } = this.editor;
     if (!isLive(this.run) || !this.#playedNodes || faults.length || workflow.nodes === this.#playedNodes) return;

@@ -1,4 +1,4 @@
-/** The page's end of the worker: connection, events, pictures. */
+/** The connection to the server, by way of the web worker. */
 
 import type { FromWorker, ToWorker, Watch } from "./messages";
 
@@ -25,7 +25,7 @@ export class Connection {
     this.#post({ do: "connect", url: url.href });
   }
 
-  /** What is on screen now: the server sends pictures and values of nothing else. */
+  /** Tell the server which nodes are visible. It sends pictures and values of these only. */
   watch(watch: Watch | null): void {
     const text = JSON.stringify(watch);
     if (text === this.#watch) return;
@@ -33,7 +33,7 @@ export class Connection {
     this.#post({ do: "watch", watch });
   }
 
-  /** Say something at once; it is lost while there is no connection. */
+  /** Send a message to the server. It is lost if there is no connection. */
   send(type: string, data: object): void {
     this.#post({ do: "send", type, data });
   }

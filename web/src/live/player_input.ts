@@ -1,13 +1,13 @@
-/** The keys and gamepad buttons that are held, for as long as a person plays. */
+/** The keys and gamepad buttons that are held while a person plays. */
 
 export interface PlayerInputEvents {
-  /** What is held now, by KeyboardEvent.code; a gamepad's buttons are Gamepad0, Gamepad1, … of the standard layout. */
+  /** Called with all held keys, by KeyboardEvent.code. Gamepad buttons are Gamepad0, Gamepad1, … of the standard layout. */
   held(keys: readonly string[]): void;
   escaped(): void;
 }
 
 const STICK_THRESHOLD = 0.5;
-/** Up, down, left and right of the standard layout; the left stick counts as these. */
+/** Indices of the directions in the standard layout. The left stick counts as these buttons. */
 const [UP, DOWN, LEFT, RIGHT] = [12, 13, 14, 15];
 
 export class PlayerInput {
@@ -17,7 +17,7 @@ export class PlayerInput {
   #reported = "";
 
   constructor(private readonly events: PlayerInputEvents) {
-    // before all others: a key that goes to the game does nothing else
+    // before all other listeners, because a key for the game must do nothing else
     addEventListener("keydown", (event) => this.#down(event), { capture: true });
     addEventListener("keyup", (event) => this.#up(event), { capture: true });
     addEventListener("blur", () => this.#releaseAll());
@@ -54,7 +54,7 @@ export class PlayerInput {
     if (this.isEnabled) this.#report();
   }
 
-  /** Gamepads say nothing by themselves. */
+  /** Read the gamepads, which send no events, once per animation frame. */
   #poll(): void {
     if (!this.isEnabled) return;
     requestAnimationFrame(() => this.#poll());
@@ -84,6 +84,6 @@ function buttonsOf(pad: Gamepad): string[] {
   return held.map((index) => `Gamepad${index}`);
 }
 
-/** Somebody types in a field, or answers a dialog. */
+/** The key is meant for a field or a dialog. */
 const isForField = (target: EventTarget | null) =>
   target instanceof Element && target.closest("input, textarea, select, dialog") !== null;

@@ -1,4 +1,4 @@
-/** The run that the page shows, put together from the events of the server: what it last said stands. */
+/** The state of the run that the page shows, computed from the events of the server. */
 
 import type { NodeStatus } from "../board/events";
 import type { NodeState } from "../canvas/paint";
@@ -18,7 +18,7 @@ export interface Run {
   readonly misses: number | null;
   readonly nodes: ReadonlyMap<string, NodeStatus>;
   readonly values: ReadonlyMap<string, string>;
-  /** What ended it, in words. */
+  /** The error that ended it. */
   readonly error: string | null;
   readonly result: JsonObject | null;
   readonly said: readonly string[];
@@ -27,7 +27,7 @@ export interface Run {
 export const LIVE: ReadonlySet<RunState> = new Set(["queued", "starting", "running", "paused", "stopping"]);
 export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(run.state);
 
-/** It ticks, or is paused between two ticks. */
+/** Return true if the run ticks, or is paused between two ticks. */
 export const isTicking = (run: Run | null): run is Run => run !== null && (run.state === "running" || run.state === "paused");
 
 const STATES: ReadonlySet<string> = new Set<NodeState>([
@@ -60,17 +60,17 @@ export function newRun(id: string): Run {
   };
 }
 
-/** The number that an event has, null if it says that there is none; else what was known before. */
+/** Return the number, or null, in an event; if it has neither, the value from before. */
 function numberOr(value: Json | undefined, before: number | null): number | null {
   return typeof value === "number" || value === null ? value : before;
 }
 
-/** The same of a text. */
+/** Return the text, or null, in an event; if it has neither, the value from before. */
 function textOr(value: Json | undefined, before: string | null): string | null {
   return typeof value === "string" || value === null ? value : before;
 }
 
-/** The run after an event of the websocket; the same object if the event is about something else. */
+/** Return the run after an event of the websocket; the same object if the event does not concern it. */
 export function applyEvent(run: Run, type: string, data: JsonObject): Run {
   if (data.prompt_id !== run.id) return run;
   if (type === "run") {
@@ -135,7 +135,7 @@ function applyFailure(run: Run, data: JsonObject): Run {
   return { ...run, state: "failed", error: message, nodes };
 }
 
-/** Numbers short enough to stand on a wire. */
+/** Format the value of an output: integers in full, other numbers with three significant digits. */
 function formatValue(value: Json): string {
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : value.toPrecision(3);
   return typeof value === "string" ? value : JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** Live pictures over the nodes that show them: a canvas a node, moved by CSS, clipped where a node lies in front. */
+/** Live pictures: one canvas per node, placed over it by CSS, and clipped where another node covers it. */
 
 import type { Board } from "../board/board";
 import type { Box } from "../model/workflow";
@@ -16,13 +16,13 @@ export class Screens {
     private readonly connection: Connection,
   ) {}
 
-  /** Pictures of another run: the old ones go. */
+  /** Remove all pictures, before those of another run. */
   clear(): void {
     for (const id of [...this.#canvases.keys()]) this.#drop(id);
     this.#lastState = "";
   }
 
-  /** Place every picture; returns the nodes whose pictures can be seen. */
+  /** Place all pictures. Return the nodes whose pictures are visible. */
   update(live: boolean): readonly string[] {
     if (!live && this.#canvases.size === 0) return [];
     const { scale, offset, area } = this.board.view;
@@ -84,7 +84,7 @@ function overlap(a: Box, b: Box): boolean {
   return a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
 }
 
-/** The box without those in front of it, as a clip path in its own coordinates. */
+/** Return a clip path, relative to the box, that leaves out the boxes in front of it. */
 function clip(box: Box, front: readonly Box[]): string {
   const rectangle = (x: number, y: number, w: number, h: number) => `M${x} ${y}h${w}v${h}h${-w}z`;
   const holes = front.map(([x, y, w, h]) => {

@@ -1,4 +1,4 @@
-/** Off the main thread: the websocket, and painting pictures as they come. A busy page costs no frame. */
+/** The web worker: it handles the websocket and paints the pictures, so a busy page loses none. */
 
 import { type Frame, JPEG, PALETTE, readFrame, unpackPalette } from "./frames";
 import type { FromWorker, ToWorker, Watch } from "./messages";

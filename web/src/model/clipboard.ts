@@ -1,4 +1,4 @@
-/** Copy and paste. What is copied is text, so it goes from tab to tab, and into an e-mail. */
+/** Copy and paste. Nodes are copied as text, so they can be pasted in other tabs, or sent by e-mail. */
 
 import { freeId } from "./edits";
 import { isObject, type Json, type JsonObject, withKey } from "./json";
@@ -16,7 +16,7 @@ export function copyNodes(workflow: Workflow, ids: Iterable<string>): string {
   return JSON.stringify({ [KEY]: 1, nodes, layout });
 }
 
-/** What a text from the clipboard holds: nodes of ours (a whole workflow counts), or null. */
+/** Parse the nodes, or the workflow, in a text from the clipboard; null if there are none. */
 export function parseClipboard(text: string): Workflow | null {
   try {
     const data: unknown = JSON.parse(text);
@@ -34,8 +34,8 @@ export interface Pasted {
 }
 
 /**
- * Put copied nodes in with fresh ids, their upper left corner at `at`. Links among them come along; those from nodes
- * that were not copied only with `connected`, and if such a node is there.
+ * Add copied nodes with new ids, their upper left corner at `at`. Links among them are copied. Links from other nodes are
+ * copied only with `connected`, and if the workflow has such a node.
  */
 export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connected = false): Pasted {
   const taken = new Set<string>();
@@ -64,7 +64,7 @@ export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connec
   };
 }
 
-/** The place nearest to `near` for the upper left corner of these boxes where none of them lies on one that is there. */
+/** Return a position near `near` for the upper left corner of these boxes, where they overlap no occupied one. */
 export function findFreePosition(boxes: readonly Box[], occupied: readonly Box[], near: Point): Point {
   const left = Math.min(...boxes.map(([x]) => x));
   const top = Math.min(...boxes.map(([, y]) => y));
@@ -79,7 +79,7 @@ export function findFreePosition(boxes: readonly Box[], occupied: readonly Box[]
       ),
     );
   for (let distance = 0; ; distance += STEP) {
-    // ends: far enough away there is nothing
+    // ends, because far enough away everything is free
     for (const [dx, dy] of [
       [0, 1],
       [1, 0],

@@ -1,4 +1,4 @@
-/** What differs between two workflows, in words: what the dialog about a stale save shows. */
+/** The differences between two workflows, as shown when a save conflicts with a newer one. */
 
 import { isObject, own, same } from "./json";
 import type { Workflow } from "./workflow";
@@ -9,7 +9,7 @@ export interface Change {
   readonly details: readonly string[];
 }
 
-/** From `before` to `after`: nodes by id, then the file's other keys. Where a node stands is told as one line. */
+/** Return the changes from `before` to `after`: nodes by id, then other keys. All positions are one change. */
 export function diffWorkflows(before: Workflow, after: Workflow): readonly Change[] {
   const result: Change[] = [];
   for (const id of new Set([...Object.keys(before.nodes), ...Object.keys(after.nodes)])) {

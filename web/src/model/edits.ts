@@ -1,10 +1,10 @@
-/** Changes of a workflow: pure functions from one workflow to the next. What did not change stays the same object. */
+/** Edits: pure functions from a workflow to the next. Unchanged parts stay the same objects. */
 
 import { isObject, type Json, own, same, withKey } from "./json";
 import type { Box, Link, Mode, NodeEntry, Point, SocketRef, Workflow } from "./workflow";
 import { formatSocketRef, groupsOf, linkedInputs, positionOf, readGroup, sources, typeName, WHEN } from "./workflow";
 
-/** An id that is free: the one wanted, or with a number behind it. */
+/** Return an unused id: the wanted one, or the same with a number. */
 export function freeId(workflow: Workflow, wanted: string, taken: ReadonlySet<string> = new Set()): string {
   const base =
     wanted
@@ -17,7 +17,7 @@ export function freeId(workflow: Workflow, wanted: string, taken: ReadonlySet<st
   for (let n = 2; ; n++) if (isFree(`${stem}_${n}`)) return `${stem}_${n}`;
 }
 
-/** The id a new node of this type gets: "FrameStack@1" -> "frame_stack". */
+/** Return an id for a new node of a type: "FrameStack@1" -> "frame_stack". */
 export function idFor(workflow: Workflow, type: string): string {
   const name = typeName(type).split(".").at(-1)!;
   return freeId(workflow, name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase());
@@ -30,12 +30,12 @@ export function editNode(workflow: Workflow, id: string, edit: (entry: NodeEntry
   return same(edited, entry) ? workflow : { ...workflow, nodes: withKey(workflow.nodes, id, edited) };
 }
 
-/** Set one key of a node's entry (`every`, `brain`, …); undefined takes it out. */
+/** Set a key of a node's entry (`every`, `brain`, …); undefined removes it. */
 export function setKey(workflow: Workflow, id: string, key: string, value: Json | undefined): Workflow {
   return editNode(workflow, id, (entry) => withKey(entry, key, value));
 }
 
-/** Have nodes take their brain from another file, pinned or not as before. */
+/** Change the file of nodes' brains; pins are kept. */
 export function moveBrain(workflow: Workflow, ids: Iterable<string>, file: string): Workflow {
   return [...ids].reduce(
     (result, id) =>
@@ -47,7 +47,7 @@ export function moveBrain(workflow: Workflow, ids: Iterable<string>, file: strin
   );
 }
 
-/** Set a widget; undefined: back to its default. */
+/** Set a widget; undefined resets it to its default. */
 export function setWidget(workflow: Workflow, id: string, name: string, value: Json | undefined): Workflow {
   return editNode(workflow, id, (entry) => {
     const set = withKey(isObject(entry.set) ? entry.set : {}, name, value);
@@ -63,7 +63,7 @@ export function addNode(workflow: Workflow, id: string, entry: NodeEntry, at: Po
   return { ...workflow, nodes: withKey(workflow.nodes, id, entry), layout: withKey(workflow.layout ?? {}, id, rounded(at)) };
 }
 
-/** Take nodes out, with every link from them. */
+/** Remove nodes, and all links from them. */
 export function removeNodes(workflow: Workflow, ids: ReadonlySet<string>): Workflow {
   if (![...ids].some((id) => Object.hasOwn(workflow.nodes, id))) return workflow;
   const kept = Object.entries(workflow.nodes).filter(([id]) => !ids.has(id));
@@ -90,7 +90,7 @@ function withSources(entry: NodeEntry, socket: string, ends: readonly SocketRef[
   return withKey(entry, "in", Object.keys(inputs).length ? inputs : undefined);
 }
 
-/** Link an output to an input; an input that takes one link loses the one it had. */
+/** Link an output to an input. If the input takes only one link, this replaces it. */
 export function addLink(workflow: Workflow, { from, to }: Link, many = false): Workflow {
   return editNode(workflow, to.node, (entry) => {
     const before = many ? sources(entry, to.socket) : [];
@@ -110,14 +110,14 @@ export function removeLink(workflow: Workflow, { from, to }: Link): Workflow {
   );
 }
 
-/** Put the links of one input as they are now; used to read a gesture back from the canvas. */
+/** Set all links of an input. */
 export function setSources(workflow: Workflow, to: SocketRef, ends: readonly SocketRef[]): Workflow {
   return editNode(workflow, to.node, (entry) =>
     same(sources(entry, to.socket), ends) ? entry : withSources(entry, to.socket, ends),
   );
 }
 
-/** Put a node into a link: what came out of `from` goes through it to `to`. */
+/** Insert a node into a link. */
 export function insertOnLink(
   workflow: Workflow,
   link: Link,
@@ -130,7 +130,7 @@ export function insertOnLink(
   return addLink(removeLink(through, link), { from: { node, socket: output }, to: link.to }, many);
 }
 
-/** Give a node another id; every link to it follows. */
+/** Rename a node, and change all links from it. */
 export function renameNode(workflow: Workflow, id: string, wanted: string): Workflow {
   if (id === wanted || !Object.hasOwn(workflow.nodes, id) || Object.hasOwn(workflow.nodes, wanted)) return workflow;
   const moved = (end: SocketRef): SocketRef => (end.node === id ? { ...end, node: wanted } : end);
@@ -166,7 +166,7 @@ export function addGroup(workflow: Workflow, title: string, bounds: Box): Workfl
   return { ...workflow, groups: [...groupsOf(workflow), { title, bounds: rounded(bounds) }] };
 }
 
-/** Change one group, or take it out with null; what else stands in it is kept. */
+/** Change a group, or remove it with null. Its unknown keys are preserved. */
 export function editGroup(workflow: Workflow, index: number, edit: { title?: string; bounds?: Box } | null): Workflow {
   const groups = groupsOf(workflow);
   const before = groups[index];

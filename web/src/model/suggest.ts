@@ -1,23 +1,23 @@
-/** Which node types to offer: by what was typed, and by the link that was released on empty canvas. */
+/** The node types that the palette offers, by the typed text and by the dragged link. */
 
 import type { Catalog, NodeType, SocketKind } from "./catalog";
 import { labelIn, labelOf, typeBase } from "./catalog";
 import { isCompatible, type Linking } from "./compatibility";
 
-/** The dragged end of a link: an output looks for inputs, an input for outputs. */
+/** The end of a dragged link: an output that needs an input, or an input that needs an output. */
 export interface DraggedEnd {
   readonly side: "output" | "input";
-  /** What it gives or takes, in the server's words. */
+  /** Its type, as text of the server. */
   readonly kind: string;
 }
 
 export interface Suggestion {
   readonly type: NodeType;
-  /** The socket of the new node that the dragged end goes to. */
+  /** The socket of the new node to link to. */
   readonly socket: string | null;
 }
 
-/** Node types in order of how well they fit; with a dragged end only those that can take it. */
+/** Return node types, best matches first; with a dragged end, only those with a socket for it. */
 export function suggest(
   catalog: Catalog,
   linking: Linking,
@@ -33,7 +33,7 @@ export function suggest(
   return found.map(({ type, socket }) => ({ type, socket }));
 }
 
-/** How well a type answers what was typed; null: not at all. All words have to occur. */
+/** Return how well a type matches the typed text, of which all words must occur; null if it does not. */
 function matchScore(type: NodeType, query: string): number | null {
   const name = typeBase(type).toLowerCase();
   const rest = `${type.type} ${type.category} ${type.summary}`.toLowerCase();

@@ -135,7 +135,7 @@ export function makeCommands(editor: Editor, session: Session, files: Files, con
 
 const isTyping = () => /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
 
-/** The browser's own copy and paste, so that nodes go from tab to tab. They are pasted at the pointer, if it is over the canvas. */
+/** Handle the browser's copy, cut and paste. Nodes are pasted at the pointer, if it is over the canvas. */
 function watchClipboard(editor: Editor): void {
   const { board } = editor;
   let pointer: Point | null = null;
@@ -164,7 +164,7 @@ function copyByMenu(editor: Editor): void {
   if (text) void navigator.clipboard?.writeText(text).catch(() => undefined);
 }
 
-/** From the system's clipboard if the browser lets us, else what was copied here. */
+/** Paste from the system's clipboard if the browser permits, or else what was last copied on this page. */
 export async function pasteByMenu(editor: Editor, at: Point): Promise<void> {
   const text = await navigator.clipboard?.readText().catch(() => "");
   if (!editor.paste(text || "", at) && !editor.paste(editor.copied, at)) showMessage("There are no nodes in the clipboard.");

@@ -1,11 +1,11 @@
-/** Controls for values, from the JSON Schema that a widget has. */
+/** Form controls for values, made from the JSON Schema of a widget. */
 
 import { isObject, type Json, type JsonObject, same } from "../model/json";
 import { h } from "./dom";
 
 export type OnChange = (value: Json, isFinal: boolean) => void;
 
-/** A control for a value. `change` hears of every step; the last of a gesture is final. `empty`: a number may be left out. */
+/** Return a control. `change` is called with each value, the last of a gesture being final; `empty` if a number is removed. */
 export function control(
   schema: JsonObject,
   value: Json | undefined,
@@ -104,7 +104,7 @@ function isTextOrTexts(schema: JsonObject): boolean {
   return options.length === 2 && options.some((option) => option.type === "string") && options.some(ofTexts);
 }
 
-/** Texts with commas between them; where one text is allowed as well, one stays a text. */
+/** Return a field for comma-separated texts. If the schema permits a single text, one text is not made a list. */
 function textsField(schema: JsonObject, value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
   const given = typeof value === "string" ? [value] : value;
   const texts = Array.isArray(given) ? given.map(String) : [];
@@ -119,7 +119,7 @@ function textsField(schema: JsonObject, value: Json | undefined, shared: Shared,
   return input;
 }
 
-/** Anything else is written as JSON. */
+/** Return a field for any other value, as JSON. */
 function jsonField(value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
   const area = h("textarea", { ...shared, class: "field code", rows: "2", spellcheck: "false" });
   area.value = value === undefined ? "" : JSON.stringify(value);

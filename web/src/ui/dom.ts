@@ -1,9 +1,9 @@
-/** Making elements. Data only ever becomes text or attributes, never markup. */
+/** Creating elements. Data becomes text or attributes, never markup. */
 
 type Child = Node | string | null | undefined | false;
 type Properties = Record<string, unknown> & { class?: string; data?: Record<string, string> };
 
-/** An element; `on…` properties are listeners, `data` is the dataset, the rest attributes (true: present, false: not). */
+/** Create an element. Properties `on…` are listeners, `data` is the dataset, others are attributes (true: set, false: not). */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   properties: Properties = {},
@@ -23,7 +23,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Line icons on a grid of 20. */
+/** Paths of icons, in a box of 20 by 20. */
 const ICONS = {
   play: "M6 4.5v11l9-5.5z",
   pause: "M7 5v10M13 5v10",
@@ -65,7 +65,7 @@ export function icon(name: Icon): SVGSVGElement {
   return svg;
 }
 
-/** A button with an icon; its name is the tooltip and what a screen reader says. */
+/** Create a button with an icon. The label is its tooltip and its name for screen readers. */
 export function iconButton(name: Icon, label: string, onclick: () => void, properties: Properties = {}): HTMLButtonElement {
   return h(
     "button",

@@ -28,7 +28,7 @@ export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): vo
     const workflows = dropped.filter(({ name }) => name.endsWith(".json"));
     const others = dropped.filter((file) => !workflows.includes(file));
     const node = isOver && !workflows.length ? editor.board.nodeAt(client) : null;
-    // one question at a time, and brains after the workflow that may name them
+    // one dialog at a time, and brains after a workflow that may use them
     for (const file of [...workflows, ...others]) await openFile(file, node, files);
   });
 }

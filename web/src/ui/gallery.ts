@@ -1,4 +1,4 @@
-/** The shipped workflows, to begin with. */
+/** The gallery of shipped workflows. */
 
 import { api } from "../api";
 import type { Editor } from "../editor/editor";
@@ -10,7 +10,7 @@ import { showMessage } from "./overlay";
 
 const MAP = [264, 112] as const;
 
-/** `sf2` of `sf2_realtime`: the workflow that it is a variant of. */
+/** Return the name of the workflow of which this is a variant: `sf2` for `sf2_realtime`. */
 const family = (name: string) => name.split("_", 1)[0]!;
 
 export async function openGallery(editor: Editor, files: Files): Promise<void> {
@@ -26,7 +26,7 @@ export async function openGallery(editor: Editor, files: Files): Promise<void> {
   );
   const largest = new Map<string, number>();
   for (const { name, nodes } of templates) largest.set(family(name), Math.max(nodes, largest.get(family(name)) ?? 0));
-  // whole agents before what they are measured against, and each before its variants, as the server lists them
+  // large graphs first; a workflow and its variants stay together, in the server's order
   templates.sort((one, other) => largest.get(family(other.name))! - largest.get(family(one.name))!);
   const element = h("dialog", { class: "dialog gallery", tabindex: "-1", "aria-label": "Start with a workflow" });
   const close = () => element.close();

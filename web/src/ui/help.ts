@@ -1,4 +1,4 @@
-/** The sheet of keys and gestures. */
+/** The dialog with keys and gestures. */
 
 import { type Command, keyText } from "../editor/commands";
 import { h } from "./dom";

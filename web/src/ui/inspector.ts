@@ -1,4 +1,4 @@
-/** The side panel: everything that can be set of the selected node; of the workflow when none is. */
+/** The inspector on the right: all settings of the selected node, or of the workflow if none is selected. */
 
 import { type BrainInfo, faultText } from "../api";
 import type { NodeStatus } from "../board/events";
@@ -27,7 +27,7 @@ import { swatch } from "./palette";
 export class Inspector {
   brains: readonly BrainInfo[] = [];
   #shown = "";
-  /** How often what may be linked has changed. */
+  /** Number of changes of the possible links. */
   #linkingVersion = 0;
 
   constructor(
@@ -51,7 +51,7 @@ export class Inspector {
     });
   }
 
-  /** Drawn again when what it shows has changed, but never under the hands of somebody who types in it. */
+  /** Render if there are changes, but not while the user types in a field. */
   render(force = false): void {
     const ids = this.editor.selection;
     const id = ids.length === 1 ? ids[0]! : null;
@@ -131,7 +131,7 @@ export class Inspector {
     this.#renderGame();
   }
 
-  /** What can be done with the game that is played on a console. */
+  /** Show the button that saves the state of a console's game. */
   #renderGame(): void {
     const container = this.element.querySelector<HTMLElement>(".game");
     const id = this.editor.selection[0];
@@ -150,7 +150,7 @@ export class Inspector {
     );
   }
 
-  /** How long the thoughts of a node took in the run that is shown. */
+  /** Show a background node's thinking times in the current run. */
   #renderThinkTimes(): void {
     const container = this.element.querySelector<HTMLElement>(".thoughts");
     const id = this.editor.selection[0];
@@ -166,7 +166,7 @@ export class Inspector {
     container.replaceChildren(...(bars || words ? [section("Thoughts", words, bars)] : []));
   }
 
-  /** What caches saved a node in the run that is shown. */
+  /** Show the time that caches saved the node in the current run. */
   #renderSavings(): void {
     const container = this.element.querySelector<HTMLElement>(".savings");
     const id = this.editor.selection[0];
@@ -175,7 +175,7 @@ export class Inspector {
     if (container.textContent !== text) container.textContent = text;
   }
 
-  /** What is wrong with the node as it stands, and what it failed of in the run that is shown. */
+  /** Show the faults of the node, and its error in the current run. */
   #renderFaults(): void {
     const container = this.element.querySelector<HTMLElement>(".faults");
     const id = this.editor.selection[0];
@@ -285,7 +285,7 @@ export class Inspector {
     ];
   }
 
-  /** The wire of one input as a list of outputs that fit: wiring without a mouse. */
+  /** Return a list of outputs that fit an input, to link it without a mouse. */
   #source(id: string, socket: string, current: string, label: string): HTMLElement {
     const { editor } = this;
     const to = { node: id, socket };
@@ -352,7 +352,7 @@ export class Inspector {
     return [disclosure("When it runs", !isPlain, ...rows)];
   }
 
-  /** Where a node computes that leaves it to the workflow. */
+  /** Return the row that chooses the place of a background computation. */
   #place(id: string, entry: NodeEntry): HTMLElement {
     const choice = control({ enum: ["default", "thread", "process"] }, entry.background ?? "default", "background", (value) =>
       this.editor.setKey(id, "background", value === "default" ? undefined : value),
@@ -476,14 +476,14 @@ export class Inspector {
 
 export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
-/** What became of the process of a node that has one, in words; nothing if it never ended. */
+/** Describe the state of a node's process; "" if it never ended. */
 function healthOf(node: NodeStatus): string {
   if (node.state === "lost") return "Its process ended, and no other could be started.";
   if (node.state === "restarting") return "Its process ended; another is being started.";
   return node.restarts ? `Its process was restarted ${count(node.restarts, "time")}.` : "";
 }
 
-/** Durations as bars, each half an octave wide. */
+/** Return a histogram of durations, with bars of half an octave. */
 function histogram(thinkTimes: NodeStatus["thinkTimes"]): HTMLElement {
   const total = thinkTimes.reduce((sum, [, n]) => sum + n, 0);
   const most = Math.max(...thinkTimes.map(([, n]) => n));
@@ -528,7 +528,7 @@ function row(name: string, field: HTMLElement, doc: string, extra: HTMLElement |
   );
 }
 
-/** What the colours of this workflow's wires mean. */
+/** Return the legend of the colours of this workflow's links. */
 function legend(editor: Editor): HTMLElement {
   const labels = new Set<string>();
   for (const entry of Object.values(editor.workflow.nodes)) {

@@ -1,4 +1,4 @@
-/** The whole graph in a corner: press or drag to go there. Also the small maps of the gallery. */
+/** The minimap: click or drag to move the view. Also the pictures of workflows in the gallery. */
 
 import type { Board } from "../board/board";
 import { shapeOf } from "../canvas/shape";
@@ -92,7 +92,7 @@ export class Minimap {
   }
 }
 
-/** A small picture of a workflow, drawn from its layout. */
+/** Draw a small picture of a workflow. */
 export function drawMap(canvas: HTMLCanvasElement, workflow: Workflow, catalog: Catalog, width: number, height: number): void {
   const ctx = resizeCanvas(canvas, width, height);
   const { dark, line } = readTheme();

@@ -1,4 +1,4 @@
-/** The corner of the canvas: minimap and zoom. */
+/** The corner of the canvas, with minimap and zoom. */
 
 import { labelColour } from "../canvas/theme";
 import type { Editor } from "../editor/editor";

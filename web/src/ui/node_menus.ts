@@ -1,4 +1,4 @@
-/** What a right click and a click on a value offer. */
+/** The context menus, and the popovers that edit a value on a node. */
 
 import type { BrainInfo } from "../api";
 import type { MenuTarget } from "../board/events";
@@ -97,7 +97,7 @@ function groupItems(editor: Editor, index: number): (MenuItem | null)[] {
   ];
 }
 
-/** Change a value where it stands, on the node. */
+/** Edit a widget or brain directly on the node. */
 export function editPart(
   editor: Editor,
   brains: readonly BrainInfo[],

@@ -1,4 +1,4 @@
-/** What lies over the page: messages, menus, dialogs, popovers. One menu or popover at a time. */
+/** Messages, menus, dialogs and popovers. One menu or popover is open at a time. */
 
 import type { Box, Point } from "../model/workflow";
 import { button, h, iconButton } from "./dom";
@@ -6,10 +6,10 @@ import { button, h, iconButton } from "./dom";
 const MESSAGE_MS = 7000;
 const MESSAGES = 2;
 
-/** What was tried has worked: earlier messages are over. */
+/** Remove all messages, after something succeeded. */
 export const clearMessages = (): void => document.getElementById("messages")!.replaceChildren();
 
-/** Say something; errors stay twice as long, until something works. Read out by screen readers. */
+/** Show a message, also to screen readers. Errors stay twice as long, or until something succeeds. */
 export function showMessage(text: string, kind: "info" | "error" = "info", action?: { name: string; run: () => void }): void {
   const layer = document.getElementById("messages")!;
   if (kind === "info") clearMessages();
@@ -38,7 +38,7 @@ let closeOpenPopover: (() => void) | null = null;
 
 export const closePopover = (): void => closeOpenPopover?.();
 
-/** Show an element beside a point or below a box, inside the window; it goes with Escape or a press elsewhere. */
+/** Show an element at a point or below a box, within the window. Escape or a click elsewhere closes it. */
 export function openPopover(content: HTMLElement, at: Point | Box, onclose?: () => void): () => void {
   closeOpenPopover?.();
   const before = document.activeElement as HTMLElement | null;
@@ -113,7 +113,7 @@ export function openMenu(items: readonly (MenuItem | null)[], at: Point | Box): 
   entries[0]?.focus({ preventScroll: true });
 }
 
-/** A modal dialog; resolves when it is closed, with the value of the button that closed it. */
+/** Open a modal dialog. Resolves to the value of the button that closed it, or null. */
 export function openDialog(
   title: string,
   body: readonly (Node | string)[],
@@ -136,7 +136,7 @@ export function openDialog(
     );
     form.append(h("div", { class: "dialog-body" }, ...body));
     if (actions.length) {
-      // one without a value is no submit button: Enter in a field presses the first of those
+      // a button without a value does not submit, so Enter in a field presses the first one with a value
       form.append(
         h(
           "footer",
@@ -162,7 +162,7 @@ export function openDialog(
   });
 }
 
-/** Ask for one line of text; null if it was not given. */
+/** Ask for a line of text. Resolves to null if there is none. */
 export async function ask(title: string, label: string, value: string, action: string): Promise<string | null> {
   const input = h("input", { class: "field", value, "aria-label": label, autofocus: true, spellcheck: "false" });
   queueMicrotask(() => input.select());

@@ -1,4 +1,4 @@
-/** The search palette: type, choose with the arrow keys, Enter puts the node there. */
+/** The search palette: type, choose with the arrow keys, and add the node with Enter. */
 
 import type { DraggedLink } from "../board/events";
 import { labelColour } from "../canvas/theme";
@@ -90,7 +90,7 @@ function option(type: NodeType, index: number, onclick: () => void): HTMLElement
   );
 }
 
-/** What a node is mostly about: its first output, else its first input. */
+/** Return the label that gives a node its colour: that of its first output, or else of its first input. */
 export function mainLabel(type: NodeType): string {
   return labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]);
 }

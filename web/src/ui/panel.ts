@@ -1,4 +1,4 @@
-/** The panel on the left: node types, the list of nodes, files, runs. One of them at a time, or none. */
+/** The panel on the left, with the tabs node types, list of nodes, files and runs. */
 
 import { api, type BrainInfo, type FileInfo } from "../api";
 import type { Editor } from "../editor/editor";
@@ -271,14 +271,14 @@ export class Panel {
 
   // runs
 
-  /** Show a run; one of another workflow comes with its workflow. */
+  /** Show a run, and open its workflow if another one is open. */
   async #showRun(id: string, workflow: Json): Promise<void> {
     const isHere = !isObject(workflow) || hasSameNodes(workflow, this.editor.workflow);
     if (isHere || (await this.files.openText(JSON.stringify(workflow)))) this.session.follow(id);
   }
 
   async #renderRuns(): Promise<void> {
-    // answers may come in another order than they were asked for: only the latest is shown
+    // answers may arrive out of order: only that to the latest request is shown
     const request = ++this.#runRequests;
     let queue: Awaited<ReturnType<typeof api.queue>>;
     let history: Awaited<ReturnType<typeof api.history>>;
@@ -290,7 +290,7 @@ export class Panel {
     }
     if (this.#tab !== "runs" || request !== this.#runRequests) return;
     const idOf = (item: readonly Json[]) => String(item[1]);
-    // a run that ended between the two answers is in both: shown once
+    // a run that ended between the two answers is in both, and is shown once
     const current = new Set([...queue.queue_running, ...queue.queue_pending].map(idOf));
     const titleOf = (item: readonly Json[]) => {
       const workflow = item[2] ?? null;
@@ -347,7 +347,7 @@ export class Panel {
   }
 }
 
-/** Whether a run's pictures and times belong on this graph. */
+/** Return true if a run's workflow has the same nodes, so that its pictures and times can be shown here. */
 function hasSameNodes(workflow: JsonObject, { nodes }: Workflow): boolean {
   const types = (all: Json | Workflow["nodes"]) =>
     Object.entries(isObject(all) ? all : {})

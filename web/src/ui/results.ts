@@ -1,4 +1,4 @@
-/** What a run came to: its numbers, its episodes, what it said. */
+/** The dialog with the results of a run: figures, episodes, messages. */
 
 import type { Run } from "../live/run";
 import { isObject, type Json, type JsonObject } from "../model/json";

@@ -1,4 +1,4 @@
-/** The bar at the top: what is open, run and stop, how the run fares. */
+/** The toolbar: the open file, the buttons that control the run, and its state. */
 
 import { keyText } from "../editor/commands";
 import type { Editor } from "../editor/editor";
