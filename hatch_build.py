@@ -2,7 +2,8 @@
 
 A wheel carries it as minibrains/shipped/web.
 
-`python hatch_build.py check` runs the editor's own tests, with the same Node.
+`python hatch_build.py check` runs the editor's linter, type checker and unit tests with the same Node, and
+`python hatch_build.py lint` the linter alone.
 """
 
 from __future__ import annotations
@@ -132,19 +133,29 @@ def build() -> None:
 
 
 def check() -> None:
-    """Types and unit tests of the editor."""
+    """Run linter, type checker and unit tests of the editor."""
+    _run_scripts("lint", "check", "test")
+
+
+def lint() -> None:
+    """Check the rules and the formatting of the editor's TypeScript (`web/biome.jsonc`)."""
+    _run_scripts("lint")
+
+
+def _run_scripts(*names: str) -> None:
+    """Run scripts of `web/package.json`, after installing the packages of the lock file if it is newer than they are."""
     node = find_node()
     if node is None:
         raise EditorBuildError(f"there is no Node 20.19, 22.12 or later; install one, or pip install {NODE_PACKAGE}.")
     installed, lock = WEB / "node_modules" / ".package-lock.json", WEB / "package-lock.json"
     if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
         npm(node, "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=WEB)
-    npm(node, "run", "check", cwd=WEB)
-    npm(node, "test", cwd=WEB)
+    for name in names:
+        npm(node, "run", name, cwd=WEB)
 
 
 if __name__ == "__main__":
     try:
-        {"build": build, "check": check}[sys.argv[1] if len(sys.argv) > 1 else "build"]()
+        {"build": build, "check": check, "lint": lint}[sys.argv[1] if len(sys.argv) > 1 else "build"]()
     except EditorBuildError as error:
         sys.exit(str(error))

@@ -17,7 +17,11 @@ from minibrains.graph.registry import Registry
 from minibrains.testing import check_node
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "games").rglob("README.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "games").rglob("README.md")),
+]
 LINK = re.compile(r"(!?)\[[^\]]*\]\(([^)\s]+)\)")
 """Whether it is a picture, and where it leads."""
 BLOCK = re.compile(r"^```(?:python|json) (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -1,12 +1,14 @@
 """Names that were given up for standard terms do not come back.
 
 `docs/architecture.md` has a glossary of the terms that we use, and says which words of our own stay, and why.
-Only identifiers are looked at, and names of modules. Prose may use any word.
+Only identifiers are looked at, and names of modules. Prose may use any word. The TypeScript of the editor may use none of
+the names that the Python has given up, and has a list of its own.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = [path for folder in ("minibrains", "nodes", "server", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+TYPESCRIPT = [path for folder in ("src", "test") for path in sorted((ROOT / "web" / folder).rglob("*.ts"))]
 
 RETIRED = {
     # the engine
@@ -111,6 +114,45 @@ RETIRED = {
 }
 """Retired identifier -> what to write instead. Words of everyday English that may be right elsewhere are left out."""
 
+RETIRED_TYPESCRIPT = {
+    # links
+    "whyNot": "linkError",
+    "NOTHING_SAID": "UNKNOWN_LINKING",
+    "Loose": "DraggedLink",
+    "LooseEnd": "DraggedEnd",
+    "looseOf": "draggedLinkOf",
+    "looseKind": "draggedEnd",
+    "forwardWire": "forwardPath",
+    "backWire": "backwardPath",
+    "goesBack": "isBackward",
+    "wireUnderNode": "linkUnderNode",
+    "endText": "formatSocketRef",
+    "readEnd": "parseSocketRef",
+    # how nodes are drawn
+    "Look": "NodeAppearance",
+    "RunLook": "NodeStatus",
+    "Notes": "NodeAnnotations",
+    "seam": "registerArea",
+    "tipAt": "tooltipAt",
+    "placeOf": "positionOf",
+    "freePlace": "findFreePosition",
+    "thoughts": "thinkTimes",
+    # server and page
+    "LineEvents": "ConnectionEvents",
+    "KeysEvents": "PlayerInputEvents",
+    "Stale": "SaveConflict",
+    "BadWorkflow": "WorkflowError",
+    "asWorkflow": "workflowFromJson",
+    "readWorkflow": "parseWorkflow",
+    "mayLeave": "confirmLeave",
+    "steer": "control",
+    "say": "showMessage",
+    "hush": "clearMessages",
+    "Doors": "EditorCallbacks",
+    "doors": "callbacks",
+}
+"""The same for the TypeScript of the editor alone."""
+
 
 def _names(path: Path) -> Iterator[str]:
     """Yield every identifier in a file, and the name of its module."""
@@ -130,6 +172,23 @@ def _names(path: Path) -> Iterator[str]:
             yield from [*node.name.split("."), node.asname or ""]
 
 
+_NO_CODE = re.compile(
+    r"""/\*.*?\*/ | //[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | `(?P<template>(?:\\.|[^`\\])*)`""",
+    re.DOTALL | re.VERBOSE,
+)
+"""Comments and strings of TypeScript."""
+
+
+def _typescript_names(path: Path) -> set[str]:
+    """Return the identifiers of a TypeScript file, with those in template strings, and the name of its module."""
+
+    def expressions(match: re.Match[str]) -> str:
+        return " ".join(re.findall(r"\$\{([^}]*)\}", match["template"] or ""))
+
+    code = _NO_CODE.sub(expressions, path.read_text())
+    return {path.name.split(".")[0], *re.findall(r"[A-Za-z_]\w*", code)}
+
+
 def _module(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
@@ -140,9 +199,24 @@ def test_retired_names_do_not_come_back(path: Path) -> None:
     assert not found, f"{_module(path)}: " + ", ".join(f"write {RETIRED[name]} for {name}" for name in found)
 
 
+@pytest.mark.parametrize("path", TYPESCRIPT, ids=_module)
+def test_retired_names_do_not_come_back_to_the_editor(path: Path) -> None:
+    retired = RETIRED | RETIRED_TYPESCRIPT
+    found = sorted(retired.keys() & _typescript_names(path))
+    assert not found, f"{_module(path)}: " + ", ".join(f"write {retired[name]} for {name}" for name in found)
+
+
 def test_a_retired_name_is_found_wherever_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "teller.py"
     path.write_text("from a.orders import Slot as Scene\nclass Hands: pass\ndef bear(heirs): x.motion = Order(teller=borne)\n")
     assert RETIRED.keys() & set(_names(path)) == {
         *("teller", "orders", "Slot", "Scene", "Hands", "bear", "heirs", "motion", "Order", "borne"),
     }
+
+
+def test_a_retired_name_is_found_in_code_and_not_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "teller.test.ts"
+    path.write_text(
+        'import { hush } from "./orders"; // seam\nclass A { #doors = `say ${whyNot}`; }\n/* Look */ const s = "Scene";\n'
+    )
+    assert (RETIRED | RETIRED_TYPESCRIPT).keys() & _typescript_names(path) == {"teller", "hush", "doors", "whyNot"}

@@ -14,7 +14,13 @@ const SERVER = "http://127.0.0.1:8188";
 export default defineConfig({
   base: "./",
   plugins: [withoutEval],
-  build: { target: "es2023", assetsInlineLimit: 0, modulePreload: false, chunkSizeWarningLimit: 700, license: { fileName: "licences.md" } },
+  build: {
+    target: "es2023",
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    chunkSizeWarningLimit: 700,
+    license: { fileName: "licences.md" },
+  },
   worker: { format: "es" },
   server: { proxy: { "/api": { target: SERVER, ws: true, changeOrigin: true, headers: { origin: SERVER } } } },
 });

@@ -1,4 +1,4 @@
-/** The page: makes its parts and introduces them to each other. */
+/** The page: creates its parts and connects them. */
 
 import "@fontsource-variable/inter";
 import "./style/tokens.css";
@@ -6,41 +6,41 @@ import "./style/controls.css";
 import "./style/page.css";
 import "./style/overlay.css";
 
-import { Editor, type Doors } from "./editor/editor";
+import { api, type BrainInfo, faultText } from "./api";
+import { type Command, listenForKeys } from "./editor/commands";
+import { Editor, type EditorCallbacks } from "./editor/editor";
 import { Files } from "./editor/files";
-import { listen, type Command } from "./editor/commands";
 import { Session } from "./editor/session";
+import { Catalog } from "./model/catalog";
 import { makeCommands } from "./ui/actions";
-import { contextMenu, editPart } from "./ui/node_menus";
-import { watchDrops } from "./ui/drops";
 import { button, h, icon } from "./ui/dom";
+import { watchDrops } from "./ui/drops";
 import { openGallery } from "./ui/gallery";
 import { openHelp } from "./ui/help";
 import { count, Inspector } from "./ui/inspector";
-import { mapView } from "./ui/view";
+import { minimapView } from "./ui/minimap_view";
+import { contextMenu, editPart } from "./ui/node_menus";
+import { showMessage } from "./ui/overlay";
 import { openPalette } from "./ui/palette";
 import { Panel } from "./ui/panel";
 import { openResults } from "./ui/results";
 import { applyTheme, toggleTheme } from "./ui/theme";
 import { toolbar } from "./ui/toolbar";
-import { faultText, server, type BrainInfo } from "./server";
-import { Catalog } from "./model/catalog";
-import { say } from "./ui/overlay";
 
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
 async function start(): Promise<void> {
   applyTheme();
   await document.fonts.load('600 13px "Inter Variable"').catch(() => undefined);
-  const catalog = new Catalog(await server.nodes());
+  const catalog = new Catalog(await api.nodes());
   const stage = element("stage");
   const canvas = element<HTMLCanvasElement>("board");
   let brains: readonly BrainInfo[] = [];
   let commands: readonly Command[] = [];
   let view: { drawn(): void } | null = null;
 
-  const doors: Doors = {
-    palette: (at, client, loose) => openPalette(editor, at, client, loose),
+  const callbacks: EditorCallbacks = {
+    palette: (at, client, dragged) => openPalette(editor, at, client, dragged),
     menu: (target, at, client) => contextMenu(editor, commands, target, at, client),
     part: (id, part, client) => editPart(editor, brains, id, part, client),
     open: (id) => {
@@ -49,38 +49,49 @@ async function start(): Promise<void> {
     },
     drawn: () => view?.drawn(),
   };
-  const editor: Editor = new Editor(canvas, catalog, doors);
+  const editor: Editor = new Editor(canvas, catalog, callbacks);
   const files = new Files(editor);
   const session = new Session(editor, element("screens"));
   const inspector = new Inspector(element("inspector"), editor, session);
   const resize = () => editor.board.resize(stage.clientWidth, stage.clientHeight);
   const gallery = () => void openGallery(editor, files);
   const panel = new Panel(element("rail"), element("panel"), editor, session, files, {
-    gallery, resized: resize,
+    gallery,
+    resized: resize,
     inspect: (id) => {
       editor.board.select([id]);
       inspector.focus();
     },
   });
-  view = mapView(element("corner"), editor, () => session.look());
+  view = minimapView(element("corner"), editor, () => session.updateWatch());
   const theme = () => {
     toggleTheme();
     editor.board.retheme();
     inspector.render(true);
   };
-  commands = makeCommands(editor, session, files, { help: () => openHelp(commands), theme, panel, gallery, palette: () => {
-    const { left, top, width, height } = canvas.getBoundingClientRect();
-    const client = [left + width / 2 - 210, top + height / 4] as const;
-    openPalette(editor, editor.board.fromClient(client), client, null);
-  } });
-  listen(commands);
-  toolbar(element("bar"), editor, session, files, { help: () => openHelp(commands), theme, results: () => session.run && openResults(session.run) });
+  commands = makeCommands(editor, session, files, {
+    help: () => openHelp(commands),
+    theme,
+    panel,
+    gallery,
+    palette: () => {
+      const { left, top, width, height } = canvas.getBoundingClientRect();
+      const client = [left + width / 2 - 210, top + height / 4] as const;
+      openPalette(editor, editor.board.fromClient(client), client, null);
+    },
+  });
+  listenForKeys(commands);
+  toolbar(element("bar"), editor, session, files, {
+    help: () => openHelp(commands),
+    theme,
+    results: () => session.run && openResults(session.run),
+  });
   watchDrops(stage, editor, files);
-  watchTrouble(editor);
-  watchEmpty(editor, gallery);
+  showFaults(editor);
+  showEmptyHint(editor, gallery);
 
   const loadBrains = async () => {
-    brains = inspector.brains = panel.brains = await server.brains().catch(() => []);
+    brains = inspector.brains = panel.brains = await api.brains().catch(() => []);
     inspector.render(true);
     panel.renderFiles();
   };
@@ -98,16 +109,16 @@ async function start(): Promise<void> {
   inspector.render(true);
   void loadBrains();
   if (!wasThere) gallery();
-  Object.assign(globalThis, { minibrains: { editor, session } }); // for tests, and for the curious
+  Object.assign(globalThis, { minibrains: { editor, session } }); // for tests and for the browser's console
 }
 
-/** What is wrong, in one line; a press goes to the node. */
-function watchTrouble(editor: Editor): void {
-  const place = element("trouble");
+/** Show the first fault, as a button that selects its node. */
+function showFaults(editor: Editor): void {
+  const container = element("trouble");
   editor.on("faults", () => {
     const { faults } = editor;
     const first = faults[0];
-    place.replaceChildren();
+    container.replaceChildren();
     if (!first) return;
     const more = faults.length > 1 ? ` (${count(faults.length, "thing")} to fix)` : "";
     const go = () => {
@@ -115,11 +126,18 @@ function watchTrouble(editor: Editor): void {
       editor.board.select([first.node]);
       editor.board.fit([first.node]);
     };
-    place.append(h("button", { type: "button", onclick: go }, icon("warn"), h("span", {}, `${first.node ? `${first.node}: ` : ""}${faultText(first)}${more}`)));
+    container.append(
+      h(
+        "button",
+        { type: "button", onclick: go },
+        icon("warn"),
+        h("span", {}, `${first.node ? `${first.node}: ` : ""}${faultText(first)}${more}`),
+      ),
+    );
   });
 }
 
-function watchEmpty(editor: Editor, gallery: () => void): void {
+function showEmptyHint(editor: Editor, gallery: () => void): void {
   const hint = element("hint");
   hint.append(h("p", {}, "Double click to add a node"), button("Open an example", gallery));
   const show = () => {
@@ -129,4 +147,4 @@ function watchEmpty(editor: Editor, gallery: () => void): void {
   show();
 }
 
-start().catch((error: unknown) => say(error instanceof Error ? error.message : String(error), "error"));
+start().catch((error: unknown) => showMessage(error instanceof Error ? error.message : String(error), "error"));

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-
+import { isBackward, laneFor } from "../src/canvas/link_path";
 import { partAt, shapeOf, valueText } from "../src/canvas/shape";
-import { goesBack, laneFor } from "../src/canvas/wire";
-import { pressed } from "../src/editor/commands";
+import { keyCombination } from "../src/editor/commands";
 import { readFrame, unpackPalette } from "../src/live/frames";
-import { advance, newRun } from "../src/live/run";
+import { applyEvent, newRun } from "../src/live/run";
 import { areNotable, savingsText } from "../src/live/savings";
 import { catalog } from "./catalog";
 
@@ -20,7 +19,9 @@ test("only the board knows litegraph", () => {
 test("data never becomes markup", () => {
   const src = new URL("../src/", import.meta.url);
   for (const name of readdirSync(src, { recursive: true, encoding: "utf8" }).filter((each) => each.endsWith(".ts"))) {
-    expect(readFileSync(new URL(name, src), "utf8"), name).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|new Function|\beval\(/);
+    expect(readFileSync(new URL(name, src), "utf8"), name).not.toMatch(
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|new Function|\beval\(/,
+    );
   }
 });
 
@@ -31,24 +32,43 @@ test("hit tests: rows and brains are where they are painted", () => {
   expect(partAt(shape, 50, shape.brain!.y + 10)).toEqual({ part: "brain" });
   expect(partAt(shape, 50, 10)).toBeNull();
   expect(partAt(shape, -5, shape.rows[0]!.y)).toBeNull();
-  expect(shape.seam).not.toBeNull();
+  expect(shape.registerArea).not.toBeNull();
   expect(shape.height).toBeGreaterThan(shape.brain!.y + 24);
 });
 
 test("an input for many has a free socket after the last link; a placeholder shows what the file has", () => {
   const score = shapeOf({ type: "Score@1", in: { rewards: ["a.x", "b.x"] } }, catalog.find("Score@1"), undefined, []);
-  expect(score.inputs.map(({ name, index }) => [name, index])).toEqual([["rewards", 0], ["rewards", 1], ["rewards", 2]]);
+  expect(score.inputs.map(({ name, index }) => [name, index])).toEqual([
+    ["rewards", 0],
+    ["rewards", 1],
+    ["rewards", 2],
+  ]);
   const gone = shapeOf({ type: "Gone@1", set: { depth: 3 }, in: { y: "a.x" }, when: "a.now" }, undefined, undefined, ["out"]);
-  expect([gone.inputs.map((port) => port.name), gone.outputs.map((port) => port.name), gone.rows.map((row) => row.name)]).toEqual([["y", "when"], ["out"], ["depth"]]);
+  expect([gone.inputs.map((port) => port.name), gone.outputs.map((port) => port.name), gone.rows.map((row) => row.name)]).toEqual(
+    [["y", "when"], ["out"], ["depth"]],
+  );
 });
 
 test("values in one line", () => {
-  expect([valueText(["a", 2]), valueText({ seed: "$seed" }), valueText([]), valueText(null), valueText("")]).toEqual(["a, 2", "seed $seed", "none", "–", "“”"]);
+  expect([valueText(["a", 2]), valueText({ seed: "$seed" }), valueText([]), valueText(null), valueText("")]).toEqual([
+    "a, 2",
+    "seed $seed",
+    "none",
+    "–",
+    "“”",
+  ]);
 });
 
 test("a wire that goes back runs beneath what stands between its ends", () => {
-  expect([goesBack([300, 0], [0, 0]), goesBack([0, 0], [300, 0])]).toEqual([true, false]);
-  const lane = laneFor([400, 0, 200, 100], [0, 0, 200, 80], [[250, 60, 100, 200], [900, 0, 100, 900]]);
+  expect([isBackward([300, 0], [0, 0]), isBackward([0, 0], [300, 0])]).toEqual([true, false]);
+  const lane = laneFor(
+    [400, 0, 200, 100],
+    [0, 0, 200, 80],
+    [
+      [250, 60, 100, 200],
+      [900, 0, 100, 900],
+    ],
+  );
   expect(lane).toBe(278);
   expect(laneFor([400, 0, 200, 100], [0, 0, 200, 80], [])).toBe(126);
 });
@@ -81,25 +101,39 @@ test("palette pictures become RGBA; what does not add up is no picture", () => {
 });
 
 test("a run is put together from what changes", () => {
-  let run = advance(newRun("r"), "run", { prompt_id: "r", state: "running", tick: 5, score: 1.5 });
-  run = advance(run, "run", { prompt_id: "r", tick: 6 });
-  run = advance(run, "nodes", { prompt_id: "r", nodes: { a: { state: "running", us: 250 }, b: { state: "nonsense" } } });
-  run = advance(run, "nodes", { prompt_id: "r", nodes: { a: { state: "skipped" } } });
-  run = advance(run, "values", { prompt_id: "r", values: { "a.x": 0.123456, "a.y": "up" } });
+  let run = applyEvent(newRun("r"), "run", { prompt_id: "r", state: "running", tick: 5, score: 1.5 });
+  run = applyEvent(run, "run", { prompt_id: "r", tick: 6 });
+  run = applyEvent(run, "nodes", { prompt_id: "r", nodes: { a: { state: "running", us: 250 }, b: { state: "nonsense" } } });
+  run = applyEvent(run, "nodes", { prompt_id: "r", nodes: { a: { state: "skipped" } } });
+  run = applyEvent(run, "values", { prompt_id: "r", values: { "a.x": 0.123456, "a.y": "up" } });
   expect([run.state, run.tick, run.score]).toEqual(["running", 6, 1.5]);
-  expect([run.nodes.get("a"), run.nodes.get("b")?.state]).toEqual([{ state: "skipped", ms: 0.25, error: null, thoughts: [], savings: [], restarts: 0 }, null]);
-  expect([...run.values]).toEqual([["a.x", "0.123"], ["a.y", "up"]]);
-  expect(advance(run, "run", { prompt_id: "other", tick: 9 })).toBe(run);
-  const found = advance(run, "nodes", { prompt_id: "r", nodes: { a: { state: "running", savings: [["model in memory", 0.25], ["x", 1e-5], ["y"]] } } });
+  expect([run.nodes.get("a"), run.nodes.get("b")?.state]).toEqual([
+    { state: "skipped", ms: 0.25, error: null, thinkTimes: [], savings: [], restarts: 0 },
+    null,
+  ]);
+  expect([...run.values]).toEqual([
+    ["a.x", "0.123"],
+    ["a.y", "up"],
+  ]);
+  expect(applyEvent(run, "run", { prompt_id: "other", tick: 9 })).toBe(run);
+  const found = applyEvent(run, "nodes", {
+    prompt_id: "r",
+    nodes: { a: { state: "running", savings: [["model in memory", 0.25], ["x", 1e-5], ["y"]] } },
+  });
   const { savings } = found.nodes.get("a")!;
   expect(savingsText(savings)).toBe("Found in a cache, which saved 250 ms\nmodel in memory: 250 ms\nx: less than 1 ms");
   expect([areNotable(savings), areNotable([["x", 1e-5]]), savingsText([])]).toEqual([true, false, ""]);
-  const failed = advance(run, "failed", { prompt_id: "r", message: "It broke.", node: "a" });
+  const failed = applyEvent(run, "failed", { prompt_id: "r", message: "It broke.", node: "a" });
   expect([failed.state, failed.error, failed.nodes.get("a")?.error]).toEqual(["failed", "It broke.", "It broke."]);
 });
 
 test("keys are told as commands write them", () => {
-  const key = (key: string, more: Partial<KeyboardEvent> = {}) => pressed({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more } as KeyboardEvent);
-  expect([key("Z", { ctrlKey: true, shiftKey: true }), key("?", { shiftKey: true }), key("Enter", { metaKey: true }), key("ArrowUp", { altKey: true })])
-    .toEqual(["Mod+Shift+z", "?", "Mod+Enter", "Alt+ArrowUp"]);
+  const press = (key: string, more: Partial<KeyboardEvent> = {}) =>
+    keyCombination({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more } as KeyboardEvent);
+  expect([
+    press("Z", { ctrlKey: true, shiftKey: true }),
+    press("?", { shiftKey: true }),
+    press("Enter", { metaKey: true }),
+    press("ArrowUp", { altKey: true }),
+  ]).toEqual(["Mod+Shift+z", "?", "Mod+Enter", "Alt+ArrowUp"]);
 });

@@ -8,29 +8,64 @@ export function kind(text: string): SocketKind {
   const options = text.split(" or ").map((part) => {
     const [label, spec] = part.split(/ (.*)/s) as [string, string | undefined];
     const match = /^(\w+)\[(.*)\]$/.exec(spec ?? "");
-    const dims = (match?.[2] ?? "").split(" ").filter(Boolean).map((dim) => (/^\d+$/.test(dim) ? Number(dim) : dim));
+    const dims = (match?.[2] ?? "")
+      .split(" ")
+      .filter(Boolean)
+      .map((dim) => (/^\d+$/.test(dim) ? Number(dim) : dim));
     return { label, dtype: match?.[1] ?? null, dims };
   });
   return { kind: text, options, variable: null, anything: false };
 }
 
-const input = (text: string, more: Partial<Input> = {}): Input => ({ ...kind(text), reading: "last", many: false, required: true, doc: "", ...more });
+const input = (text: string, more: Partial<Input> = {}): Input => ({
+  ...kind(text),
+  reading: "last",
+  many: false,
+  required: true,
+  doc: "",
+  ...more,
+});
 const output = (text: string): Output => ({ ...kind(text), absent: false, lazy: false, doc: "" });
 
-function type(name: string, inputs: Record<string, Input>, outputs: Record<string, Output>, more: Partial<NodeType> = {}): NodeType {
+function type(
+  name: string,
+  inputs: Record<string, Input>,
+  outputs: Record<string, Output>,
+  more: Partial<NodeType> = {},
+): NodeType {
   return {
-    type: `${name}@1`, category: "test", summary: `${name} does its work.`, doc: "", inputs, outputs, widgets: {}, brain: null,
-    register: false, console: false, outside: false, clocked: false, background: null, ...more,
+    type: `${name}@1`,
+    category: "test",
+    summary: `${name} does its work.`,
+    doc: "",
+    inputs,
+    outputs,
+    widgets: {},
+    brain: null,
+    register: false,
+    console: false,
+    outside: false,
+    clocked: false,
+    background: null,
+    ...more,
   };
 }
 
-const widget = (schema: NodeType["widgets"][string]["schema"], value: string | number) =>
-  ({ type: "", schema, default: value, required: false, doc: "" });
+const widget = (schema: NodeType["widgets"][string]["schema"], value: string | number) => ({
+  type: "",
+  schema,
+  default: value,
+  required: false,
+  doc: "",
+});
 
 export const TYPES: readonly NodeType[] = [
-  type("RetroEmulator", { pad1: input("pad", { required: false }), pad2: input("pad", { required: false }) },
+  type(
+    "RetroEmulator",
+    { pad1: input("pad", { required: false }), pad2: input("pad", { required: false }) },
     { frame: output("frame u8[h w 3]"), variables: output("variables"), reward: output("number"), terminated: output("flag") },
-    { register: true, console: true, widgets: { game: widget({ type: "string" }, "Airstriker") } }),
+    { register: true, console: true, widgets: { game: widget({ type: "string" }, "Airstriker") } },
+  ),
   type("ScriptedFighter", { variables: input("variables") }, { pad: output("pad") }),
   type("Grayscale", { frame: input("frame u8[h w 3]") }, { frame: output("frame u8[h w 1]") }),
   type("Resize", { frame: input("frame u8[h w c]") }, { frame: output("frame u8[{height} {width} c]") }),

@@ -1,16 +1,24 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-
-import { dumpJson, own, withKey } from "../src/model/json";
+import { copyNodes, findFreePosition, parseClipboard, pasteNodes } from "../src/model/clipboard";
+import { diffWorkflows } from "../src/model/diff";
 import * as edits from "../src/model/edits";
 import { History } from "../src/model/history";
-import { copyNodes, freePlace, pasteNodes, readClip } from "../src/model/clipboard";
-import { changes } from "../src/model/changes";
-import { asWorkflow, BadWorkflow, EMPTY, links, placeOf, readWorkflow, type NodeEntry, type Workflow } from "../src/model/workflow";
+import { dumpJson, own, withKey } from "../src/model/json";
+import {
+  EMPTY,
+  links,
+  type NodeEntry,
+  parseWorkflow,
+  positionOf,
+  type Workflow,
+  WorkflowError,
+  workflowFromJson,
+} from "../src/model/workflow";
 
 const entry = (type: string, more: Partial<NodeEntry> = {}): NodeEntry => ({ type, ...more });
 
-const duel = asWorkflow({
+const duel = workflowFromJson({
   minibrains: 1,
   title: "Duel",
   nodes: {
@@ -25,43 +33,53 @@ describe("reading and writing", () => {
   const folder = new URL("../../workflows/", import.meta.url);
   test.each(readdirSync(folder))("%s comes back as it was", (name) => {
     const text = readFileSync(new URL(name, folder), "utf8");
-    expect(JSON.parse(dumpJson(readWorkflow(text)))).toEqual(JSON.parse(text));
+    expect(JSON.parse(dumpJson(parseWorkflow(text)))).toEqual(JSON.parse(text));
   });
 
   test("what is not known is kept through edits: keys, types, links to nodes that are not there", () => {
-    const strange = asWorkflow({
-      minibrains: 1, extra: { mine: 1 }, tomorrow: [1],
-      nodes: { a: { type: "gone.Thing@7", set: { x: [1] }, in: { y: "nobody.z" }, colour: "red" } }, groups: ["text", { title: "g", bounds: [0, 0, 9, 9] }],
+    const strange = workflowFromJson({
+      minibrains: 1,
+      extra: { mine: 1 },
+      tomorrow: [1],
+      nodes: { a: { type: "gone.Thing@7", set: { x: [1] }, in: { y: "nobody.z" }, colour: "red" } },
+      groups: ["text", { title: "g", bounds: [0, 0, 9, 9] }],
     });
     const edited = edits.editGroup(edits.setWidget(strange, "a", "w", 3), 1, { title: "h" });
     expect(JSON.parse(dumpJson(edited))).toEqual({
-      minibrains: 1, extra: { mine: 1 }, tomorrow: [1],
+      minibrains: 1,
+      extra: { mine: 1 },
+      tomorrow: [1],
       nodes: { a: { type: "gone.Thing@7", set: { x: [1], w: 3 }, in: { y: "nobody.z" }, colour: "red" } },
       groups: ["text", { title: "h", bounds: [0, 0, 9, 9] }],
     });
   });
 
   test.each([
-    ["{", /not JSON/], ["[]", /JSON object/], ["{}", /"minibrains" is missing/], ['{"minibrains": 9, "nodes": {}}', /newer Minibrains/],
-    ['{"minibrains": 1, "nodes": {"a b": {}}}', /may only have a-z/], ['{"minibrains": 1, "nodes": {"a": 3}}', /not a JSON object/],
+    ["{", /not JSON/],
+    ["[]", /JSON object/],
+    ["{}", /"minibrains" is missing/],
+    ['{"minibrains": 9, "nodes": {}}', /newer Minibrains/],
+    ['{"minibrains": 1, "nodes": {"a b": {}}}', /may only have a-z/],
+    ['{"minibrains": 1, "nodes": {"a": 3}}', /not a JSON object/],
     ['{"minibrains": 1, "nodes": {"a": {}}}', /no "type"/],
   ])("%s is refused in a sentence", (text, words) => {
-    expect(() => readWorkflow(text)).toThrow(BadWorkflow);
-    expect(() => readWorkflow(text)).toThrow(words);
+    expect(() => parseWorkflow(text)).toThrow(WorkflowError);
+    expect(() => parseWorkflow(text)).toThrow(words);
   });
 
   test("ids that are properties of every object are ordinary ids", () => {
-    const text = '{"minibrains":1,"nodes":{"__proto__":{"type":"Log@1"},"constructor":{"type":"Log@1"}},"layout":{"__proto__":[1,2]}}';
-    const workflow = edits.setWidget(readWorkflow(text), "__proto__", "x", 1);
+    const text =
+      '{"minibrains":1,"nodes":{"__proto__":{"type":"Log@1"},"constructor":{"type":"Log@1"}},"layout":{"__proto__":[1,2]}}';
+    const workflow = edits.setWidget(parseWorkflow(text), "__proto__", "x", 1);
     expect(own(workflow.nodes, "__proto__")).toEqual({ type: "Log@1", set: { x: 1 } });
     expect(own(workflow.nodes, "toString")).toBeUndefined();
-    expect(placeOf(workflow, "__proto__")).toEqual({ at: [1, 2] });
+    expect(positionOf(workflow, "__proto__")).toEqual({ at: [1, 2] });
     expect(({} as Record<string, unknown>).x).toBeUndefined();
     expect(edits.freeId(workflow, "constructor")).toBe("constructor_2");
   });
 
   test("a place that is no place counts as none", () => {
-    expect(placeOf({ ...EMPTY, layout: { a: ["x", null] as never } }, "a")).toBeNull();
+    expect(positionOf({ ...EMPTY, layout: { a: ["x", null] as never } }, "a")).toBeNull();
   });
 });
 
@@ -74,7 +92,10 @@ describe("edits", () => {
   });
 
   test("a widget that goes back to its default leaves nothing behind", () => {
-    expect(edits.setWidget(duel, "console", "game", undefined).nodes.console).toEqual({ type: "RetroEmulator@1", in: { pad1: "fighter.pad" } });
+    expect(edits.setWidget(duel, "console", "game", undefined).nodes.console).toEqual({
+      type: "RetroEmulator@1",
+      in: { pad1: "fighter.pad" },
+    });
   });
 
   test("links: one replaces, many are collected, taking out leaves no empty key", () => {
@@ -106,7 +127,7 @@ describe("edits", () => {
     expect(Object.keys(next.nodes)).toEqual(["game", "fighter", "score"]);
     expect(next.nodes.fighter!.in).toEqual({ variables: "game.variables" });
     expect(next.nodes.score!.in).toEqual({ rewards: ["game.reward"] });
-    expect(placeOf(next, "game")?.at).toEqual([80, 80]);
+    expect(positionOf(next, "game")?.at).toEqual([80, 80]);
     expect(edits.renameNode(duel, "console", "score")).toBe(duel);
   });
 
@@ -126,8 +147,8 @@ describe("edits", () => {
   });
 
   test("places are whole numbers, and nothing changes when nothing moved", () => {
-    expect(edits.place(duel, new Map([["fighter", { at: [464.2, 80], width: 240 }]]))).toBe(duel);
-    expect(placeOf(edits.place(duel, new Map([["console", { at: [1.6, 2] }]])), "console")).toEqual({ at: [2, 2] });
+    expect(edits.moveNodes(duel, new Map([["fighter", { at: [464.2, 80], width: 240 }]]))).toBe(duel);
+    expect(positionOf(edits.moveNodes(duel, new Map([["console", { at: [1.6, 2] }]])), "console")).toEqual({ at: [2, 2] });
   });
 
   test("groups come and go", () => {
@@ -182,42 +203,46 @@ describe("history", () => {
 
 describe("clipboard", () => {
   test("nodes come back with fresh ids, the links among them, and their arrangement", () => {
-    const clip = readClip(copyNodes(duel, ["console", "fighter"]))!;
+    const clip = parseClipboard(copyNodes(duel, ["console", "fighter"]))!;
     const { workflow, ids } = pasteNodes(duel, clip, [1000, 1000]);
     expect(ids).toEqual(["console_2", "fighter_2"]);
     expect(workflow.nodes.console_2!.in).toEqual({ pad1: "fighter_2.pad" });
     expect(workflow.nodes.fighter_2).toEqual({ type: "ScriptedFighter@1", in: { variables: "console_2.variables" }, every: 2 });
-    expect(placeOf(workflow, "fighter_2")).toEqual({ at: [1384, 1000], width: 240 });
+    expect(positionOf(workflow, "fighter_2")).toEqual({ at: [1384, 1000], width: 240 });
     expect(workflow.nodes.console).toBe(duel.nodes.console);
   });
 
   test("links from outside come along only when asked for, and only if their node is there", () => {
-    const clip = readClip(copyNodes(duel, ["score"]))!;
+    const clip = parseClipboard(copyNodes(duel, ["score"]))!;
     expect(pasteNodes(duel, clip, [0, 0]).workflow.nodes.score_2).toEqual({ type: "Score@1" });
     expect(pasteNodes(duel, clip, [0, 0], true).workflow.nodes.score_2!.in).toEqual({ rewards: ["console.reward"] });
     expect(pasteNodes(EMPTY, clip, [0, 0], true).workflow.nodes.score).toEqual({ type: "Score@1" });
   });
 
   test("pasted nodes find a free place near the pointer", () => {
-    const clip = [[500, 500, 200, 100], [800, 500, 200, 100]] as const;
-    expect(freePlace(clip, [], [10, 20])).toEqual([10, 20]);
-    expect(freePlace(clip, [[400, 0, 100, 100]], [0, 0])).toEqual([0, 128]); // the second would lie on it
-    expect(freePlace(clip, [[200, 100, 100, 100]], [0, -16])).toEqual([0, -16]); // between the two
+    const clip = [
+      [500, 500, 200, 100],
+      [800, 500, 200, 100],
+    ] as const;
+    expect(findFreePosition(clip, [], [10, 20])).toEqual([10, 20]);
+    expect(findFreePosition(clip, [[400, 0, 100, 100]], [0, 0])).toEqual([0, 128]); // the second would lie on it
+    expect(findFreePosition(clip, [[200, 100, 100, 100]], [0, -16])).toEqual([0, -16]); // between the two
   });
 
   test("a whole workflow can be pasted; anything else is not ours", () => {
-    expect(Object.keys(readClip(dumpJson(duel))!.nodes)).toEqual(["console", "fighter", "score"]);
-    for (const text of ["", "hello", "3", "{}", '{"nodes": {}}', '{"minibrains_nodes": 1, "nodes": {"A B": {}}}']) expect(readClip(text)).toBeNull();
+    expect(Object.keys(parseClipboard(dumpJson(duel))!.nodes)).toEqual(["console", "fighter", "score"]);
+    for (const text of ["", "hello", "3", "{}", '{"nodes": {}}', '{"minibrains_nodes": 1, "nodes": {"A B": {}}}'])
+      expect(parseClipboard(text)).toBeNull();
   });
 });
 
 test("what differs between two saves is told by node and value", () => {
   const mine = edits.removeNodes(edits.setWidget(duel, "console", "game", "Pad-Genesis"), new Set(["score"]));
-  expect(changes(duel, edits.addNode(mine, "log", entry("Log@1"), [0, 0]))).toEqual([
+  expect(diffWorkflows(duel, edits.addNode(mine, "log", entry("Log@1"), [0, 0]))).toEqual([
     { what: "changed", name: "console", details: ['game: "Duel-Genesis" → "Pad-Genesis"'] },
     { what: "removed", name: "score", details: ["Score@1"] },
     { what: "added", name: "log", details: ["Log@1"] },
     { what: "changed", name: "layout", details: [] },
   ]);
-  expect(changes(duel, duel)).toEqual([]);
+  expect(diffWorkflows(duel, duel)).toEqual([]);
 });

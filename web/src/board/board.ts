@@ -1,54 +1,65 @@
 /**
- * This folder is the one place that knows litegraph. The workflow is the truth and the graph is drawn from it: gestures
- * become events with ids and sockets, the owner changes the workflow and calls `show` again. Of the library we use
- * panning, zooming, selecting and dragging; painting, menus, prompts, keys and the checking of links are ours.
+ * Only this folder uses litegraph. Its graph is always made from the workflow: gestures become events with ids and
+ * sockets, the owner changes the workflow, and calls `show` again. Litegraph does the panning, zooming, selecting and
+ * dragging; painting, menus, prompts, keys and the checks of links are our own.
  */
 
-import { CanvasPointer, LGraph, LiteGraph, LLink } from "@comfyorg/litegraph";
 import type { CanvasPointerEvent, LGraphNode } from "@comfyorg/litegraph";
+import { CanvasPointer, LGraph, LiteGraph, LLink } from "@comfyorg/litegraph";
 
-import type { Look } from "../canvas/paint";
+import type { NodeAppearance } from "../canvas/paint";
 import { partAt } from "../canvas/shape";
 import { readTheme } from "../canvas/theme";
 import { areNotable, savingsText } from "../live/savings";
 import type { Catalog } from "../model/catalog";
 import { same } from "../model/json";
-import { groupsOf, links, modeOf, nameOf, placeOf, readGroup, sources, typeName } from "../model/workflow";
 import type { Box, Link, Point, Workflow } from "../model/workflow";
-import { BoardCanvas, looseOf, point } from "./canvas";
-import type { BoardEvents, Loose, Notes } from "./events";
-import { BoardGroup, BoardNode, snap, type Scene } from "./node";
+import { groupsOf, links, modeOf, nameOf, positionOf, readGroup, sources, typeName } from "../model/workflow";
+import { BoardCanvas, draggedLinkOf, point } from "./canvas";
+import type { BoardEvents, DraggedLink, NodeAnnotations } from "./events";
+import { type BoardContext, BoardGroup, BoardNode, snap } from "./node";
 
-/** Room below the nodes for wires that go back. */
+/** Space below the nodes for backward links. */
 const LANE = 48;
 
 export class Board {
   readonly #graph = new LGraph();
   readonly #canvas: BoardCanvas;
   readonly #nodes = new Map<string, BoardNode>();
-  readonly #scene: Scene;
+  readonly #context: BoardContext;
   #workflow: Workflow | null = null;
-  #notes: Notes = { run: new Map(), faults: new Map(), values: new Map() };
-  /** The view as `fit` left it. */
+  #annotations: NodeAnnotations = { run: new Map(), faults: new Map(), values: new Map() };
+  /** The view after the last `fit`. */
   #fitted: object | null = null;
-  #mayLink = new Map<string, boolean>();
+  readonly #allowedLinks = new Map<string, boolean>();
 
-  constructor(readonly element: HTMLCanvasElement, private catalog: Catalog, readonly events: BoardEvents) {
+  constructor(
+    readonly element: HTMLCanvasElement,
+    private catalog: Catalog,
+    readonly events: BoardEvents,
+  ) {
     LiteGraph.snap_highlights_node = false;
     LiteGraph.snaps_for_comfy = false;
     LiteGraph.alt_drag_do_clone_nodes = false;
     LiteGraph.canvasNavigationMode = "legacy";
     CanvasPointer.doubleClickTime = 500;
-    LiteGraph.isValidConnection = () => false; // `mayLink` decides
-    this.#scene = { theme: readTheme(), events, look: (node) => this.#look(node) };
+    LiteGraph.isValidConnection = () => false; // `events.mayLink` decides
+    this.#context = { theme: readTheme(), events, appearanceOf: (node) => this.#appearanceOf(node) };
     this.#canvas = new BoardCanvas(element, this.#graph, { skip_render: true });
     Object.assign(this.#canvas, {
-      scene: this.#scene, allow_searchbox: false, show_info: false, render_canvas_border: false, background_image: "",
-      clear_background_color: "", zoom_speed: 1.08, render_link_tooltip: false, autoresize: false,
+      allow_searchbox: false,
+      show_info: false,
+      render_canvas_border: false,
+      background_image: "",
+      clear_background_color: "",
+      zoom_speed: 1.08,
+      render_link_tooltip: false,
+      autoresize: false,
     });
+    this.#canvas.boardContext = this.#context;
     this.#canvas.ds.max_scale = 2.5;
     this.#canvas.ds.min_scale = 0.08;
-    this.#canvas.linkConnector.dropLinks = (_, event) => this.#drop(event);
+    this.#canvas.linkConnector.dropLinks = (_, event) => this.#dropLink(event);
     this.#canvas.onSelectionChange = () => events.selected(this.selection);
     this.#canvas.onDrawBackground = (ctx) => this.#canvas.drawDots(ctx);
     this.#canvas.onDrawForeground = (ctx) => {
@@ -59,9 +70,9 @@ export class Board {
     element.addEventListener("litegraph:canvas", (event) => this.#canvasEvent((event as CustomEvent).detail));
     element.addEventListener("pointermove", (event) => {
       this.#watchDrag();
-      this.#showTip(this.fromClient([event.clientX, event.clientY]));
+      this.#updateTooltip(this.fromClient([event.clientX, event.clientY]));
     });
-    element.addEventListener("pointerup", () => queueMicrotask(() => this.#readBack()), true); // the library stops it there
+    element.addEventListener("pointerup", () => queueMicrotask(() => this.#commitGesture()), true); // litegraph stops it
     this.#canvas.startRendering();
   }
 
@@ -73,7 +84,7 @@ export class Board {
     if (detail.subType === "node-double-click") this.events.open((detail.node as unknown as BoardNode).name);
   }
 
-  /** Draw this workflow: only what differs from the last one is touched. */
+  /** Show a workflow. Only the differences to the last one are updated. */
   show(workflow: Workflow, catalog: Catalog = this.catalog): void {
     const before = catalog === this.catalog ? this.#workflow : null;
     this.catalog = catalog;
@@ -81,24 +92,25 @@ export class Board {
     const selected = new Set(this.selection);
     const used = this.#usedOutputs(workflow);
     const usedBefore = before ? this.#usedOutputs(before) : new Map<string, string[]>();
-    let rewire = before === null || before.nodes !== workflow.nodes;
+    const linksChanged = before === null || before.nodes !== workflow.nodes;
     for (const [name, node] of [...this.#nodes]) {
       if (Object.hasOwn(workflow.nodes, name)) continue;
-      this.#unwire();
+      this.#clearLinks();
       this.#graph.remove(node);
       this.#nodes.delete(name);
     }
-    if (rewire) this.#unwire();
+    if (linksChanged) this.#clearLinks();
     let unplaced = 0;
     for (const [name, entry] of Object.entries(workflow.nodes)) {
       const node = this.#nodes.get(name) ?? this.#addNode(name);
-      const place = placeOf(workflow, name);
-      const isSame = before && node.entry === entry && node.givenWidth === place?.width && same(used.get(name), usedBefore.get(name));
-      if (!isSame) node.update(entry, catalog.find(entry.type), place?.width, used.get(name) ?? []);
-      const at = place?.at ?? ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
+      const position = positionOf(workflow, name);
+      const isSame =
+        before && node.entry === entry && node.givenWidth === position?.width && same(used.get(name), usedBefore.get(name));
+      if (!isSame) node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? []);
+      const at = position?.at ?? ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
       node.pos = [at[0], at[1]];
     }
-    if (rewire) this.#wire(workflow);
+    if (linksChanged) this.#addLinks(workflow);
     this.#showGroups(workflow);
     this.select([...selected].filter((id) => this.#nodes.has(id)));
     this.redraw();
@@ -121,7 +133,7 @@ export class Board {
     return node;
   }
 
-  #unwire(): void {
+  #clearLinks(): void {
     this.#graph.links.clear();
     for (const node of this.#nodes.values()) {
       for (const input of node.inputs) input.link = null;
@@ -129,7 +141,7 @@ export class Board {
     }
   }
 
-  #wire(workflow: Workflow): void {
+  #addLinks(workflow: Workflow): void {
     let id = 0;
     this.#canvas.highlighted_links = {};
     for (const [name, entry] of Object.entries(workflow.nodes)) {
@@ -142,35 +154,38 @@ export class Board {
         const link = new LLink(++id, "*", source.id, output, target.id, slot);
         this.#graph.links.set(id, link);
         target.inputs[slot]!.link = id;
-        (source.outputs[output]!.links ??= []).push(id);
+        const slots = source.outputs[output]!;
+        slots.links = [...(slots.links ?? []), id];
       }
     }
   }
 
   #showGroups(workflow: Workflow): void {
     const wanted = groupsOf(workflow).map(readGroup);
-    const shown = this.#graph.groups as BoardGroup[];
-    const there = wanted.flatMap((group, index) => (group ? [{ ...group, index }] : []));
-    while (shown.length > there.length) this.#graph.remove(shown.at(-1)!);
-    for (const [i, { title, bounds, index }] of there.entries()) {
-      if (!shown[i]) this.#graph.add(new BoardGroup(title));
+    const drawn = this.#graph.groups as BoardGroup[];
+    const groups = wanted.flatMap((group, index) => (group ? [{ ...group, index }] : []));
+    while (drawn.length > groups.length) this.#graph.remove(drawn.at(-1)!);
+    for (const [i, { title, bounds, index }] of groups.entries()) {
+      if (!drawn[i]) this.#graph.add(new BoardGroup(title));
       const group = (this.#graph.groups as BoardGroup[])[i]!;
-      Object.assign(group, { title, index, scene: this.#scene });
+      group.title = title;
+      group.index = index;
+      group.boardContext = this.#context;
       group.pos = [bounds[0], bounds[1]];
       group.size = [bounds[2], bounds[3]];
     }
   }
 
-  /** After a gesture: where nodes and groups are now. */
-  #readBack(): void {
+  /** Report the new positions of nodes and groups after a gesture. */
+  #commitGesture(): void {
     const workflow = this.#workflow;
     if (!workflow) return;
-    const places = new Map<string, { at: Point; width?: number | undefined }>();
+    const positions = new Map<string, { at: Point; width?: number | undefined }>();
     for (const [name, node] of this.#nodes) {
-      const before = placeOf(workflow, name);
+      const before = positionOf(workflow, name);
       if (before && before.at[0] === node.pos[0] && before.at[1] === node.pos[1] && before.width === node.givenWidth) continue;
       if (!before && !node.selected) continue;
-      places.set(name, { at: [snap(node.pos[0]), snap(node.pos[1])], width: node.givenWidth });
+      positions.set(name, { at: [snap(node.pos[0]), snap(node.pos[1])], width: node.givenWidth });
     }
     const groups = new Map<number, Box>();
     for (const group of this.#graph.groups as BoardGroup[]) {
@@ -178,83 +193,92 @@ export class Board {
       const before = readGroup(groupsOf(workflow)[group.index]!)!;
       if (!same(before.bounds.map(Math.round), [x, y, w, h].map(Math.round))) groups.set(group.index, [x, y, w, h]);
     }
-    const link = this.#canvas.wireUnderNode;
-    this.#canvas.wireUnderNode = null;
-    if (places.size || groups.size) this.events.moved(places, groups);
-    if (link && places.size === 1) this.events.insert([...places.keys()][0]!, link);
+    const link = this.#canvas.linkUnderNode;
+    this.#canvas.linkUnderNode = null;
+    if (positions.size || groups.size) this.events.moved(positions, groups);
+    if (link && positions.size === 1) this.events.insert([...positions.keys()][0]!, link);
   }
 
-  /** While one unlinked node is dragged, the wire beneath it lights up. */
+  /** Highlight the link below an unlinked node that is being dragged. */
   #watchDrag(): void {
     const canvas = this.#canvas;
     const only = canvas.isDragging && canvas.selectedItems.size === 1 ? [...canvas.selectedItems][0] : null;
     let found: Link | null = null;
-    if (only instanceof BoardNode && !only.inputs.some((slot) => slot.link !== null) && !only.outputs.some((slot) => slot.links?.length)) {
+    if (
+      only instanceof BoardNode &&
+      !only.inputs.some((slot) => slot.link !== null) &&
+      !only.outputs.some((slot) => slot.links?.length)
+    ) {
       const [x, y, w, h] = only.box;
       found = canvas.linkAt([x + w / 2, y + Math.min(h / 2, 30)], Math.min(h, 48), only);
     }
-    if (!same(found, canvas.wireUnderNode)) canvas.setDirty(true, true);
-    canvas.wireUnderNode = found;
+    if (!same(found, canvas.linkUnderNode)) canvas.setDirty(true, true);
+    canvas.linkUnderNode = found;
   }
 
-  /** The page's own tooltip says what the socket under the pointer is, or what caches saved the node. */
-  #showTip(at: Point): void {
+  /** Set the tooltip to the socket under the pointer, or to the time that caches saved the node. */
+  #updateTooltip(at: Point): void {
     const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
-    const tip = this.#canvas.isDragging || !node ? "" : node.tipAt(at) || savingsText(this.#notes.run.get(node.name)?.savings ?? []);
-    if (this.element.title !== tip) this.element.title = tip;
+    const tooltip =
+      this.#canvas.isDragging || !node
+        ? ""
+        : node.tooltipAt(at) || savingsText(this.#annotations.run.get(node.name)?.savings ?? []);
+    if (this.element.title !== tooltip) this.element.title = tooltip;
   }
 
-  #drop(event: CanvasPointerEvent): void {
-    const loose = looseOf(this.#canvas);
-    if (!loose) return;
+  #dropLink(event: CanvasPointerEvent): void {
+    const dragged = draggedLinkOf(this.#canvas);
+    if (!dragged) return;
     const node = this.#graph.getNodeOnPos(event.canvasX, event.canvasY) as unknown as BoardNode | null;
     const at = point(event);
-    this.#mayLink.clear();
-    const target = node && { id: node.name, socket: this.#socketAt(node, loose, at) };
-    this.events.linked(loose, target, at, [event.clientX, event.clientY]);
+    this.#allowedLinks.clear();
+    const target = node && { id: node.name, socket: this.#socketAt(node, dragged, at) };
+    this.events.linked(dragged, target, at, [event.clientX, event.clientY]);
   }
 
-  #socketAt(node: BoardNode, loose: Loose, [, y]: Point): string | null {
-    const ports = loose.side === "output" ? node.parts.inputs : node.parts.outputs;
+  #socketAt(node: BoardNode, dragged: DraggedLink, [, y]: Point): string | null {
+    const ports = dragged.side === "output" ? node.parts.inputs : node.parts.outputs;
     return ports.find((port) => Math.abs(node.pos[1] + port.y - y) <= 12)?.name ?? null;
   }
 
-  #look(node: BoardNode): Look {
-    const { entry, kind } = node;
-    const run = this.#notes.run.get(node.name);
+  #appearanceOf(node: BoardNode): NodeAppearance {
+    const { entry, nodeType } = node;
+    const run = this.#annotations.run.get(node.name);
     const title = nameOf(node.name, entry);
     const type = typeName(entry.type);
-    const loose = this.#canvas.linkConnector.isConnecting ? looseOf(this.#canvas) : null;
+    const dragged = this.#canvas.linkConnector.isConnecting ? draggedLinkOf(this.#canvas) : null;
     return {
       title,
       subtitle: type,
-      unknown: kind === undefined,
+      unknown: nodeType === undefined,
       mode: modeOf(entry),
       selected: node.selected === true,
       state: run?.state ?? null,
       ms: run?.ms ?? null,
-      isSaved: run !== undefined && areNotable(run.savings),
-      fault: run?.error ?? this.#notes.faults.get(node.name) ?? null,
-      linked: (port, side) => {
+      usedCache: run !== undefined && areNotable(run.savings),
+      fault: run?.error ?? this.#annotations.faults.get(node.name) ?? null,
+      isLinked: (port, side) => {
         const slots = side === "in" ? node.inputs : node.outputs;
         const index = (side === "in" ? node.parts.inputs : node.parts.outputs).indexOf(port);
         const slot = slots[index] as { link?: number | null; links?: number[] | null } | undefined;
-        return slot?.link != null || (slot?.links?.length ?? 0) > 0;
+        return typeof slot?.link === "number" || (slot?.links?.length ?? 0) > 0;
       },
-      dims: (port, side) => loose !== null && !this.#fits(loose, node.name, port.name, side),
-      values: (output) => this.#notes.values.get(`${node.name}.${output}`) ?? null,
+      isDimmed: (port, side) => dragged !== null && !this.#isCompatible(dragged, node.name, port.name, side),
+      outputValue: (output) => this.#annotations.values.get(`${node.name}.${output}`) ?? null,
     };
   }
 
-  #fits(loose: Loose, id: string, socket: string, side: "in" | "out"): boolean {
-    if (loose.end.node === id) return loose.end.socket === socket && (side === "out") === (loose.side === "output");
-    if ((side === "in") !== (loose.side === "output")) return false;
-    const key = `${loose.end.node}.${loose.end.socket}>${id}.${socket}`;
+  #isCompatible(dragged: DraggedLink, id: string, socket: string, side: "in" | "out"): boolean {
+    if (dragged.end.node === id) return dragged.end.socket === socket && (side === "out") === (dragged.side === "output");
+    if ((side === "in") !== (dragged.side === "output")) return false;
+    const key = `${dragged.end.node}.${dragged.end.socket}>${id}.${socket}`;
     const here = { node: id, socket };
-    const link = loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end };
-    let may = this.#mayLink.get(key);
-    if (may === undefined) this.#mayLink.set(key, (may = this.events.mayLink(link)));
-    return may;
+    const link = dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
+    const known = this.#allowedLinks.get(key);
+    if (known !== undefined) return known;
+    const isAllowed = this.events.mayLink(link);
+    this.#allowedLinks.set(key, isAllowed);
+    return isAllowed;
   }
 
   get selection(): readonly string[] {
@@ -270,7 +294,7 @@ export class Board {
     const nodes = ids.flatMap((id) => this.#nodes.get(id) ?? []);
     if (same([...before].sort(), [...ids].sort())) {
       for (const node of nodes) {
-        this.#canvas.deselect(node); // links were made anew: light them up again
+        this.#canvas.deselect(node); // the links are new objects, which are not highlighted yet
         this.#canvas.select(node);
       }
       return;
@@ -281,29 +305,29 @@ export class Board {
     this.redraw();
   }
 
-  /** What is known about nodes besides the workflow: how they run, what is wrong, what flows. */
-  annotate(notes: Partial<Notes>): void {
-    this.#notes = { ...this.#notes, ...notes };
+  /** Show data at nodes: their status in a run, faults, values of outputs. */
+  annotate(annotations: Partial<NodeAnnotations>): void {
+    this.#annotations = { ...this.#annotations, ...annotations };
     this.#canvas.setDirty(true);
   }
 
-  /** Keep showing a wire that was let go, or no longer. */
-  hold(loose: Loose | null, to: Point): void {
-    this.#canvas.pending = loose && { loose, to };
+  /** Go on showing a link that was dropped on empty canvas; null ends this. */
+  showPendingLink(dragged: DraggedLink | null, to: Point): void {
+    this.#canvas.pending = dragged && { dragged, to };
     this.#canvas.setDirty(true);
   }
 
   retheme(): void {
-    this.#scene.theme = readTheme();
+    this.#context.theme = readTheme();
     this.redraw();
   }
 
   redraw(): void {
-    this.#mayLink.clear();
+    this.#allowedLinks.clear();
     this.#canvas.setDirty(true, true);
   }
 
-  /** The canvas has another size. A view that shows everything goes on doing so. */
+  /** Resize the canvas. If the view showed the whole graph, it still does. */
   resize(width: number, height: number): void {
     const isFitted = same(this.#fitted, this.#canvas.ds.state);
     const ratio = window.devicePixelRatio || 1;
@@ -314,7 +338,7 @@ export class Board {
     this.#canvas.draw(true, true);
   }
 
-  /** Where things are, for overlays, the minimap and tests: boxes in the workflow's coordinates, front to back last. */
+  /** The boxes of all nodes in the workflow's coordinates, from back to front. */
   get boxes(): ReadonlyMap<string, Box> {
     return new Map((this.#graph.nodes as unknown as BoardNode[]).map((node) => [node.name, node.box]));
   }
@@ -326,11 +350,13 @@ export class Board {
   screens(): readonly { id: string; box: Box }[] {
     return [...this.#nodes.values()].flatMap((node) => {
       const { screen } = node.parts;
-      return screen ? [{ id: node.name, box: [node.pos[0] + screen[0], node.pos[1] + screen[1], screen[2], screen[3]] as Box }] : [];
+      return screen
+        ? [{ id: node.name, box: [node.pos[0] + screen[0], node.pos[1] + screen[1], screen[2], screen[3]] as Box }]
+        : [];
     });
   }
 
-  /** The page position of a socket; null if the node has none of that name. */
+  /** Return the position of a socket on the page; null if the node has none of that name. */
   socketAt(id: string, side: "in" | "out", name: string): Point | null {
     const node = this.#nodes.get(id);
     const port = (side === "in" ? node?.parts.inputs : node?.parts.outputs)?.findLast((each) => each.name === name);
@@ -361,7 +387,7 @@ export class Board {
     return (this.#graph.getNodeOnPos(x, y) as unknown as BoardNode | null)?.name ?? null;
   }
 
-  /** Bring a point to the middle of the view. */
+  /** Centre the view on a point. */
   centre([x, y]: Point): void {
     const { area } = this.view;
     this.#canvas.ds.offset = [area[2] / 2 - x, area[3] / 2 - y];
@@ -374,7 +400,7 @@ export class Board {
     this.redraw();
   }
 
-  /** Show these nodes, or all of them, whole; never larger than life. */
+  /** Fit the view to these nodes, or to all of them, at a scale of at most 1. */
   fit(ids?: readonly string[]): void {
     const boxes = ids?.length ? ids.map((id) => this.boxes.get(id)!) : [...this.boxes.values()];
     if (boxes.length === 0) return;
@@ -383,29 +409,34 @@ export class Board {
     const width = Math.max(...boxes.map(([x, , w]) => x + w)) - left;
     const height = Math.max(...boxes.map(([, y, , h]) => y + h)) - top;
     const ratio = window.devicePixelRatio || 1;
-    const [w, h] = [this.element.width / ratio, this.element.height / ratio];
-    this.#canvas.ds.scale = Math.max(0.1, Math.min(1, (w - 112) / width, (h - 64) / (height + LANE)));
+    const [viewWidth, viewHeight] = [this.element.width / ratio, this.element.height / ratio];
+    const scale = Math.min(1, (viewWidth - 112) / width, (viewHeight - 64) / (height + LANE));
+    this.#canvas.ds.scale = Math.max(0.1, scale);
     this.centre([left + width / 2, top + (height + LANE) / 2]);
     this.#fitted = ids?.length ? null : { scale: this.#canvas.ds.scale, offset: [...this.#canvas.ds.offset] };
   }
 
-  /** A click on a widget's row or on the brain of a node. */
-  watchParts(): void {
-    this.element.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      const { pointer } = this.#canvas;
-      const select = pointer.onClick;
-      const at = this.fromClient([event.clientX, event.clientY]);
-      const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
-      const part = node && partAt(node.parts, at[0] - node.pos[0], at[1] - node.pos[1]);
-      if (!node || !part || this.#canvas.linkConnector.isConnecting || pointer.resizeDirection) return;
-      pointer.onClick = (up) => {
-        select?.(up);
-        const y = part.part === "brain" ? node.parts.brain!.y : node.parts.rows.find((row) => row.name === part.name)!.y - 12;
-        const [x0, y0] = this.toClient([node.pos[0] + 8, node.pos[1] + y]);
-        const { scale } = this.view;
-        this.events.part(node.name, part, [x0, y0, (node.parts.width - 16) * scale, 24 * scale]);
-      };
-    }, true);
+  /** Listen for clicks on widgets and brains of nodes. */
+  listenForPartClicks(): void {
+    this.element.addEventListener(
+      "pointerdown",
+      (event) => {
+        if (event.button !== 0) return;
+        const { pointer } = this.#canvas;
+        const select = pointer.onClick;
+        const at = this.fromClient([event.clientX, event.clientY]);
+        const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
+        const part = node && partAt(node.parts, at[0] - node.pos[0], at[1] - node.pos[1]);
+        if (!node || !part || this.#canvas.linkConnector.isConnecting || pointer.resizeDirection) return;
+        pointer.onClick = (up) => {
+          select?.(up);
+          const y = part.part === "brain" ? node.parts.brain!.y : node.parts.rows.find((row) => row.name === part.name)!.y - 12;
+          const [x0, y0] = this.toClient([node.pos[0] + 8, node.pos[1] + y]);
+          const { scale } = this.view;
+          this.events.part(node.name, part, [x0, y0, (node.parts.width - 16) * scale, 24 * scale]);
+        };
+      },
+      true,
+    );
   }
 }

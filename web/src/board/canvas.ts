@@ -1,28 +1,27 @@
-/** The library's canvas with our painting, our menus and our keys. */
+/** Litegraph's canvas with our own painting, menus and keys. */
 
-import { LGraphCanvas } from "@comfyorg/litegraph";
 import type { CanvasPointerEvent, LGraphNode, LLink } from "@comfyorg/litegraph";
-
+import { LGraphCanvas } from "@comfyorg/litegraph";
+import { backwardPath, forwardPath, isBackward, type Lane, laneFor } from "../canvas/link_path";
 import { paintNode } from "../canvas/paint";
 import { labelColour } from "../canvas/theme";
-import { backWire, forwardWire, goesBack, laneFor, type Lane } from "../canvas/wire";
 import { labelOf } from "../model/catalog";
-import { modeOf, type Box, type Link, type Point } from "../model/workflow";
-import type { Loose, Target } from "./events";
-import type { BoardGroup, BoardNode, Scene } from "./node";
+import { type Box, type Link, modeOf, type Point } from "../model/workflow";
+import type { DraggedLink, MenuTarget } from "./events";
+import type { BoardContext, BoardGroup, BoardNode } from "./node";
 
 const DOTS = 32;
 
 export class BoardCanvas extends LGraphCanvas {
-  scene!: Scene;
+  boardContext!: BoardContext;
   #lanes: Lane[] = [];
-  wireUnderNode: Link | null = null;
-  /** A wire that was let go over empty canvas, while people choose what to link it to. */
-  pending: { readonly loose: Loose; readonly to: Point } | null = null;
+  linkUnderNode: Link | null = null;
+  /** A link that was dropped on empty canvas, shown while the palette is open. */
+  pending: { readonly dragged: DraggedLink; readonly to: Point } | null = null;
 
   override drawNode(node: LGraphNode, ctx: CanvasRenderingContext2D): void {
-    const ours = node as unknown as BoardNode;
-    paintNode(ctx, ours.parts, this.scene.look(ours), this.scene.theme, this.ds.scale);
+    const boardNode = node as unknown as BoardNode;
+    paintNode(ctx, boardNode.parts, this.boardContext.appearanceOf(boardNode), this.boardContext.theme, this.ds.scale);
   }
 
   override drawConnections(ctx: CanvasRenderingContext2D): void {
@@ -30,67 +29,73 @@ export class BoardCanvas extends LGraphCanvas {
     super.drawConnections(ctx);
   }
 
-  override renderLink(
-    ctx: CanvasRenderingContext2D, a: ArrayLike<number>, b: ArrayLike<number>, link: LLink | null,
-  ): void {
-    const { theme } = this.scene;
+  override renderLink(ctx: CanvasRenderingContext2D, a: ArrayLike<number>, b: ArrayLike<number>, link: LLink | null): void {
+    const { theme } = this.boardContext;
     const from: Point = [a[0]!, a[1]!];
     const to: Point = [b[0]!, b[1]!];
-    if (!link) return this.#drawLoose(ctx, from, to);
+    if (!link) {
+      this.#drawDraggedLink(ctx, from, to);
+      return;
+    }
     const source = this.graph!.getNodeById(link.origin_id) as unknown as BoardNode;
     const target = this.graph!.getNodeById(link.target_id) as unknown as BoardNode;
     const output = source.parts.outputs[link.origin_slot];
-    const back = goesBack(from, to);
+    const isBack = isBackward(from, to);
     const others = () => (this.graph!.nodes as unknown as BoardNode[]).map((node) => node.box);
-    const wire = back ? backWire(from, to, laneFor(source.box, target.box, others(), this.#lanes)) : forwardWire(from, to);
-    link.path = wire.path;
-    link._pos.fill(NaN); // the library's own handle in mid-link
-    const inserted = this.wireUnderNode;
-    const under = inserted?.from.node === source.name && inserted.to.node === target.name
-      && inserted.from.socket === output?.name && inserted.to.socket === target.parts.inputs[link.target_slot]?.name;
-    const off = modeOf(source.entry) === "mute" || modeOf(target.entry) === "mute";
-    const bright = this.highlighted_links[link.id] || under;
+    const route = isBack ? backwardPath(from, to, laneFor(source.box, target.box, others(), this.#lanes)) : forwardPath(from, to);
+    link.path = route.path;
+    link._pos.fill(Number.NaN); // the library's own handle in mid-link
+    const inserted = this.linkUnderNode;
+    const isUnderNode =
+      inserted?.from.node === source.name &&
+      inserted.to.node === target.name &&
+      inserted.from.socket === output?.name &&
+      inserted.to.socket === target.parts.inputs[link.target_slot]?.name;
+    const isMuted = modeOf(source.entry) === "mute" || modeOf(target.entry) === "mute";
+    const isHighlighted = this.highlighted_links[link.id] || isUnderNode;
     ctx.save();
     ctx.lineCap = "round";
     ctx.lineJoin = "round";
-    ctx.globalAlpha = off ? 0.25 : 1;
+    ctx.globalAlpha = isMuted ? 0.25 : 1;
     ctx.strokeStyle = theme.canvas;
-    ctx.lineWidth = bright ? 7 : 5.5;
-    ctx.stroke(wire.path);
-    ctx.globalAlpha = off ? 0.3 : bright ? 1 : 0.82;
-    ctx.strokeStyle = labelColour(labelOf(output?.kind), theme.dark);
-    ctx.lineWidth = under ? 4 : bright ? 3 : 2;
+    ctx.lineWidth = isHighlighted ? 7 : 5.5;
+    ctx.stroke(route.path);
+    ctx.globalAlpha = isHighlighted ? 1 : 0.82;
+    if (isMuted) ctx.globalAlpha = 0.3;
+    ctx.strokeStyle = labelColour(labelOf(output?.socket), theme.dark);
+    ctx.lineWidth = isHighlighted ? 3 : 2;
+    if (isUnderNode) ctx.lineWidth = 4;
     if (target.parts.inputs[link.target_slot]?.name === "when") ctx.setLineDash([2, 5]);
-    ctx.stroke(wire.path);
-    if (back && this.ds.scale > 0.3) this.#arrow(ctx, wire.middle);
+    ctx.stroke(route.path);
+    if (isBack && this.ds.scale > 0.3) this.#arrow(ctx, route.middle);
     ctx.restore();
   }
 
   drawPending(ctx: CanvasRenderingContext2D): void {
     if (!this.pending) return;
-    const { loose, to } = this.pending;
-    const { node, port } = this.#portOf(loose);
+    const { dragged, to } = this.pending;
+    const { node, port } = this.#portOf(dragged);
     if (!node || !port) return;
-    const from: Point = [node.pos[0] + (loose.side === "output" ? node.parts.width : 0), node.pos[1] + port.y];
-    this.#drawLoose(ctx, from, to, loose);
+    const from: Point = [node.pos[0] + (dragged.side === "output" ? node.parts.width : 0), node.pos[1] + port.y];
+    this.#drawDraggedLink(ctx, from, to, dragged);
   }
 
-  #portOf({ end, side }: Loose) {
+  #portOf({ end, side }: DraggedLink) {
     const node = (this.graph!.nodes as unknown as BoardNode[]).find((each) => each.name === end.node);
     const ports = side === "output" ? node?.parts.outputs : node?.parts.inputs;
     return { node, port: ports?.findLast((each) => each.name === end.socket) };
   }
 
-  #drawLoose(ctx: CanvasRenderingContext2D, from: Point, to: Point, loose = looseOf(this)): void {
-    const port = loose && this.#portOf(loose).port;
-    const wire = loose?.side === "input" ? forwardWire(to, from) : forwardWire(from, to);
-    ctx.strokeStyle = ctx.fillStyle = labelColour(labelOf(port?.kind), this.scene.theme.dark);
+  #drawDraggedLink(ctx: CanvasRenderingContext2D, from: Point, to: Point, dragged = draggedLinkOf(this)): void {
+    const port = dragged && this.#portOf(dragged).port;
+    const route = dragged?.side === "input" ? forwardPath(to, from) : forwardPath(from, to);
+    ctx.strokeStyle = ctx.fillStyle = labelColour(labelOf(port?.socket), this.boardContext.theme.dark);
     ctx.lineWidth = 2.5;
     ctx.lineCap = "round";
-    ctx.stroke(wire.path);
+    ctx.stroke(route.path);
   }
 
-  /** Backward links say which way they run. */
+  /** Draw the arrow that shows the direction of a backward link. */
   #arrow(ctx: CanvasRenderingContext2D, [x, y]: Point): void {
     ctx.setLineDash([]);
     ctx.fillStyle = ctx.strokeStyle;
@@ -105,25 +110,28 @@ export class BoardCanvas extends LGraphCanvas {
   drawDots(ctx: CanvasRenderingContext2D): void {
     if (this.ds.scale < 0.35) return;
     const [left, top, width, height] = this.visible_area as unknown as Box;
-    ctx.fillStyle = this.scene.theme.dot;
+    ctx.fillStyle = this.boardContext.theme.dot;
     for (let x = Math.floor(left / DOTS) * DOTS; x < left + width; x += DOTS) {
       for (let y = Math.floor(top / DOTS) * DOTS; y < top + height; y += DOTS) ctx.fillRect(x - 1, y - 1, 2, 2);
     }
   }
 
   override processKey(): void {
-    // all keys are the page's; the library would delete and paste behind the workflow's back
+    // the page handles all keys; litegraph would change its graph, but not the workflow
   }
 
   override processContextMenu(node: LGraphNode | undefined, event: CanvasPointerEvent): void {
-    this.scene.events.menu(this.targetAt(node as unknown as BoardNode | undefined, event), point(event), [event.clientX, event.clientY]);
+    this.boardContext.events.menu(this.targetAt(node as unknown as BoardNode | undefined, event), point(event), [
+      event.clientX,
+      event.clientY,
+    ]);
   }
 
   override showLinkMenu(): boolean {
     return false;
   }
 
-  targetAt(node: BoardNode | undefined, event: CanvasPointerEvent): Target {
+  targetAt(node: BoardNode | undefined, event: CanvasPointerEvent): MenuTarget {
     if (node) return { on: "node", id: node.name };
     const link = this.linkAt(point(event), 10);
     if (link) return { on: "link", link };
@@ -131,7 +139,7 @@ export class BoardCanvas extends LGraphCanvas {
     return group ? { on: "group", index: group.index } : { on: "empty" };
   }
 
-  /** The link that runs within `width` / 2 of a point. */
+  /** Return the link within `width` / 2 of a point. */
   linkAt([x, y]: Point, width: number, without?: BoardNode): Link | null {
     const { ctx } = this;
     ctx.save();
@@ -158,16 +166,23 @@ export class BoardCanvas extends LGraphCanvas {
 
 export const point = (event: CanvasPointerEvent): Point => [event.canvasX, event.canvasY];
 
-/** The loose end of what the library is dragging. */
-export function looseOf(canvas: BoardCanvas): Loose | null {
+/** Return the link that litegraph is dragging. */
+export function draggedLinkOf(canvas: BoardCanvas): DraggedLink | null {
   const dragged = canvas.linkConnector.renderLinks[0] as unknown as
-    | { toType: "input" | "output"; node: BoardNode; fromSlot: { name: string }; link?: LLink; outputNode?: BoardNode; outputSlot?: { name: string } }
+    | {
+        toType: "input" | "output";
+        node: BoardNode;
+        fromSlot: { name: string };
+        link?: LLink;
+        outputNode?: BoardNode;
+        outputSlot?: { name: string };
+      }
     | undefined;
   if (!dragged) return null;
   if (dragged.link && dragged.outputNode && dragged.outputSlot && dragged.toType === "input") {
     const end = { node: dragged.outputNode.name, socket: dragged.outputSlot.name };
-    return { end, side: "output", taken: canvas.linkOf(dragged.link) };
+    return { end, side: "output", detached: canvas.linkOf(dragged.link) };
   }
   const end = { node: dragged.node.name, socket: dragged.fromSlot.name };
-  return { end, side: dragged.toType === "input" ? "output" : "input", taken: null };
+  return { end, side: dragged.toType === "input" ? "output" : "input", detached: null };
 }

@@ -1,52 +1,52 @@
-/** What the board tells its owner: gestures, in ids and sockets of the workflow. */
+/** Events of the board: gestures, in terms of ids and sockets of the workflow. */
 
 import type { NodeState } from "../canvas/paint";
 import type { Savings } from "../live/savings";
-import type { Box, End, Link, Point } from "../model/workflow";
+import type { Box, Link, Point, SocketRef } from "../model/workflow";
 
-/** What is being dragged: a new link from one end, or one that was taken off its input. */
-export interface Loose {
-  readonly end: End;
+/** A link that is being dragged: a new one, or one that was detached from its input. */
+export interface DraggedLink {
+  readonly end: SocketRef;
   readonly side: "output" | "input";
-  readonly taken: Link | null;
+  readonly detached: Link | null;
 }
 
-export type Target =
+export type MenuTarget =
   | { readonly on: "node"; readonly id: string }
   | { readonly on: "group"; readonly index: number }
   | { readonly on: "link"; readonly link: Link }
   | { readonly on: "empty" };
 
 export interface BoardEvents {
-  moved(places: ReadonlyMap<string, { at: Point; width?: number | undefined }>, groups: ReadonlyMap<number, Box>): void;
-  /** A node was dragged onto a wire. */
+  moved(positions: ReadonlyMap<string, { at: Point; width?: number | undefined }>, groups: ReadonlyMap<number, Box>): void;
+  /** A node was dropped on a link. */
   insert(id: string, link: Link): void;
-  linked(loose: Loose, target: { id: string; socket: string | null } | null, at: Point, client: Point): void;
-  menu(target: Target, at: Point, client: Point): void;
+  linked(dragged: DraggedLink, target: { id: string; socket: string | null } | null, at: Point, client: Point): void;
+  menu(target: MenuTarget, at: Point, client: Point): void;
   search(at: Point, client: Point): void;
   part(id: string, part: { part: "widget"; name: string } | { part: "brain" }, client: Box): void;
   open(id: string): void;
   selected(ids: readonly string[]): void;
-  /** The view was drawn: it may have moved. */
+  /** The view was drawn, and may have moved. */
   drawn(): void;
-  /** Whether a link may be made; asked while one is dragged. */
+  /** Return true if this link is possible. Called while one is dragged. */
   mayLink(link: Link): boolean;
 }
 
-export interface RunLook {
+export interface NodeStatus {
   readonly state: NodeState | null;
   readonly ms: number | null;
   readonly error: string | null;
-  /** Of a node that thinks: how many thoughts took less than so many ms, and no less than the pair before. */
-  readonly thoughts: readonly (readonly [ms: number, count: number])[];
+  /** Histogram of a background node's calls: the number that took less than `ms`, and at least the `ms` of the pair before. */
+  readonly thinkTimes: readonly (readonly [ms: number, count: number])[];
   readonly savings: Savings;
-  /** How often its process ended and another took its place. */
+  /** Number of times that its process ended and was replaced. */
   readonly restarts: number;
 }
 
-/** What the board shows of nodes besides the workflow; run and faults by node id, values by "node.socket". */
-export interface Notes {
-  readonly run: ReadonlyMap<string, RunLook>;
+/** Data that the board shows at nodes beside the workflow: run and faults by node id, values by "node.socket". */
+export interface NodeAnnotations {
+  readonly run: ReadonlyMap<string, NodeStatus>;
   readonly faults: ReadonlyMap<string, string>;
   readonly values: ReadonlyMap<string, string>;
 }

@@ -1,10 +1,10 @@
-/** Nodes and groups as litegraph has them, with our shapes. */
+/** Litegraph's nodes and groups, with our own shapes. */
 
-import { LGraphGroup, LGraphNode } from "@comfyorg/litegraph";
 import type { INodeInputSlot, INodeOutputSlot, LGraphCanvas } from "@comfyorg/litegraph";
+import { LGraphGroup, LGraphNode } from "@comfyorg/litegraph";
 
-import { paintGroup, type Look } from "../canvas/paint";
-import { HEADER, ROW, shapeOf, type Port, type Shape } from "../canvas/shape";
+import { type NodeAppearance, paintGroup } from "../canvas/paint";
+import { HEADER, type NodeShape, type Port, ROW, shapeOf } from "../canvas/shape";
 import type { Theme } from "../canvas/theme";
 import type { NodeType } from "../model/catalog";
 import type { Box, NodeEntry, Point } from "../model/workflow";
@@ -13,17 +13,17 @@ import type { BoardEvents } from "./events";
 const GRID = 8;
 export const snap = (value: number): number => Math.round(value / GRID) * GRID;
 
-/** What nodes, groups and canvas share. */
-export interface Scene {
+/** Objects that nodes, groups and the canvas share. */
+export interface BoardContext {
   theme: Theme;
   readonly events: BoardEvents;
-  look(node: BoardNode): Look;
+  appearanceOf(node: BoardNode): NodeAppearance;
 }
 
 export class BoardNode extends LGraphNode {
   entry!: NodeEntry;
-  kind: NodeType | undefined;
-  parts!: Shape;
+  nodeType: NodeType | undefined;
+  parts!: NodeShape;
   givenWidth: number | undefined;
   used: readonly string[] = [];
 
@@ -31,10 +31,10 @@ export class BoardNode extends LGraphNode {
     super(name, "node");
   }
 
-  /** Take over what the workflow says; the sockets are made anew, without links. */
-  update(entry: NodeEntry, kind: NodeType | undefined, width: number | undefined, used: readonly string[]): void {
+  /** Apply the node's entry in the workflow. The sockets are replaced by new ones without links. */
+  update(entry: NodeEntry, nodeType: NodeType | undefined, width: number | undefined, used: readonly string[]): void {
     this.entry = entry;
-    this.kind = kind;
+    this.nodeType = nodeType;
     this.givenWidth = width;
     this.used = used;
     this.reshape();
@@ -44,7 +44,7 @@ export class BoardNode extends LGraphNode {
   }
 
   reshape(): void {
-    this.parts = shapeOf(this.entry, this.kind, this.givenWidth, this.used);
+    this.parts = shapeOf(this.entry, this.nodeType, this.givenWidth, this.used);
     this.size = [this.parts.width, this.parts.height];
   }
 
@@ -73,12 +73,12 @@ export class BoardNode extends LGraphNode {
     return this.portPos(this.parts.outputs[slot], this.parts.width);
   }
 
-  /** What is said of the socket at a point, in the workflow's coordinates: its name, its type and its documentation. */
-  tipAt([x, y]: Point): string {
+  /** Return name, type and documentation of the socket at a point in the workflow's coordinates; "" if there is none. */
+  tooltipAt([x, y]: Point): string {
     const side = x - this.pos[0] < this.parts.width / 2 ? this.parts.inputs : this.parts.outputs;
     const port = side.find((each) => Math.abs(this.pos[1] + each.y - y) <= ROW / 2);
-    if (!port?.kind) return "";
-    return [`${port.name}: ${port.kind.kind}`, port.kind.doc].filter(Boolean).join("\n");
+    if (!port?.socket) return "";
+    return [`${port.name}: ${port.socket.kind}`, port.socket.doc].filter(Boolean).join("\n");
   }
 
   private portPos(port: Port | undefined, x: number): [number, number] {
@@ -107,10 +107,10 @@ export class BoardNode extends LGraphNode {
 
 export class BoardGroup extends LGraphGroup {
   index = 0;
-  scene!: Scene;
+  boardContext!: BoardContext;
 
   override draw(_canvas: LGraphCanvas, ctx: CanvasRenderingContext2D): void {
     ctx.globalAlpha = 1;
-    paintGroup(ctx, this.title, this._bounding, this.selected === true, this.scene.theme);
+    paintGroup(ctx, this.title, this._bounding, this.selected === true, this.boardContext.theme);
   }
 }

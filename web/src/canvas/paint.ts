@@ -1,53 +1,59 @@
-/** Painting nodes, groups and sockets. Knows shapes and colours, nothing of the graph library. */
+/** Painting of nodes, groups and sockets, independent of litegraph. */
 
-import { labelOf, type Input } from "../model/catalog";
+import { type Input, labelOf } from "../model/catalog";
 import type { Mode } from "../model/workflow";
-import { HEADER, ROW, valueText, type Port, type Shape } from "./shape";
+import { HEADER, type NodeShape, type Port, ROW, valueText } from "./shape";
 import { FONT, labelColour, type Theme } from "./theme";
 
 export type NodeState = "idle" | "running" | "skipped" | "thinking" | "restarting" | "lost" | "cached" | "failed";
 
-export interface Look {
+export interface NodeAppearance {
   readonly title: string;
   readonly subtitle: string;
   readonly unknown: boolean;
   readonly mode: Mode;
   readonly selected: boolean;
   readonly state: NodeState | null;
-  /** Mean milliseconds a run, while it runs. */
+  /** Mean milliseconds per run of the node. */
   readonly ms: number | null;
-  /** A cache saved it work that would have been noticed. */
-  readonly isSaved: boolean;
+  /** Caches saved a noticeable time. */
+  readonly usedCache: boolean;
   readonly fault: string | null;
-  readonly linked: (port: Port, side: "in" | "out") => boolean;
-  /** 0: not dragging; else how this node's sockets stand to the link that is being dragged. */
-  readonly dims: (port: Port, side: "in" | "out") => boolean;
-  readonly values: (output: string) => string | null;
+  readonly isLinked: (port: Port, side: "in" | "out") => boolean;
+  /** True for sockets that do not fit the link that is being dragged. */
+  readonly isDimmed: (port: Port, side: "in" | "out") => boolean;
+  readonly outputValue: (output: string) => string | null;
 }
 
 type Context = CanvasRenderingContext2D;
 const RADIUS = 10;
-const SCREEN_GROUND = "#0b0c10";
-/** Below this scale nothing but the name could be read. */
-const WHOLE = 0.42;
-/** There the sign of the state is so much larger, and fills the header. */
-const SIGN = 2;
+const SCREEN_BACKGROUND = "#0b0c10";
+/** Below this scale, only name and state are painted. */
+const DETAIL_SCALE = 0.42;
+/** Below that scale, the symbol of the state is larger by this factor. */
+const FAR_STATE_SCALE = 2;
 
-export function paintNode(ctx: Context, shape: Shape, look: Look, theme: Theme, scale: number): void {
+export function paintNode(ctx: Context, shape: NodeShape, appearance: NodeAppearance, theme: Theme, scale: number): void {
   ctx.save();
-  if (look.mode !== "run") ctx.globalAlpha = look.mode === "mute" ? 0.42 : 0.62;
-  if (shape.reroute) paintReroute(ctx, shape, look, theme);
+  if (appearance.mode !== "run") ctx.globalAlpha = appearance.mode === "mute" ? 0.42 : 0.62;
+  if (shape.reroute) paintReroute(ctx, shape, appearance, theme);
   else {
-    paintBody(ctx, shape, look, theme, scale);
-    if (scale >= WHOLE) paintParts(ctx, shape, look, theme);
-    else paintName(ctx, shape, look, theme, scale);
+    paintBody(ctx, shape, appearance, theme, scale);
+    if (scale >= DETAIL_SCALE) paintDetails(ctx, shape, appearance, theme);
+    else paintFarNode(ctx, shape, appearance, theme, scale);
   }
   ctx.restore();
 }
 
-function paintBody(ctx: Context, { width, height, seam }: Shape, look: Look, theme: Theme, scale: number): void {
+function paintBody(
+  ctx: Context,
+  { width, height, registerArea }: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+  scale: number,
+): void {
   ctx.shadowColor = theme.shadow;
-  ctx.shadowBlur = (look.selected ? 18 : 10) * scale;
+  ctx.shadowBlur = (appearance.selected ? 18 : 10) * scale;
   ctx.shadowOffsetY = 3 * scale;
   ctx.fillStyle = theme.node;
   ctx.beginPath();
@@ -58,13 +64,22 @@ function paintBody(ctx: Context, { width, height, seam }: Shape, look: Look, the
   ctx.clip();
   ctx.fillStyle = theme.header;
   ctx.fillRect(0, 0, width, HEADER);
-  if (seam) paintSeamGround(ctx, width, seam, theme);
+  if (registerArea) paintRegisterArea(ctx, width, registerArea, theme);
   ctx.restore();
-  const alarm = look.fault !== null || look.state === "failed" || look.state === "lost";
-  const waiting = look.state === "thinking" || look.state === "restarting";
-  ctx.strokeStyle = look.selected ? theme.accent : alarm ? theme.bad : waiting ? theme.warn : theme.line;
-  ctx.lineWidth = look.selected ? 2 : alarm ? 1.5 : 1;
-  if (look.unknown || look.mode === "bypass") ctx.setLineDash([6, 4]);
+  const hasFailed = appearance.fault !== null || appearance.state === "failed" || appearance.state === "lost";
+  const isWaiting = appearance.state === "thinking" || appearance.state === "restarting";
+  ctx.strokeStyle = theme.line;
+  ctx.lineWidth = 1;
+  if (isWaiting) ctx.strokeStyle = theme.warn;
+  if (hasFailed) {
+    ctx.strokeStyle = theme.bad;
+    ctx.lineWidth = 1.5;
+  }
+  if (appearance.selected) {
+    ctx.strokeStyle = theme.accent;
+    ctx.lineWidth = 2;
+  }
+  if (appearance.unknown || appearance.mode === "bypass") ctx.setLineDash([6, 4]);
   ctx.beginPath();
   const inset = ctx.lineWidth / 2;
   ctx.roundRect(-inset + 0.5, -inset + 0.5, width + 2 * inset - 1, height + 2 * inset - 1, RADIUS);
@@ -72,60 +87,66 @@ function paintBody(ctx: Context, { width, height, seam }: Shape, look: Look, the
   ctx.setLineDash([]);
 }
 
-/** A register keeps a value between ticks: one side takes it at the end of a tick, the other gives it out at the next. */
-function paintSeamGround(ctx: Context, width: number, seam: { y: number; height: number }, theme: Theme): void {
+/** Paint the area of a register: inputs are latched on its left, outputs are emitted on its right. */
+function paintRegisterArea(ctx: Context, width: number, registerArea: { y: number; height: number }, theme: Theme): void {
   ctx.fillStyle = theme.well;
-  ctx.fillRect(0, seam.y, width, seam.height);
+  ctx.fillRect(0, registerArea.y, width, registerArea.height);
   const middle = Math.round(width / 2) + 0.5;
   ctx.strokeStyle = theme.line;
   ctx.lineWidth = 1;
   ctx.beginPath();
-  ctx.moveTo(0, seam.y + 0.5);
-  ctx.lineTo(width, seam.y + 0.5);
-  ctx.moveTo(0, seam.y + seam.height - 0.5);
-  ctx.lineTo(width, seam.y + seam.height - 0.5);
+  ctx.moveTo(0, registerArea.y + 0.5);
+  ctx.lineTo(width, registerArea.y + 0.5);
+  ctx.moveTo(0, registerArea.y + registerArea.height - 0.5);
+  ctx.lineTo(width, registerArea.y + registerArea.height - 0.5);
   ctx.stroke();
   ctx.setLineDash([2, 4]);
   ctx.beginPath();
-  ctx.moveTo(middle, seam.y + 6);
-  ctx.lineTo(middle, seam.y + seam.height - 6);
+  ctx.moveTo(middle, registerArea.y + 6);
+  ctx.lineTo(middle, registerArea.y + registerArea.height - 6);
   ctx.stroke();
   ctx.setLineDash([]);
 }
 
-/** From afar: name and state alone, large enough to be read. */
-function paintName(ctx: Context, { width, height, screen }: Shape, look: Look, theme: Theme, scale: number): void {
+/** Paint a node at a small scale: only name and state, in a readable size. */
+function paintFarNode(
+  ctx: Context,
+  { width, height, screen }: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+  scale: number,
+): void {
   const size = Math.min(10.5 / scale, height * 0.7);
   ctx.font = `600 ${size}px ${FONT}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
-  ctx.fillStyle = look.fault !== null ? theme.bad : theme.text;
+  ctx.fillStyle = appearance.fault !== null ? theme.bad : theme.text;
   const y = screen ? (height + screen[1] + screen[3]) / 2 : height / 2;
-  ctx.fillText(fitted(ctx, look.title, width - 12), width / 2, y);
+  ctx.fillText(truncate(ctx, appearance.title, width - 12), width / 2, y);
   if (screen) {
-    ctx.fillStyle = SCREEN_GROUND;
+    ctx.fillStyle = SCREEN_BACKGROUND;
     ctx.fillRect(...screen);
   }
-  if (look.state === null && look.fault === null) return;
+  if (appearance.state === null && appearance.fault === null) return;
   ctx.translate(HEADER / 2, HEADER / 2);
-  ctx.scale(SIGN, SIGN);
-  paintState(ctx, 0, 0, look, theme);
+  ctx.scale(FAR_STATE_SCALE, FAR_STATE_SCALE);
+  paintState(ctx, 0, 0, appearance, theme);
 }
 
-function paintParts(ctx: Context, shape: Shape, look: Look, theme: Theme): void {
+function paintDetails(ctx: Context, shape: NodeShape, appearance: NodeAppearance, theme: Theme): void {
   const { width } = shape;
   ctx.textBaseline = "middle";
-  paintState(ctx, 18, HEADER / 2, look, theme);
+  paintState(ctx, 18, HEADER / 2, appearance, theme);
   let right = width - 12;
-  if (look.ms !== null) {
+  if (appearance.ms !== null) {
     ctx.font = `500 11px ${FONT}`;
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
-    const text = look.ms < 0.0995 ? `${Math.round(look.ms * 1000)} µs` : `${look.ms.toPrecision(2)} ms`;
+    const text = appearance.ms < 0.0995 ? `${Math.round(appearance.ms * 1000)} µs` : `${appearance.ms.toPrecision(2)} ms`;
     ctx.fillText(text, right, HEADER / 2 + 0.5);
     right -= ctx.measureText(text).width + 8;
   }
-  if (look.isSaved && look.state !== "cached") {
+  if (appearance.usedCache && appearance.state !== "cached") {
     ctx.fillStyle = theme.muted;
     ctx.fillRect(right - 7, HEADER / 2 - 3.5, 7, 7);
     right -= 15;
@@ -133,22 +154,22 @@ function paintParts(ctx: Context, shape: Shape, look: Look, theme: Theme): void 
   ctx.textAlign = "left";
   ctx.font = `600 13px ${FONT}`;
   ctx.fillStyle = theme.text;
-  const title = fitted(ctx, look.title, right - 32);
+  const title = truncate(ctx, appearance.title, right - 32);
   ctx.fillText(title, 32, HEADER / 2 + 0.5);
   const used = 32 + ctx.measureText(title).width + 8;
   ctx.font = `400 11px ${FONT}`;
-  if (look.subtitle && right - used > 40) {
+  if (appearance.subtitle && right - used > 40) {
     ctx.fillStyle = theme.faint;
-    ctx.fillText(fitted(ctx, look.subtitle, right - used), used, HEADER / 2 + 1);
+    ctx.fillText(truncate(ctx, appearance.subtitle, right - used), used, HEADER / 2 + 1);
   }
-  if (shape.seam) paintSeamWords(ctx, width, shape.seam.y, theme);
-  for (const port of shape.inputs) paintPort(ctx, port, "in", shape, look, theme);
-  for (const port of shape.outputs) paintPort(ctx, port, "out", shape, look, theme);
+  if (shape.registerArea) paintPhaseNames(ctx, width, shape.registerArea.y, theme);
+  for (const port of shape.inputs) paintPort(ctx, port, "in", shape, appearance, theme);
+  for (const port of shape.outputs) paintPort(ctx, port, "out", shape, appearance, theme);
   for (const row of shape.rows) paintRow(ctx, row.name, valueText(row.value), row.isSet, row.y, width, theme);
   if (shape.brain) paintBrain(ctx, shape.brain, width, theme);
   if (shape.screen) {
     const [x, y, w, h] = shape.screen;
-    ctx.fillStyle = SCREEN_GROUND;
+    ctx.fillStyle = SCREEN_BACKGROUND;
     ctx.beginPath();
     ctx.roundRect(x, y, w, h, 6);
     ctx.fill();
@@ -159,7 +180,7 @@ function paintParts(ctx: Context, shape: Shape, look: Look, theme: Theme): void 
   }
 }
 
-function paintSeamWords(ctx: Context, width: number, top: number, theme: Theme): void {
+function paintPhaseNames(ctx: Context, width: number, top: number, theme: Theme): void {
   ctx.font = `600 9.5px ${FONT}`;
   ctx.fillStyle = theme.muted;
   const y = top + 11;
@@ -171,9 +192,9 @@ function paintSeamWords(ctx: Context, width: number, top: number, theme: Theme):
   ctx.letterSpacing = "0px";
 }
 
-/** The state by shape and by colour. */
-function paintState(ctx: Context, x: number, y: number, look: Look, theme: Theme): void {
-  const state = look.fault !== null ? "failed" : look.state;
+/** Paint the symbol of the state. */
+function paintState(ctx: Context, x: number, y: number, appearance: NodeAppearance, theme: Theme): void {
+  const state = appearance.fault !== null ? "failed" : appearance.state;
   ctx.lineWidth = 1.6;
   ctx.lineCap = "round";
   ctx.beginPath();
@@ -218,7 +239,7 @@ function paintState(ctx: Context, x: number, y: number, look: Look, theme: Theme
     ctx.fillStyle = theme.muted;
     ctx.rect(x - 3.5, y - 3.5, 7, 7);
     ctx.fill();
-  } else if (look.unknown) {
+  } else if (appearance.unknown) {
     ctx.fillStyle = theme.warn;
     ctx.font = `700 13px ${FONT}`;
     ctx.textAlign = "center";
@@ -230,29 +251,40 @@ function paintState(ctx: Context, x: number, y: number, look: Look, theme: Theme
   }
 }
 
-function paintPort(ctx: Context, port: Port, side: "in" | "out", shape: Shape, look: Look, theme: Theme): void {
+function paintPort(
+  ctx: Context,
+  port: Port,
+  side: "in" | "out",
+  shape: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+): void {
   const x = side === "in" ? 0 : shape.width;
   const before = ctx.globalAlpha;
-  if (look.dims(port, side)) ctx.globalAlpha *= 0.22;
-  paintSocket(ctx, x, port.y, port, side, look.linked(port, side), theme);
+  if (appearance.isDimmed(port, side)) ctx.globalAlpha *= 0.22;
+  paintSocket(ctx, x, port.y, port, side, appearance.isLinked(port, side), theme);
   const isWhen = port.name === "when";
-  const free = port.many && port.index > 0 && !look.linked(port, side);
   ctx.font = `${isWhen ? "italic " : ""}400 12px ${FONT}`;
-  ctx.fillStyle = look.linked(port, side) ? theme.text : theme.muted;
+  ctx.fillStyle = appearance.isLinked(port, side) ? theme.text : theme.muted;
   ctx.textAlign = side === "in" ? "left" : "right";
   const half = shape.width / 2 - 18;
-  const name = free ? "+" : port.many && port.index > 0 ? `${port.name} ${port.index + 1}` : port.name;
-  const value = side === "out" ? look.values(port.name) : null;
-  const label = fitted(ctx, value === null ? name : `${name}  ${value}`, shape.inputs.length && shape.outputs.length ? half : shape.width - 32);
+  let name = port.name;
+  if (port.many && port.index > 0) name = appearance.isLinked(port, side) ? `${port.name} ${port.index + 1}` : "+";
+  const value = side === "out" ? appearance.outputValue(port.name) : null;
+  const label = truncate(
+    ctx,
+    value === null ? name : `${name}  ${value}`,
+    shape.inputs.length && shape.outputs.length ? half : shape.width - 32,
+  );
   ctx.fillText(label, side === "in" ? 14 : shape.width - 14, port.y + 0.5);
   ctx.globalAlpha = before;
 }
 
-/** Round: the last value. Diamond: a value only on the tick it arrives. Square: value and age. Hollow: nothing linked. */
-function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" | "out", linked: boolean, theme: Theme): void {
-  const reading = side === "in" ? (port.kind as Input | undefined)?.reading : "last";
+/** Paint a socket. Circle: last value; diamond: value on its delivery tick; square: value and age; hollow: not linked. */
+function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" | "out", isLinked: boolean, theme: Theme): void {
+  const reading = side === "in" ? (port.socket as Input | undefined)?.reading : "last";
   ctx.fillStyle = theme.node;
-  ctx.strokeStyle = labelColour(labelOf(port.kind), theme.dark);
+  ctx.strokeStyle = labelColour(labelOf(port.socket), theme.dark);
   ctx.lineWidth = 2;
   ctx.beginPath();
   if (reading === "on") {
@@ -264,7 +296,7 @@ function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" 
   } else if (reading === "sample") ctx.roundRect(x - 4.5, y - 4.5, 9, 9, 2);
   else ctx.arc(x, y, 5, 0, Math.PI * 2);
   ctx.fill();
-  if (linked) {
+  if (isLinked) {
     ctx.fillStyle = ctx.strokeStyle;
     ctx.fill();
   }
@@ -275,7 +307,7 @@ function paintRow(ctx: Context, name: string, value: string, isSet: boolean, y: 
   ctx.font = `400 12px ${FONT}`;
   ctx.textAlign = "left";
   ctx.fillStyle = theme.muted;
-  const label = fitted(ctx, name, width * 0.44);
+  const label = truncate(ctx, name, width * 0.44);
   const taken = 12 + ctx.measureText(label).width + 8;
   ctx.fillStyle = theme.well;
   ctx.beginPath();
@@ -286,10 +318,15 @@ function paintRow(ctx: Context, name: string, value: string, isSet: boolean, y: 
   ctx.textAlign = "right";
   ctx.font = `${isSet ? 500 : 400} 12px ${FONT}`;
   ctx.fillStyle = isSet ? theme.text : theme.faint;
-  ctx.fillText(fitted(ctx, value, width - 16 - taken - 4), width - 16, y + 0.5);
+  ctx.fillText(truncate(ctx, value, width - 16 - taken - 4), width - 16, y + 0.5);
 }
 
-function paintBrain(ctx: Context, brain: { y: number; file: string | null; required: boolean }, width: number, theme: Theme): void {
+function paintBrain(
+  ctx: Context,
+  brain: { y: number; file: string | null; required: boolean },
+  width: number,
+  theme: Theme,
+): void {
   const y = brain.y + ROW / 2;
   const missing = brain.file === null && brain.required;
   ctx.strokeStyle = missing ? theme.warn : theme.line;
@@ -311,24 +348,38 @@ function paintBrain(ctx: Context, brain: { y: number; file: string | null; requi
   ctx.stroke();
   ctx.textAlign = "left";
   ctx.font = `400 11.5px ${FONT}`;
-  ctx.fillStyle = brain.file ? theme.text : missing ? theme.warn : theme.faint;
-  const name = brain.file ? brain.file.replace(/\.safetensors$/, "") : missing ? "needs a brain" : "no brain";
-  ctx.fillText(fitted(ctx, name, width - 48, true), 30, y + 0.5);
+  ctx.fillStyle = brain.file ? theme.text : theme.faint;
+  if (missing) ctx.fillStyle = theme.warn;
+  const absent = missing ? "needs a brain" : "no brain";
+  const name = brain.file ? brain.file.replace(/\.safetensors$/, "") : absent;
+  ctx.fillText(truncate(ctx, name, width - 48, true), 30, y + 0.5);
 }
 
-function paintReroute(ctx: Context, { width, height, inputs, outputs }: Shape, look: Look, theme: Theme): void {
+function paintReroute(
+  ctx: Context,
+  { width, height, inputs, outputs }: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+): void {
   ctx.fillStyle = theme.node;
-  ctx.strokeStyle = look.selected ? theme.accent : look.fault ? theme.bad : theme.line;
-  ctx.lineWidth = look.selected ? 2 : 1;
+  ctx.strokeStyle = appearance.fault ? theme.bad : theme.line;
+  if (appearance.selected) ctx.strokeStyle = theme.accent;
+  ctx.lineWidth = appearance.selected ? 2 : 1;
   ctx.beginPath();
   ctx.roundRect(0.5, 4.5, width - 1, height - 9, 8);
   ctx.fill();
   ctx.stroke();
-  for (const port of inputs) paintSocket(ctx, 0, port.y, port, "in", look.linked(port, "in"), theme);
-  for (const port of outputs) paintSocket(ctx, width, port.y, port, "out", look.linked(port, "out"), theme);
+  for (const port of inputs) paintSocket(ctx, 0, port.y, port, "in", appearance.isLinked(port, "in"), theme);
+  for (const port of outputs) paintSocket(ctx, width, port.y, port, "out", appearance.isLinked(port, "out"), theme);
 }
 
-export function paintGroup(ctx: Context, title: string, [x, y, w, h]: readonly number[] | Float32Array, selected: boolean, theme: Theme): void {
+export function paintGroup(
+  ctx: Context,
+  title: string,
+  [x, y, w, h]: readonly number[] | Float32Array,
+  selected: boolean,
+  theme: Theme,
+): void {
   ctx.save();
   ctx.beginPath();
   ctx.roundRect(x!, y!, w!, h!, 14);
@@ -344,7 +395,7 @@ export function paintGroup(ctx: Context, title: string, [x, y, w, h]: readonly n
   ctx.font = `600 14px ${FONT}`;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
-  ctx.fillText(fitted(ctx, title, w! - 32), x! + 16, y! + 17);
+  ctx.fillText(truncate(ctx, title, w! - 32), x! + 16, y! + 17);
   ctx.beginPath();
   ctx.moveTo(x! + w! - 14, y! + h! - 6);
   ctx.lineTo(x! + w! - 6, y! + h! - 14);
@@ -352,12 +403,12 @@ export function paintGroup(ctx: Context, title: string, [x, y, w, h]: readonly n
   ctx.restore();
 }
 
-const widths = new Map<string, string>();
+const truncatedTexts = new Map<string, string>();
 
-/** The text, cut to a width with an ellipsis; paths lose their beginning instead of their end. */
-export function fitted(ctx: Context, text: string, width: number, keepEnd = false): string {
+/** Truncate a text to a width with an ellipsis, at its end, or at its beginning with `keepEnd`. */
+export function truncate(ctx: Context, text: string, width: number, keepEnd = false): string {
   const key = `${ctx.font}|${Math.round(width)}|${text}`;
-  const known = widths.get(key);
+  const known = truncatedTexts.get(key);
   if (known !== undefined) return known;
   let result = text.length > 300 ? `${text.slice(0, 300)}…` : text;
   if (ctx.measureText(result).width > width) {
@@ -369,9 +420,10 @@ export function fitted(ctx: Context, text: string, width: number, keepEnd = fals
       if (ctx.measureText(cut).width <= width) low = middle;
       else high = middle - 1;
     }
-    result = low === 0 ? (width > 12 ? "…" : "") : keepEnd ? `…${result.slice(-low)}` : `${result.slice(0, low).trimEnd()}…`;
+    if (low === 0) result = width > 12 ? "…" : "";
+    else result = keepEnd ? `…${result.slice(-low)}` : `${result.slice(0, low).trimEnd()}…`;
   }
-  if (widths.size > 5000) widths.clear();
-  widths.set(key, result);
+  if (truncatedTexts.size > 5000) truncatedTexts.clear();
+  truncatedTexts.set(key, result);
   return result;
 }

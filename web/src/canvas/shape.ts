@@ -1,129 +1,138 @@
-/** Where the parts of a node lie, in its own coordinates. Painting, hit tests and links all ask here. */
+/** The positions of a node's parts, relative to the node. Used for painting, hit tests and links. */
 
-import { hasFrame, inputOf, isReroute, isScreen, type Catalog, type Input, type NodeType, type Output } from "../model/catalog";
-import { isObject, own, type Json } from "../model/json";
-import { brainFile, linkedInputs, placeOf, sources, WHEN, type Box, type NodeEntry, type Workflow } from "../model/workflow";
+import { type Catalog, hasFrame, type Input, inputOf, isReroute, isScreen, type NodeType, type Output } from "../model/catalog";
+import { isObject, type Json, own } from "../model/json";
+import { type Box, brainFile, linkedInputs, type NodeEntry, positionOf, sources, WHEN, type Workflow } from "../model/workflow";
 
 export const HEADER = 34;
 export const ROW = 24;
-const PAD = 8;
-const WIDTH = 208;
+const PADDING = 8;
+const DEFAULT_WIDTH = 208;
 const SCREEN_WIDTH = 288;
 export const MIN_WIDTH = 144;
 const SCREEN_ASPECT = 0.7;
-const SHOWN_WIDGETS = 3;
-const SEAM = 18;
+const MAX_UNSET_WIDGETS = 3;
+const PHASE_NAMES_HEIGHT = 18;
 
 export interface Port {
   readonly name: string;
-  /** Which of the links of an input that takes many; the one after the last is free. */
+  /** Index among the links of an input that takes many. The port after the last link is free. */
   readonly index: number;
   readonly y: number;
-  readonly kind: Input | Output | undefined;
+  readonly socket: Input | Output | undefined;
   readonly many: boolean;
 }
 
-export interface Row {
+export interface WidgetRow {
   readonly name: string;
   readonly y: number;
   readonly value: Json | undefined;
   readonly isSet: boolean;
 }
 
-export interface Shape {
+export interface NodeShape {
   readonly width: number;
   readonly height: number;
   readonly inputs: readonly Port[];
   readonly outputs: readonly Port[];
-  readonly rows: readonly Row[];
+  readonly rows: readonly WidgetRow[];
   readonly brain: { readonly y: number; readonly file: string | null; readonly required: boolean } | null;
   readonly screen: Box | null;
-  /** The two sides of a register: from here down inputs are latched at the end of a tick, outputs emitted at its start. */
-  readonly seam: { readonly y: number; readonly height: number } | null;
+  /** The area of a register with its sockets: inputs are latched at the end of a tick, outputs emitted at its start. */
+  readonly registerArea: { readonly y: number; readonly height: number } | null;
   readonly reroute: boolean;
 }
 
-export function shapeOf(entry: NodeEntry, type: NodeType | undefined, givenWidth: number | undefined, usedOutputs: readonly string[]): Shape {
+export function shapeOf(
+  entry: NodeEntry,
+  type: NodeType | undefined,
+  givenWidth: number | undefined,
+  usedOutputs: readonly string[],
+): NodeShape {
   if (isReroute(type)) return rerouteShape(type!);
   const screen = type !== undefined && isScreen(type);
-  const width = Math.max(givenWidth ?? (screen ? SCREEN_WIDTH : WIDTH), MIN_WIDTH);
-  let y = HEADER + (screen ? 0 : PAD / 2);
+  const width = Math.max(givenWidth ?? (screen ? SCREEN_WIDTH : DEFAULT_WIDTH), MIN_WIDTH);
+  let y = HEADER + (screen ? 0 : PADDING / 2);
   let screenBox: Box | null = null;
   if (screen) {
-    screenBox = [PAD, y, width - 2 * PAD, Math.round((width - 2 * PAD) * SCREEN_ASPECT)];
-    y += screenBox[3] + PAD;
+    screenBox = [PADDING, y, width - 2 * PADDING, Math.round((width - 2 * PADDING) * SCREEN_ASPECT)];
+    y += screenBox[3] + PADDING;
   }
-  const seamTop = y;
-  if (type?.register) y += SEAM;
+  const registerTop = y;
+  if (type?.register) y += PHASE_NAMES_HEIGHT;
   const inputs = inputPorts(entry, type, y);
   const outputs = outputPorts(type, usedOutputs, y);
   y += Math.max(inputs.length, outputs.length) * ROW;
-  const seam = type?.register ? { y: seamTop, height: y - seamTop + 2 } : null;
-  if (seam) y += 6;
+  const registerArea = type?.register ? { y: registerTop, height: y - registerTop + 2 } : null;
+  if (registerArea) y += 6;
   const rows = widgetRows(entry, type, y);
   y += rows.length * ROW;
   const file = brainFile(entry);
   const brain = type?.brain || file ? { y: y + 2, file, required: type?.brain?.required ?? false } : null;
   if (brain) y += ROW + 4;
-  return { width, height: y + PAD, inputs, outputs, rows, brain, screen: screenBox, seam, reroute: false };
+  return { width, height: y + PADDING, inputs, outputs, rows, brain, screen: screenBox, registerArea, reroute: false };
 }
 
-function rerouteShape(type: NodeType): Shape {
-  const port = (name: string, kind: Input | Output): Port => ({ name, index: 0, y: 12, kind, many: false });
+function rerouteShape(type: NodeType): NodeShape {
+  const port = (name: string, socket: Input | Output): Port => ({ name, index: 0, y: 12, socket, many: false });
   const inputs = Object.entries(type.inputs).map(([name, kind]) => port(name, kind));
   const outputs = Object.entries(type.outputs).map(([name, kind]) => port(name, kind));
-  return { width: 40, height: 24, inputs, outputs, rows: [], brain: null, screen: null, seam: null, reroute: true };
+  return { width: 40, height: 24, inputs, outputs, rows: [], brain: null, screen: null, registerArea: null, reroute: true };
 }
 
 function inputPorts(entry: NodeEntry, type: NodeType | undefined, top: number): Port[] {
-  // what the type does not know but the file links is shown as well: a placeholder keeps all it had
+  // linked inputs that the type does not have are included, so that a placeholder shows them
   const names = [...new Set([...Object.keys(type?.inputs ?? {}), ...linkedInputs(entry).filter((name) => name !== WHEN)])];
   const ports = names.flatMap((name) => {
-    const kind = inputOf(type, name);
+    const socket = inputOf(type, name);
     const linked = sources(entry, name).length;
-    const count = kind?.many ? linked + 1 : Math.max(1, kind ? 1 : linked);
-    return Array.from({ length: count }, (_, index) => ({ name, index, kind, many: kind?.many ?? linked > 1 }));
+    const count = socket?.many ? linked + 1 : Math.max(1, socket ? 1 : linked);
+    return Array.from({ length: count }, (_, index) => ({ name, index, socket, many: socket?.many ?? linked > 1 }));
   });
-  if (entry.when !== undefined) ports.push({ name: WHEN, index: 0, kind: inputOf(type, WHEN), many: false });
+  if (entry.when !== undefined) ports.push({ name: WHEN, index: 0, socket: inputOf(type, WHEN), many: false });
   return ports.map((port, i) => ({ ...port, y: top + (i + 0.5) * ROW }));
 }
 
 function outputPorts(type: NodeType | undefined, used: readonly string[], top: number): Port[] {
   const names = [...new Set([...Object.keys(type?.outputs ?? {}), ...used])];
-  return names.map((name, i) => ({ name, index: 0, kind: own(type?.outputs, name), many: false, y: top + (i + 0.5) * ROW }));
+  return names.map((name, i) => ({ name, index: 0, socket: own(type?.outputs, name), many: false, y: top + (i + 0.5) * ROW }));
 }
 
-function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): Row[] {
+function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): WidgetRow[] {
   const set = isObject(entry.set) ? entry.set : {};
   const known = Object.entries(type?.widgets ?? {});
-  const few = known.length <= SHOWN_WIDGETS;
-  const shown = known.filter(([name, widget], i) => few || i === 0 || widget.required || Object.hasOwn(set, name)).map(([name]) => name);
-  const strange = Object.keys(set).filter((name) => !own(type?.widgets, name));
-  return [...shown, ...strange].map((name, i) => {
+  const areFew = known.length <= MAX_UNSET_WIDGETS;
+  const shown = known
+    .filter(([name, widget], i) => areFew || i === 0 || widget.required || Object.hasOwn(set, name))
+    .map(([name]) => name);
+  const unknown = Object.keys(set).filter((name) => !own(type?.widgets, name));
+  return [...shown, ...unknown].map((name, i) => {
     const isSet = Object.hasOwn(set, name);
     return { name, y: top + (i + 0.5) * ROW, value: isSet ? set[name] : own(type?.widgets, name)?.default, isSet };
   });
 }
 
-/** The boxes of a workflow's nodes; one without a place stands at 0, 0. */
-export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] => Object.entries(workflow.nodes).map(([id, entry]) => {
-  const place = placeOf(workflow, id);
-  const { width, height } = shapeOf(entry, catalog.find(entry.type), place?.width, []);
-  return [...(place?.at ?? ([0, 0] as const)), width, height];
-});
+/** Return the boxes of a workflow's nodes. Nodes without a position are at 0, 0. */
+export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] =>
+  Object.entries(workflow.nodes).map(([id, entry]) => {
+    const position = positionOf(workflow, id);
+    const { width, height } = shapeOf(entry, catalog.find(entry.type), position?.width, []);
+    return [...(position?.at ?? ([0, 0] as const)), width, height];
+  });
 
-/** What lies at a point of the node: a widget's row, its brain, or nothing that is clicked. */
-export function partAt(shape: Shape, x: number, y: number): { part: "widget"; name: string } | { part: "brain" } | null {
+/** Return the part at a point of a node that can be clicked: a widget, the brain, or null. */
+export function partAt(shape: NodeShape, x: number, y: number): { part: "widget"; name: string } | { part: "brain" } | null {
   if (x < 0 || x > shape.width) return null;
   const row = shape.rows.find((each) => Math.abs(each.y - y) <= ROW / 2);
   if (row) return { part: "widget", name: row.name };
   return shape.brain && y >= shape.brain.y && y <= shape.brain.y + ROW ? { part: "brain" } : null;
 }
 
-/** The output whose picture a screen node shows; its input, if it is a Preview. */
-export const shownOutput = (type: NodeType): string | undefined => Object.entries(type.outputs).find(([, kind]) => hasFrame(kind))?.[0];
+/** Return the output whose picture a node shows; undefined for a Preview. */
+export const shownOutput = (type: NodeType): string | undefined =>
+  Object.entries(type.outputs).find(([, kind]) => hasFrame(kind))?.[0];
 
-/** A value as it stands on a node: short, in one line. */
+/** Format a value for display on a node, on one line. */
 export function valueText(value: Json | undefined): string {
   if (value === undefined || value === null) return "–";
   if (typeof value === "string") return value || "“”";

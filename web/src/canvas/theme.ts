@@ -1,4 +1,4 @@
-/** The colours of the canvas, read from the page's design tokens, so that both follow one theme. */
+/** The colours of the canvas, read from the design tokens of the page, so that both have the same theme. */
 
 export interface Theme {
   readonly dark: boolean;
@@ -25,21 +25,43 @@ export function readTheme(): Theme {
   const token = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {
     dark: document.documentElement.dataset.theme === "dark",
-    canvas: token("canvas"), dot: token("dot"), node: token("raised"), header: token("header"), line: token("line"),
-    well: token("well"), text: token("text"), muted: token("muted"), faint: token("faint"), accent: token("accent"),
-    good: token("good"), warn: token("warn"), bad: token("bad"), shadow: token("shadow-colour"),
+    canvas: token("canvas"),
+    dot: token("dot"),
+    node: token("raised"),
+    header: token("header"),
+    line: token("line"),
+    well: token("well"),
+    text: token("text"),
+    muted: token("muted"),
+    faint: token("faint"),
+    accent: token("accent"),
+    good: token("good"),
+    warn: token("warn"),
+    bad: token("bad"),
+    shadow: token("shadow-colour"),
   };
 }
 
-/** Hues of the labels that everybody meets; others get one from their name. */
+/** Hues of common labels. Those of others are computed from their names. */
 const HUES: Record<string, number> = {
-  frame: 262, frames: 286, logits: 232, action: 32, pad: 152, variables: 186, number: 212, flag: 48, text: 330, situation: 12,
+  frame: 262,
+  frames: 286,
+  logits: 232,
+  action: 32,
+  pad: 152,
+  variables: 186,
+  number: 212,
+  flag: 48,
+  text: 330,
+  situation: 12,
 };
 
-/** A label's colour, the same on sockets, links and in the lists. */
+/** Return the colour of a label, for sockets, links and lists. */
 export function labelColour(label: string, dark: boolean): string {
   if (label === "any" || label === "value") return dark ? "hsl(220 8% 62%)" : "hsl(220 8% 50%)";
-  const hue = Object.hasOwn(HUES, label) ? HUES[label]! : [...label].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % 360, 7);
+  const hue = Object.hasOwn(HUES, label)
+    ? HUES[label]!
+    : [...label].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % 360, 7);
   const yellow = hue > 35 && hue < 200;
   return dark ? `hsl(${hue} 62% ${yellow ? 60 : 70}%)` : `hsl(${hue} 62% ${yellow ? 38 : 52}%)`;
 }

@@ -1,10 +1,10 @@
-/** The workflow that is open: its history, the file it came from, and its draft, kept in the browser. */
+/** The open workflow: its history, its file, and its draft in the browser's storage. */
 
 import { History } from "../model/history";
-import { EMPTY, readWorkflow, type Workflow } from "../model/workflow";
+import { EMPTY, parseWorkflow, type Workflow } from "../model/workflow";
 
-const KEEP_MS = 300;
-const DRAFTS = 8;
+const STORE_DELAY_MS = 300;
+const MAX_DRAFTS = 8;
 const PREFIX = "minibrains.draft.";
 const LAST = "minibrains.last";
 
@@ -19,7 +19,7 @@ interface Draft {
 
 export class OpenDocument {
   #history = new History(EMPTY);
-  #loads = 0;
+  #loadCount = 0;
   #saved: Workflow | null = EMPTY;
   #file: string | null = null;
   #sha256: string | null = null;
@@ -30,11 +30,11 @@ export class OpenDocument {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
-    // a tab that was duplicated begins with the other one's storage, but has to keep a draft of its own
+    // a duplicated tab begins with the storage of the other one, but needs a draft of its own
     const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
     this.#key = entry?.type === "reload" && this.#before ? this.#before : PREFIX + Math.random().toString(36).slice(2, 10);
     sessionStorage.setItem(LAST, this.#key);
-    addEventListener("pagehide", () => this.#keep());
+    addEventListener("pagehide", () => this.#storeDraft());
   }
 
   get workflow(): Workflow {
@@ -49,23 +49,23 @@ export class OpenDocument {
     return this.#sha256;
   }
 
-  /** The run that was started from here, to find it again after a reload. */
+  /** The run that was started from this workflow, so that a reloaded page can show it again. */
   get run(): string | null {
     return this.#run;
   }
 
   set run(id: string | null) {
     this.#run = id;
-    this.#keep();
+    this.#storeDraft();
   }
 
   get isSaved(): boolean {
     return this.#saved === this.workflow;
   }
 
-  /** Another number after each `load`: whether an answer is still about this document. */
-  get loads(): number {
-    return this.#loads;
+  /** Number of calls of `load`: shows whether a late answer is still about this document. */
+  get loadCount(): number {
+    return this.#loadCount;
   }
 
   get canUndo(): boolean {
@@ -96,24 +96,24 @@ export class OpenDocument {
     if (this.#history.redo()) this.#changed();
   }
 
-  /** The same workflow as today's node types have it: no step of its own, and as saved as it was. */
+  /** Replace the workflow by its migrated form. This is no step for undo, and does not count as an unsaved change. */
   migrate(workflow: Workflow): void {
     if (this.isSaved) this.#saved = workflow;
     this.#history.replace(workflow);
     this.#changed();
   }
 
-  /** Take back a commit that turned out to be impossible, if nothing has happened since. */
+  /** Remove a commit that turned out to be invalid, unless there was another one since. */
   withdraw(commit: Workflow): boolean {
     if (this.workflow !== commit || !this.#history.withdraw()) return false;
     this.#changed();
     return true;
   }
 
-  /** Another workflow takes this one's place; undo does not cross this. */
+  /** Open another workflow, with a history of its own. */
   load(workflow: Workflow, file: string | null, sha256: string | null, isSaved = file !== null): void {
     this.#history = new History(workflow);
-    this.#loads++;
+    this.#loadCount++;
     this.#file = file;
     this.#sha256 = sha256;
     this.#saved = isSaved ? workflow : null;
@@ -121,7 +121,7 @@ export class OpenDocument {
     this.#changed();
   }
 
-  /** It now stands in this file. */
+  /** Note that the workflow was saved to this file. */
   savedAs(file: string, sha256: string | null, workflow: Workflow): void {
     this.#file = file;
     this.#sha256 = sha256;
@@ -129,7 +129,7 @@ export class OpenDocument {
     this.#changed();
   }
 
-  /** The file was renamed or is gone. */
+  /** Note that the file was renamed, or deleted (null). */
   moved(file: string | null): void {
     this.#file = file;
     if (file === null) {
@@ -139,29 +139,33 @@ export class OpenDocument {
     this.#changed();
   }
 
-  /** What this tab, else the last tab, had open. Returns whether there was something. */
+  /** Open the draft of this tab, or else of the last tab. Return false if there is none with nodes. */
   restore(): boolean {
     const text = localStorage.getItem(this.#before ?? "") ?? localStorage.getItem(localStorage.getItem(LAST) ?? "");
     if (!text) return false;
     try {
       const draft = JSON.parse(text) as Draft;
-      this.load(readWorkflow(draft.workflow), draft.file, draft.sha256, draft.clean);
+      this.load(parseWorkflow(draft.workflow), draft.file, draft.sha256, draft.clean);
       this.#run = draft.run ?? null;
       return Object.keys(this.workflow.nodes).length > 0;
     } catch {
-      return false; // a draft that cannot be read is no draft
+      return false; // as if there were no draft
     }
   }
 
   #changed(): void {
     for (const listener of this.#listeners) listener(this.workflow);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#keep(), KEEP_MS);
+    this.#timer = setTimeout(() => this.#storeDraft(), STORE_DELAY_MS);
   }
 
-  #keep(): void {
+  #storeDraft(): void {
     const draft: Draft = {
-      file: this.#file, sha256: this.#sha256, clean: this.isSaved, run: this.#run, time: Date.now(),
+      file: this.#file,
+      sha256: this.#sha256,
+      clean: this.isSaved,
+      run: this.#run,
+      time: Date.now(),
       workflow: JSON.stringify(this.workflow),
     };
     try {
@@ -169,9 +173,9 @@ export class OpenDocument {
       localStorage.setItem(LAST, this.#key);
       const keys = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX) && key !== this.#key);
       const age = (key: string) => (JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Draft>).time ?? 0;
-      for (const key of keys.sort((a, b) => age(b) - age(a)).slice(DRAFTS - 1)) localStorage.removeItem(key);
+      for (const key of keys.sort((a, b) => age(b) - age(a)).slice(MAX_DRAFTS - 1)) localStorage.removeItem(key);
     } catch {
-      // a full or forbidden storage keeps nothing; work goes on
+      // the storage is full or forbidden: there is no draft
     }
   }
 }

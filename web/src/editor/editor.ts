@@ -1,28 +1,28 @@
-/** What people do in the editor: every edit, whichever way it was asked for. Owns document, board and checking. */
+/** All edits of a workflow, from the mouse, the keyboard and the menus. Owns the document, the board and the checks. */
 
+import { api, type Fault, faultText, RequestError } from "../api";
 import { Board } from "../board/board";
-import type { BoardEvents, Loose, Target } from "../board/events";
+import type { BoardEvents, DraggedLink, MenuTarget } from "../board/events";
 import { boxesOf } from "../canvas/shape";
-import { inputOf, isReroute, type Catalog } from "../model/catalog";
-import { copyNodes, freePlace, pasteNodes, readClip } from "../model/clipboard";
+import { type Catalog, inputOf, isReroute } from "../model/catalog";
+import { copyNodes, findFreePosition, parseClipboard, pasteNodes } from "../model/clipboard";
+import { inputKind, type Linking, linkError, outputKind, UNKNOWN_LINKING } from "../model/compatibility";
 import * as edits from "../model/edits";
-import { inputKind, NOTHING_SAID, outputKind, whyNot, type Linking } from "../model/fit";
-import { own, same, type Json } from "../model/json";
-import { suggest, type LooseEnd } from "../model/suggest";
+import { type Json, own, same } from "../model/json";
+import { type DraggedEnd, suggest } from "../model/suggest";
+import type { Box, Link, Mode, NodeEntry, Point, SocketRef, Workflow } from "../model/workflow";
 import { brainFile, brainPin, groupsOf, links, modeOf, nameOf, readGroup, sources, typeName } from "../model/workflow";
-import type { Box, End, Link, Mode, NodeEntry, Point, Workflow } from "../model/workflow";
-import { faultText, Refused, server, type Fault } from "../server";
-import { hush, say } from "../ui/overlay";
+import { clearMessages, showMessage } from "../ui/overlay";
 import { OpenDocument } from "./document";
 
 const CHECK_MS = 150;
 const GROUP_PAD = 24;
 const GROUP_TOP = 48;
 
-export interface Doors {
-  /** The palette, to choose a node that is put at `at`; with a loose end it is linked as well. */
-  palette(at: Point, client: Point, loose: Loose | null): void;
-  menu(target: Target, at: Point, client: Point): void;
+export interface EditorCallbacks {
+  /** Open the palette. The chosen node is put at `at`, and linked to the dragged end if there is one. */
+  palette(at: Point, client: Point, dragged: DraggedLink | null): void;
+  menu(target: MenuTarget, at: Point, client: Point): void;
   part(id: string, part: { part: "widget"; name: string } | { part: "brain" }, client: Box): void;
   open(id: string): void;
   drawn(): void;
@@ -34,28 +34,32 @@ export class Editor {
   readonly document = new OpenDocument();
   readonly board: Board;
   faults: readonly Fault[] = [];
-  linking: Linking = NOTHING_SAID;
+  linking: Linking = UNKNOWN_LINKING;
   readonly #listeners = new Map<Topic, Set<() => void>>();
   #checkTimer: ReturnType<typeof setTimeout> | undefined;
-  #checking = 0;
+  #checkCount = 0;
   #checked: Workflow | null = null;
   #clipboard = "";
 
-  constructor(canvas: HTMLCanvasElement, readonly catalog: Catalog, doors: Doors) {
+  constructor(
+    canvas: HTMLCanvasElement,
+    readonly catalog: Catalog,
+    callbacks: EditorCallbacks,
+  ) {
     const events: BoardEvents = {
       moved: (places, groups) => this.#moved(places, groups),
       insert: (id, link) => this.insert(id, link),
-      linked: (loose, target, at, client) => this.#linked(loose, target, at, client, doors),
-      menu: (target, at, client) => doors.menu(target, at, client),
-      search: (at, client) => doors.palette(at, client, null),
-      part: (id, part, client) => doors.part(id, part, client),
-      open: (id) => doors.open(id),
+      linked: (dragged, target, at, client) => this.#linked(dragged, target, at, client, callbacks),
+      menu: (target, at, client) => callbacks.menu(target, at, client),
+      search: (at, client) => callbacks.palette(at, client, null),
+      part: (id, part, client) => callbacks.part(id, part, client),
+      open: (id) => callbacks.open(id),
       selected: () => this.#emit("selection"),
-      drawn: () => doors.drawn(),
-      mayLink: (link) => this.whyNot(link) === null,
+      drawn: () => callbacks.drawn(),
+      mayLink: (link) => this.linkError(link) === null,
     };
     this.board = new Board(canvas, catalog, events);
-    this.board.watchParts();
+    this.board.listenForPartClicks();
     this.document.onChange((workflow) => {
       this.board.show(workflow);
       this.#emit("document");
@@ -89,34 +93,34 @@ export class Editor {
     return entry && this.catalog.find(entry.type);
   }
 
-  /** Why a link is refused, or null; as far as the server has said. */
-  whyNot(link: Link, workflow: Workflow = this.workflow): string | null {
-    return whyNot(workflow, this.catalog, this.linking, link);
+  /** Return why a link is refused, or null if it is not, according to the server's last check. */
+  linkError(link: Link, workflow: Workflow = this.workflow): string | null {
+    return linkError(workflow, this.catalog, this.linking, link);
   }
 
-  /** The server has seen the workflow as it is now. */
+  /** True if the server has checked the workflow as it is now. */
   get isChecked(): boolean {
     return this.#checked === this.workflow;
   }
 
-  /** Ask the server what is wrong, which stands on the nodes, and what may be linked. Nodes of older versions become today's. */
+  /** Have the server check the workflow: show the faults at their nodes, keep the possible links, migrate older nodes. */
   async check(): Promise<readonly Fault[]> {
     const workflow = this.workflow;
-    const turn = ++this.#checking;
+    const number = ++this.#checkCount;
     let faults: readonly Fault[] = [];
     try {
       if (Object.keys(workflow.nodes).length) {
-        const { faults: found, workflow: migrated, ...linking } = await server.check(workflow, this.document.file);
+        const { faults: found, workflow: migrated, ...linking } = await api.check(workflow, this.document.file);
         faults = found;
-        if (turn === this.#checking) this.#setLinking(linking);
+        if (number === this.#checkCount) this.#setLinking(linking);
         if (migrated && this.workflow === workflow) this.document.migrate(migrated);
       }
-      if (turn === this.#checking) this.#checked = this.workflow;
+      if (number === this.#checkCount) this.#checked = this.workflow;
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof RequestError)) throw error;
       faults = error.status ? [{ message: error.message }] : this.faults;
     }
-    if (turn === this.#checking) this.setFaults(faults);
+    if (number === this.#checkCount) this.setFaults(faults);
     return faults;
   }
 
@@ -152,14 +156,14 @@ export class Editor {
     return id;
   }
 
-  /** Add a node and link it to the loose end of a link, as one step. */
-  addLinked(type: string, socket: string | null, at: Point, loose: Loose): void {
+  /** Add a node and link it to the dragged end of a link. This is a single step for undo. */
+  addLinked(type: string, socket: string | null, at: Point, dragged: DraggedLink): void {
     const id = edits.idFor(this.workflow, type);
-    const described = this.catalog.find(type);
-    const before = loose.taken ? edits.removeLink(this.workflow, loose.taken) : this.workflow;
-    const added = edits.addNode(before, id, { type }, isReroute(described) ? [at[0] - 20, at[1] - 12] : [at[0], at[1] - 48]);
+    const nodeType = this.catalog.find(type);
+    const before = dragged.detached ? edits.removeLink(this.workflow, dragged.detached) : this.workflow;
+    const added = edits.addNode(before, id, { type }, isReroute(nodeType) ? [at[0] - 20, at[1] - 12] : [at[0], at[1] - 48]);
     const here = { node: id, socket: socket ?? "" };
-    const link = loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end };
+    const link = dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
     this.document.commit(socket ? edits.addLink(added, link, this.#isMany(added, link.to)) : added);
     this.board.select([id]);
   }
@@ -188,7 +192,7 @@ export class Editor {
     this.#edit(edits.setKey(this.workflow, id, key, value), `${id}.${key}`, isFinal);
   }
 
-  /** The brain `from` lies in `file` from now on, with this content: have the nodes take it there. Returns them. */
+  /** Make nodes that use the brain `from`, unless they are pinned to other contents, use `file`. Return their ids. */
   moveBrain(from: string, file: string, kind: string, sha256: string | undefined): readonly string[] {
     const moves = Object.entries(this.workflow.nodes).filter(([id, entry]) => {
       const isMeant = brainFile(entry) === from && this.typeOf(id)?.brain?.kind === kind;
@@ -200,7 +204,7 @@ export class Editor {
     return ids;
   }
 
-  setTop(key: "title" | "description" | "run", value: Json | undefined, isFinal: boolean): void {
+  setWorkflowKey(key: "title" | "description" | "run", value: Json | undefined, isFinal: boolean): void {
     const next = { ...this.workflow, [key]: value } as Workflow;
     this.#edit(next, `workflow.${key}`, isFinal);
   }
@@ -210,7 +214,7 @@ export class Editor {
     if (isFinal) this.document.endGesture();
   }
 
-  /** Mute or bypass, or run again if all of them are so already. */
+  /** Mute or bypass nodes; if all of them are in this mode, let them run again. */
   toggleMode(mode: Mode, ids: readonly string[] = this.#withGroups()): void {
     const all = ids.every((id) => modeOf(this.entry(id)!) === mode);
     this.document.commit(edits.setMode(this.workflow, ids, all ? "run" : mode));
@@ -223,82 +227,97 @@ export class Editor {
 
   // links
 
-  #isMany(workflow: Workflow, to: End): boolean {
+  #isMany(workflow: Workflow, to: SocketRef): boolean {
     return inputOf(this.catalog.find(own(workflow.nodes, to.node)?.type ?? ""), to.socket)?.many ?? false;
   }
 
-  /** Make a link, or say why not. The server checks the whole graph with it; if it does not fit there, it is taken back. */
+  /** Make a link, or show why it is refused. The server then checks the whole graph; if the link does not fit, it is undone. */
   async link(link: Link, taken: Link | null = null): Promise<void> {
     const before = taken ? edits.removeLink(this.workflow, taken) : this.workflow;
-    const refusal = this.whyNot(link, before);
+    const refusal = this.linkError(link, before);
     if (refusal) {
-      say(refusal, "error");
+      showMessage(refusal, "error");
       return;
     }
     const next = edits.addLink(before, link, this.#isMany(before, link.to));
     if (next === this.workflow) return;
     const known = this.faults.map(faultText);
-    hush();
+    clearMessages();
     this.document.commit(next);
     const faults = await this.check();
-    const isOfLink = ({ code, node, socket }: Fault) => code === "dependency_cycle"
-      || (code === "return_type_mismatch" && node === link.to.node && socket === link.to.socket);
+    const isOfLink = ({ code, node, socket }: Fault) =>
+      code === "dependency_cycle" || (code === "return_type_mismatch" && node === link.to.node && socket === link.to.socket);
     const wrong = faults.find((fault) => isOfLink(fault) && !known.includes(faultText(fault)));
-    if (wrong && this.document.withdraw(next)) say(wrong.node ? `${wrong.node}.${faultText(wrong)}` : faultText(wrong), "error");
+    if (wrong && this.document.withdraw(next))
+      showMessage(wrong.node ? `${wrong.node}.${faultText(wrong)}` : faultText(wrong), "error");
   }
 
   unlink(link: Link): void {
     this.document.commit(edits.removeLink(this.workflow, link));
   }
 
-  #linked(loose: Loose, target: { id: string; socket: string | null } | null, at: Point, client: Point, doors: Doors): void {
+  #linked(
+    dragged: DraggedLink,
+    target: { id: string; socket: string | null } | null,
+    at: Point,
+    client: Point,
+    callbacks: EditorCallbacks,
+  ): void {
     if (!target) {
-      if (loose.taken) this.unlink(loose.taken);
-      else doors.palette(at, client, loose);
+      if (dragged.detached) this.unlink(dragged.detached);
+      else callbacks.palette(at, client, dragged);
       return;
     }
-    if (target.id === loose.end.node && !loose.taken) return;
-    const socket = target.socket ?? this.#bestSocket(loose, target.id);
+    if (target.id === dragged.end.node && !dragged.detached) return;
+    const socket = target.socket ?? this.#bestSocket(dragged, target.id);
     if (!socket) {
-      const what = loose.side === "output" ? "input takes" : "output gives";
-      say(`No ${what} ${this.looseKind(loose)?.kind ?? "this"} on ${target.id}.`, "error");
+      const what = dragged.side === "output" ? "input takes" : "output gives";
+      showMessage(`No ${what} ${this.draggedEnd(dragged)?.kind ?? "this"} on ${target.id}.`, "error");
       return;
     }
     const here = { node: target.id, socket };
-    void this.link(loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end }, loose.taken);
+    void this.link(
+      dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end },
+      dragged.detached,
+    );
   }
 
-  looseKind(loose: Loose): LooseEnd | null {
-    const kindOf = loose.side === "output" ? outputKind : inputKind;
-    const kind = kindOf(this.workflow, this.catalog, this.linking, loose.end);
-    return kind === undefined ? null : { side: loose.side, kind };
+  draggedEnd(dragged: DraggedLink): DraggedEnd | null {
+    const kindOf = dragged.side === "output" ? outputKind : inputKind;
+    const kind = kindOf(this.workflow, this.catalog, this.linking, dragged.end);
+    return kind === undefined ? null : { side: dragged.side, kind };
   }
 
-  /** The socket of a node that a link fits best: an empty one first. */
-  #bestSocket(loose: Loose, id: string): string | null {
+  /** Return the socket of a node that a dragged link fits best: an unlinked input if there is one. */
+  #bestSocket(dragged: DraggedLink, id: string): string | null {
     const type = this.typeOf(id);
-    const names = Object.keys((loose.side === "output" ? type?.inputs : type?.outputs) ?? {});
-    const fits = names.filter((socket) => {
+    const names = Object.keys((dragged.side === "output" ? type?.inputs : type?.outputs) ?? {});
+    const compatible = names.filter((socket) => {
       const here = { node: id, socket };
-      const link = loose.side === "output" ? { from: loose.end, to: here } : { from: here, to: loose.end };
-      return this.whyNot(link) === null;
+      const link = dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
+      return this.linkError(link) === null;
     });
     const isEmpty = (socket: string) => sources(this.entry(id)!, socket).length === 0;
-    return (loose.side === "output" ? fits.find(isEmpty) : undefined) ?? fits[0] ?? null;
+    return (dragged.side === "output" ? compatible.find(isEmpty) : undefined) ?? compatible[0] ?? null;
   }
 
-  /** Put a node into a wire, if it fits on both sides. */
+  /** Insert a node into a link, if it fits on both sides. */
   insert(id: string, link: Link): void {
     const type = this.typeOf(id);
     if (!type) return;
-    const fits = (from: End, to: End) => this.whyNot({ from, to }) === null;
-    const input = Object.keys(type.inputs).find((socket) => fits(link.from, { node: id, socket }));
-    if (!input) return say(`${id} has no input for what flows in this wire.`, "error");
+    const mayLink = (from: SocketRef, to: SocketRef) => this.linkError({ from, to }) === null;
+    const input = Object.keys(type.inputs).find((socket) => mayLink(link.from, { node: id, socket }));
+    if (!input) {
+      showMessage(`${id} has no input for what flows in this wire.`, "error");
+      return;
+    }
     for (const output of Object.keys(type.outputs)) {
       const next = edits.insertOnLink(this.workflow, link, id, input, output, this.#isMany(this.workflow, link.to));
-      if (fits({ node: id, socket: output }, link.to)) return this.document.commit(next);
+      if (!mayLink({ node: id, socket: output }, link.to)) continue;
+      this.document.commit(next);
+      return;
     }
-    return say(`${id} has no output that ${link.to.node}.${link.to.socket} takes.`, "error");
+    showMessage(`${id} has no output that ${link.to.node}.${link.to.socket} takes.`, "error");
   }
 
   reroute(link: Link, at: Point): void {
@@ -310,17 +329,17 @@ export class Editor {
     this.document.commit(edits.insertOnLink(added, link, id, input, output, this.#isMany(added, link.to)));
   }
 
-  // places
+  // positions
 
-  #moved(places: Parameters<BoardEvents["moved"]>[0], groups: ReadonlyMap<number, Box>): void {
-    let next = edits.place(this.workflow, places);
+  #moved(positions: Parameters<BoardEvents["moved"]>[0], groups: ReadonlyMap<number, Box>): void {
+    let next = edits.moveNodes(this.workflow, positions);
     for (const [index, bounds] of groups) next = edits.editGroup(next, index, { bounds });
     if (next === this.workflow) this.board.show(next);
     else this.document.commit(next);
   }
 
   nudge(dx: number, dy: number): void {
-    this.#place((id, [x, y]) => (this.selection.includes(id) ? [x + dx, y + dy] : null));
+    this.#moveNodes((id, [x, y]) => (this.selection.includes(id) ? [x + dx, y + dy] : null));
   }
 
   align(edge: "left" | "right" | "top" | "bottom"): void {
@@ -329,13 +348,13 @@ export class Editor {
     const top = Math.min(...boxes.map(([, y]) => y));
     const right = Math.max(...boxes.map(([x, , w]) => x + w));
     const bottom = Math.max(...boxes.map(([, y, , h]) => y + h));
-    this.#place((id, [x, y, w, h]) => {
+    this.#moveNodes((id, [x, y, w, h]) => {
       if (!this.selection.includes(id)) return null;
       return { left: [left, y], right: [right - w, y], top: [x, top], bottom: [x, bottom - h] }[edge] as unknown as Point;
     });
   }
 
-  /** The same gap between the selected nodes, along one direction. */
+  /** Make the gaps between the selected nodes equal, along one axis. */
   distribute(along: "x" | "y"): void {
     const axis = along === "x" ? 0 : 1;
     const sorted = [...this.selection].sort((a, b) => this.board.boxes.get(a)![axis] - this.board.boxes.get(b)![axis]);
@@ -349,16 +368,20 @@ export class Editor {
       starts.set(id, at);
       at += boxes[i]![axis + 2]! + gap;
     }
-    this.#place((id, [x, y]) => (starts.has(id) ? (along === "x" ? [starts.get(id)!, y] : [x, starts.get(id)!]) : null));
+    this.#moveNodes((id, [x, y]) => {
+      const start = starts.get(id);
+      if (start === undefined) return null;
+      return along === "x" ? [start, y] : [x, start];
+    });
   }
 
-  #place(where: (id: string, box: Box) => Point | null): void {
-    const places = new Map<string, { at: Point; width?: number | undefined }>();
+  #moveNodes(positionFor: (id: string, box: Box) => Point | null): void {
+    const positions = new Map<string, { at: Point; width?: number | undefined }>();
     for (const [id, box] of this.board.boxes) {
-      const at = where(id, box);
-      if (at) places.set(id, { at, width: this.board.widthOf(id) });
+      const at = positionFor(id, box);
+      if (at) positions.set(id, { at, width: this.board.widthOf(id) });
     }
-    this.document.commit(edits.place(this.workflow, places));
+    this.document.commit(edits.moveNodes(this.workflow, positions));
   }
 
   // groups
@@ -381,8 +404,9 @@ export class Editor {
     const group = readGroup(groupsOf(this.workflow)[index] ?? null);
     if (!group) return [];
     const [left, top, width, height] = group.bounds;
-    return [...this.board.boxes].filter(([, [x, y, w, h]]) =>
-      x + w / 2 > left && x + w / 2 < left + width && y + h / 2 > top && y + h / 2 < top + height).map(([id]) => id);
+    return [...this.board.boxes]
+      .filter(([, [x, y, w, h]]) => x + w / 2 > left && x + w / 2 < left + width && y + h / 2 > top && y + h / 2 < top + height)
+      .map(([id]) => id);
   }
 
   // clipboard
@@ -394,12 +418,12 @@ export class Editor {
     return this.#clipboard;
   }
 
-  /** Put nodes at `near`, else where the view begins, beside what lies there. Returns whether the text held any. */
+  /** Paste nodes at `near`, or in the upper left of the view, without covering others. Return false if the text has no nodes. */
   paste(text: string, near: Point | null = null, connected = false): boolean {
-    const clip = readClip(text);
+    const clip = parseClipboard(text);
     if (!clip || Object.keys(clip.nodes).length === 0) return false;
     const [x, y, w, h] = this.board.view.area;
-    const at = freePlace(boxesOf(clip, this.catalog), [...this.board.boxes.values()], near ?? [x + w * 0.3, y + h * 0.3]);
+    const at = findFreePosition(boxesOf(clip, this.catalog), [...this.board.boxes.values()], near ?? [x + w * 0.3, y + h * 0.3]);
     const pasted = pasteNodes(this.workflow, clip, at, connected);
     this.document.commit(pasted.workflow);
     this.board.select(pasted.ids);
@@ -417,18 +441,20 @@ export class Editor {
     return this.#clipboard;
   }
 
-  // words
+  // descriptions
 
-  /** A node in a sentence, for the list of nodes and screen readers. */
+  /** Return a description of a node, for the list of nodes and for screen readers. */
   describe(id: string): string {
     const entry = this.entry(id)!;
-    const incoming = links(this.workflow).filter((link) => link.to.node === id).map((link) => `${link.to.socket} from ${link.from.node}`);
+    const incoming = links(this.workflow)
+      .filter((link) => link.to.node === id)
+      .map((link) => `${link.to.socket} from ${link.from.node}`);
     const mode = modeOf(entry) === "run" ? [] : [modeOf(entry) === "mute" ? "muted" : "bypassed"];
     const faults = this.faultsOf(id).map(faultText);
     return [nameOf(id, entry), typeName(entry.type), ...mode, ...incoming, ...faults].join(", ");
   }
 
-  suggestions(query: string, loose: Loose | null) {
-    return suggest(this.catalog, this.linking, query, loose ? this.looseKind(loose) : null);
+  suggestions(query: string, dragged: DraggedLink | null) {
+    return suggest(this.catalog, this.linking, query, dragged ? this.draggedEnd(dragged) : null);
   }
 }

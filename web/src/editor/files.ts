@@ -1,67 +1,70 @@
-/** Opening and saving. Nothing on disk is ever overwritten unseen. */
+/** Opening and saving of files. Nothing is overwritten without asking. */
 
-import { changes } from "../model/changes";
+import { api, RequestError, SaveConflict } from "../api";
+import { diffWorkflows } from "../model/diff";
 import { dumpJson } from "../model/json";
-import { EMPTY, BadWorkflow, readWorkflow, type Workflow } from "../model/workflow";
-import { Refused, server, Stale } from "../server";
+import { EMPTY, parseWorkflow, type Workflow, WorkflowError } from "../model/workflow";
 import { h } from "../ui/dom";
-import { ask, dialog, say } from "../ui/overlay";
+import { ask, openDialog, showMessage } from "../ui/overlay";
 import type { Editor } from "./editor";
 
-/** A file's name for people: with its folders, without the ending. */
+/** Return a file's name without its suffix, for display. */
 export const stem = (file: string): string => file.replace(/\.json$/, "");
 
 export class Files {
   constructor(private readonly editor: Editor) {}
 
-  /** Say what went wrong instead of throwing. */
-  async #try(action: () => Promise<void>): Promise<void> {
+  /** Show errors of the server, and of workflows, as messages. */
+  async #reportErrors(action: () => Promise<void>): Promise<void> {
     try {
       await action();
     } catch (error) {
-      if (!(error instanceof Refused) && !(error instanceof BadWorkflow)) throw error;
-      say(error.message, "error");
+      if (!(error instanceof RequestError) && !(error instanceof WorkflowError)) throw error;
+      showMessage(error.message, "error");
     }
   }
 
-  /** Unsaved work is only left with a word. */
-  async mayLeave(): Promise<boolean> {
+  /** Ask about unsaved changes. Return true if the workflow may be closed. */
+  async confirmLeave(): Promise<boolean> {
     const { document } = this.editor;
     if (document.isSaved || Object.keys(document.workflow.nodes).length === 0) return true;
-    const answer = await dialog("Save your changes?", [
-      h("p", {}, document.file ? `${document.file} has changes that are not saved.` : "This workflow was never saved."),
-    ], [
-      { name: "Cancel", value: "", kind: "quiet" },
-      { name: "Discard", value: "discard" },
-      { name: "Save", value: "save", kind: "primary" },
-    ], "narrow");
+    const answer = await openDialog(
+      "Save your changes?",
+      [h("p", {}, document.file ? `${document.file} has changes that are not saved.` : "This workflow was never saved.")],
+      [
+        { name: "Cancel", value: "", kind: "quiet" },
+        { name: "Discard", value: "discard" },
+        { name: "Save", value: "save", kind: "primary" },
+      ],
+      "narrow",
+    );
     if (answer === "save") return this.save();
     return answer === "discard";
   }
 
   async create(): Promise<void> {
-    if (await this.mayLeave()) this.#show(EMPTY, null, null, true);
+    if (await this.confirmLeave()) this.#show(EMPTY, null, null, true);
   }
 
   async open(file: string): Promise<void> {
-    if (!(await this.mayLeave())) return;
-    await this.#try(async () => {
-      const { workflow, sha256 } = await server.open(file);
+    if (!(await this.confirmLeave())) return;
+    await this.#reportErrors(async () => {
+      const { workflow, sha256 } = await api.open(file);
       this.#show(workflow, file, sha256, true);
     });
   }
 
   async openTemplate(name: string): Promise<void> {
-    if (!(await this.mayLeave())) return;
-    await this.#try(async () => this.#show(await server.template(name), null, null, true));
+    if (!(await this.confirmLeave())) return;
+    await this.#reportErrors(async () => this.#show(await api.template(name), null, null, true));
   }
 
-  /** Returns whether it was opened. */
+  /** Open a workflow from text. Return true if it was opened. */
   async openText(text: string): Promise<boolean> {
     let isOpen = false;
-    await this.#try(async () => {
-      const workflow = readWorkflow(text);
-      isOpen = await this.mayLeave();
+    await this.#reportErrors(async () => {
+      const workflow = parseWorkflow(text);
+      isOpen = await this.confirmLeave();
       if (isOpen) this.#show(workflow, null, null, false);
     });
     return isOpen;
@@ -73,10 +76,10 @@ export class Files {
     this.editor.board.fit();
   }
 
-  /** Returns whether it was saved. */
+  /** Save the workflow. Return true if it was saved. */
   async save(as = false): Promise<boolean> {
     const { document } = this.editor;
-    if (!this.editor.isChecked) await this.editor.check(); // what an older version wrote is saved in today's form
+    if (!this.editor.isChecked) await this.editor.check(); // so that a workflow of an older version is saved in its migrated form
     if (document.file && !as) return this.#write(document.file, document.sha256);
     const proposed = document.file ? stem(document.file) : slug(document.workflow.title ?? "") || "workflow";
     const name = await ask("Save workflow", "File name", proposed, "Save");
@@ -85,38 +88,61 @@ export class Files {
 
   async #write(file: string, before: string | null): Promise<boolean> {
     const { document } = this.editor;
-    const { workflow, loads } = document;
-    const isOpen = () => document.loads === loads; // another may be opened while the server writes this one
+    const { workflow, loadCount } = document;
+    const isOpen = () => document.loadCount === loadCount; // another may be opened while the server writes this one
     try {
-      const sha256 = await server.save(file, dumpJson(workflow), before);
+      const sha256 = await api.save(file, dumpJson(workflow), before);
       if (isOpen()) document.savedAs(file, sha256, workflow);
-      say(`Saved as ${file}.`);
+      showMessage(`Saved as ${file}.`);
       return true;
     } catch (error) {
-      if (error instanceof Stale && isOpen()) return this.#settle(file, error, before === null);
-      if (!(error instanceof Refused) && !(error instanceof Stale)) throw error;
-      say(error.message, "error");
+      if (error instanceof SaveConflict && isOpen()) return this.#resolveConflict(file, error, before === null);
+      if (!(error instanceof RequestError) && !(error instanceof SaveConflict)) throw error;
+      showMessage(error.message, "error");
       return false;
     }
   }
 
-  /** Somebody else's newer save, or a file of that name: show what differs, and let people decide. */
-  async #settle(file: string, { sha256, workflow: theirs }: Stale, isNew: boolean): Promise<boolean> {
+  /** The file on the disk is another one than the one that was opened: show the differences, and let the user decide. */
+  async #resolveConflict(file: string, { sha256, workflow: theirs }: SaveConflict, isNew: boolean): Promise<boolean> {
     const { document } = this.editor;
     const isGone = sha256 === null;
-    const differences = theirs ? changes(theirs, document.workflow) : [];
-    const list = h("ul", { class: "changes" }, ...differences.slice(0, 40).map(({ what, name, details }) =>
-      h("li", { class: what }, h("b", {}, name), h("span", {}, ` ${what} in yours`), ...details.map((text) => h("small", {}, text)))));
-    const answer = await dialog(isGone ? `${file} is gone` : isNew ? `${file} exists already` : `${file} was changed elsewhere`, [
-      h("p", {}, isGone ? "It was deleted or renamed since you opened it." : isNew ? "Saving would replace it. This is how yours differs:"
-        : "It was saved somewhere else since you opened it. This is how yours differs:"),
-      isGone ? "" : differences.length ? list : h("p", { class: "muted" }, "There is no difference in content."),
-    ], [
-      { name: "Cancel", value: "", kind: "quiet" },
-      ...(theirs ? [{ name: "Open theirs", value: "theirs" }] : []),
-      { name: "Save under another name", value: "other" },
-      { name: isGone ? "Save it again" : "Replace with mine", value: "mine", kind: isGone ? "primary" : "danger" },
-    ]);
+    const differences = theirs ? diffWorkflows(theirs, document.workflow) : [];
+    const list = h(
+      "ul",
+      { class: "changes" },
+      ...differences
+        .slice(0, 40)
+        .map(({ what, name, details }) =>
+          h(
+            "li",
+            { class: what },
+            h("b", {}, name),
+            h("span", {}, ` ${what} in yours`),
+            ...details.map((text) => h("small", {}, text)),
+          ),
+        ),
+    );
+    const content = differences.length ? list : h("p", { class: "muted" }, "There is no difference in content.");
+    let title = `${file} was changed elsewhere`;
+    let explanation = "It was saved somewhere else since you opened it. This is how yours differs:";
+    if (isGone) {
+      title = `${file} is gone`;
+      explanation = "It was deleted or renamed since you opened it.";
+    } else if (isNew) {
+      title = `${file} exists already`;
+      explanation = "Saving would replace it. This is how yours differs:";
+    }
+    const answer = await openDialog(
+      title,
+      [h("p", {}, explanation), isGone ? "" : content],
+      [
+        { name: "Cancel", value: "", kind: "quiet" },
+        ...(theirs ? [{ name: "Open theirs", value: "theirs" }] : []),
+        { name: "Save under another name", value: "other" },
+        { name: isGone ? "Save it again" : "Replace with mine", value: "mine", kind: isGone ? "primary" : "danger" },
+      ],
+    );
     if (answer === "mine") return this.#write(file, sha256);
     if (answer === "other") return this.save(true);
     if (answer === "theirs" && theirs) {
@@ -131,43 +157,46 @@ export class Files {
     const name = await ask("Rename workflow", "File name", stem(file), "Rename");
     if (name === null) return;
     const wanted = `${name.replace(/\.json$/, "")}.json`;
-    await this.#try(async () => {
-      await server.rename(file, wanted);
+    await this.#reportErrors(async () => {
+      await api.rename(file, wanted);
       if (this.editor.document.file === file) this.editor.document.moved(wanted);
     });
   }
 
   async remove(file: string): Promise<void> {
-    await this.#try(async () => {
-      await server.remove(file);
+    await this.#reportErrors(async () => {
+      await api.remove(file);
       if (this.editor.document.file === file) this.editor.document.moved(null);
-      say(`${file} is in the trash folder.`);
+      showMessage(`${file} is in the trash folder.`);
     });
   }
 
-  /** A brain dropped on the page is uploaded, and is what the nodes mean that name it; dropped on a node, it becomes that node's. */
+  /** Upload a brain that was dropped: on a node, for this node; elsewhere, for all nodes that use a file of its name. */
   async dropBrain(file: File, node: string | null): Promise<void> {
-    await this.#try(async () => {
-      const brain = await server.uploadBrain(file);
+    await this.#reportErrors(async () => {
+      const brain = await api.uploadBrain(file);
       const before = brain.renamed_from;
       const isTaken = before === null ? "" : ` Another brain is called ${before}.`;
       const wanted = node ? this.editor.typeOf(node)?.brain : null;
       if (node && wanted && wanted.kind === brain.kind) {
         this.editor.setKey(node, "brain", brain.file);
-        say(`${node} has the brain ${brain.file} now.${isTaken}`);
+        showMessage(`${node} has the brain ${brain.file} now.${isTaken}`);
       } else if (node) {
         const takes = wanted ? `takes a brain of kind ${wanted.kind}` : "has no brain";
-        say(`${node} ${takes}; ${brain.file} is one of kind ${brain.kind}. It was uploaded, and nothing else changed.`, "error");
+        showMessage(
+          `${node} ${takes}; ${brain.file} is one of kind ${brain.kind}. It was uploaded, and nothing else changed.`,
+          "error",
+        );
       } else {
         const moved = before === null ? [] : this.editor.moveBrain(before, brain.file, brain.kind, brain.sha256);
         const have = moved.length ? ` ${moved.join(", ")} ${moved.length === 1 ? "has" : "have"} this one now.` : "";
-        say(`The brain ${brain.file} (${brain.kind}) was uploaded.${isTaken}${have}`);
+        showMessage(`The brain ${brain.file} (${brain.kind}) was uploaded.${isTaken}${have}`);
       }
     });
   }
 }
 
-/** A file name made of the first words of a title. */
+/** Return a file name made from the first words of a title. */
 function slug(title: string): string {
   let name = "";
   for (const word of title.toLowerCase().match(/[a-z0-9]+/g) ?? []) {

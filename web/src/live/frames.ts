@@ -1,4 +1,4 @@
-/** Pictures as they come over the websocket. */
+/** Pictures from the websocket. */
 
 export const JPEG = 4;
 export const PALETTE = 100;
@@ -19,7 +19,7 @@ export interface Frame {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** Take a message apart; null if it is not one of ours. */
+/** Parse a binary message; null if it is malformed. */
 export function readFrame(message: ArrayBuffer): Frame | null {
   if (message.byteLength < 8) return null;
   const view = new DataView(message);
@@ -33,7 +33,7 @@ export function readFrame(message: ArrayBuffer): Frame | null {
   }
 }
 
-/** Palette and indices to RGBA; null if the sizes do not agree. */
+/** Convert palette and indices to RGBA; null if the sizes disagree. */
 export function unpackPalette({ head, body }: Frame): Uint8ClampedArray<ArrayBuffer> | null {
   const colours = head.colours ?? 256;
   const pixels = head.width * head.height;

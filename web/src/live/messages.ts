@@ -1,4 +1,4 @@
-/** What page and worker say to each other. */
+/** The messages between the page and its web worker. */
 
 export interface Watch {
   readonly prompt_id: string;
@@ -17,5 +17,5 @@ export type FromWorker =
   | { readonly is: "open" }
   | { readonly is: "closed" }
   | { readonly is: "event"; readonly type: string; readonly data: Record<string, unknown> }
-  /** Pictures painted since the last of these, by node. */
+  /** Pictures painted since the last such message, by node. */
   | { readonly is: "frames"; readonly seen: Readonly<Record<string, { count: number; tick: number }>> };

@@ -1,6 +1,6 @@
-/** The run that the page shows, put together from the events of the server: what it last said stands. */
+/** The state of the run that the page shows, computed from the events of the server. */
 
-import type { RunLook } from "../board/events";
+import type { NodeStatus } from "../board/events";
 import type { NodeState } from "../canvas/paint";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { readSavings } from "./savings";
@@ -16,9 +16,9 @@ export interface Run {
   readonly rate: number | null;
   readonly score: number | null;
   readonly misses: number | null;
-  readonly nodes: ReadonlyMap<string, RunLook>;
+  readonly nodes: ReadonlyMap<string, NodeStatus>;
   readonly values: ReadonlyMap<string, string>;
-  /** What ended it, in words. */
+  /** The error that ended it. */
   readonly error: string | null;
   readonly result: JsonObject | null;
   readonly said: readonly string[];
@@ -27,48 +27,80 @@ export interface Run {
 export const LIVE: ReadonlySet<RunState> = new Set(["queued", "starting", "running", "paused", "stopping"]);
 export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(run.state);
 
-/** It ticks, or is paused between two ticks. */
+/** Return true if the run ticks, or is paused between two ticks. */
 export const isTicking = (run: Run | null): run is Run => run !== null && (run.state === "running" || run.state === "paused");
 
-const STATES: ReadonlySet<string> = new Set<NodeState>(["idle", "running", "skipped", "thinking", "restarting", "lost", "cached", "failed"]);
-const SAID = 50;
+const STATES: ReadonlySet<string> = new Set<NodeState>([
+  "idle",
+  "running",
+  "skipped",
+  "thinking",
+  "restarting",
+  "lost",
+  "cached",
+  "failed",
+]);
+const MAX_SAID = 50;
 
 export function newRun(id: string): Run {
   return {
-    id, state: "queued", episode: null, episodes: null, tick: null, rate: null, score: null, misses: null,
-    nodes: new Map(), values: new Map(), error: null, result: null, said: [],
+    id,
+    state: "queued",
+    episode: null,
+    episodes: null,
+    tick: null,
+    rate: null,
+    score: null,
+    misses: null,
+    nodes: new Map(),
+    values: new Map(),
+    error: null,
+    result: null,
+    said: [],
   };
 }
 
-const number = (value: Json | undefined, before: number | null) => (typeof value === "number" ? value : value === null ? null : before);
+/** Return the number, or null, in an event; if it has neither, the value from before. */
+function numberOr(value: Json | undefined, before: number | null): number | null {
+  return typeof value === "number" || value === null ? value : before;
+}
 
-/** The run after an event of the websocket; the same object if the event is about something else. */
-export function advance(run: Run, type: string, data: JsonObject): Run {
+/** Return the text, or null, in an event; if it has neither, the value from before. */
+function textOr(value: Json | undefined, before: string | null): string | null {
+  return typeof value === "string" || value === null ? value : before;
+}
+
+/** Return the run after an event of the websocket; the same object if the event does not concern it. */
+export function applyEvent(run: Run, type: string, data: JsonObject): Run {
   if (data.prompt_id !== run.id) return run;
   if (type === "run") {
     return {
       ...run,
       state: typeof data.state === "string" && isRunState(data.state) ? data.state : run.state,
-      episode: number(data.episode, run.episode), episodes: number(data.episodes, run.episodes),
-      tick: number(data.tick, run.tick), rate: number(data.ticks_per_s, run.rate),
-      score: number(data.score, run.score), misses: number(data.misses, run.misses),
+      episode: numberOr(data.episode, run.episode),
+      episodes: numberOr(data.episodes, run.episodes),
+      tick: numberOr(data.tick, run.tick),
+      rate: numberOr(data.ticks_per_s, run.rate),
+      score: numberOr(data.score, run.score),
+      misses: numberOr(data.misses, run.misses),
     };
   }
-  if (type === "nodes" && isObject(data.nodes)) return { ...run, nodes: nodesAfter(run.nodes, data.nodes) };
+  if (type === "nodes" && isObject(data.nodes)) return { ...run, nodes: applyNodeUpdates(run.nodes, data.nodes) };
   if (type === "values" && isObject(data.values)) {
     const values = new Map(run.values);
-    for (const [socket, value] of Object.entries(data.values)) values.set(socket, shown(value));
+    for (const [socket, value] of Object.entries(data.values)) values.set(socket, formatValue(value));
     return { ...run, values };
   }
-  if (type === "failed") return failed(run, data);
-  if (type === "result" && isObject(data.summary)) return { ...run, result: data.summary, tick: number(data.summary.ticks, run.tick) };
-  if (type === "said" && typeof data.text === "string") return { ...run, said: [...run.said, data.text].slice(-SAID) };
+  if (type === "failed") return applyFailure(run, data);
+  if (type === "result" && isObject(data.summary))
+    return { ...run, result: data.summary, tick: numberOr(data.summary.ticks, run.tick) };
+  if (type === "said" && typeof data.text === "string") return { ...run, said: [...run.said, data.text].slice(-MAX_SAID) };
   return run;
 }
 
 const isRunState = (text: string): text is RunState => LIVE.has(text as RunState) || ["done", "failed", "stopped"].includes(text);
 
-function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Map<string, RunLook> {
+function applyNodeUpdates(before: ReadonlyMap<string, NodeStatus>, delta: JsonObject): Map<string, NodeStatus> {
   const nodes = new Map(before);
   for (const [id, data] of Object.entries(delta)) {
     if (!isObject(data)) continue;
@@ -76,8 +108,8 @@ function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Ma
     nodes.set(id, {
       state: typeof data.state === "string" && STATES.has(data.state) ? (data.state as NodeState) : (old?.state ?? null),
       ms: typeof data.us === "number" ? data.us / 1000 : (old?.ms ?? null),
-      error: typeof data.error === "string" ? data.error : data.error === null ? null : (old?.error ?? null),
-      thoughts: Array.isArray(data.think_times) ? data.think_times.filter(isPair) : (old?.thoughts ?? []),
+      error: textOr(data.error, old?.error ?? null),
+      thinkTimes: Array.isArray(data.think_times) ? data.think_times.filter(isPair) : (old?.thinkTimes ?? []),
       savings: data.savings === undefined ? (old?.savings ?? []) : readSavings(data.savings),
       restarts: typeof data.restarts === "number" ? data.restarts : (old?.restarts ?? 0),
     });
@@ -85,20 +117,26 @@ function nodesAfter(before: ReadonlyMap<string, RunLook>, delta: JsonObject): Ma
   return nodes;
 }
 
-const isPair = (value: Json): value is [number, number] => Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "number");
+const isPair = (value: Json): value is [number, number] =>
+  Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "number");
 
-function failed(run: Run, data: JsonObject): Run {
+function applyFailure(run: Run, data: JsonObject): Run {
   const message = typeof data.message === "string" ? data.message : "The run failed without a word.";
   if (typeof data.node !== "string" || !data.node) return { ...run, state: "failed", error: message };
   const old = run.nodes.get(data.node);
   const nodes = new Map(run.nodes).set(data.node, {
-    state: "failed", ms: old?.ms ?? null, error: message, thoughts: old?.thoughts ?? [], savings: old?.savings ?? [], restarts: old?.restarts ?? 0,
+    state: "failed",
+    ms: old?.ms ?? null,
+    error: message,
+    thinkTimes: old?.thinkTimes ?? [],
+    savings: old?.savings ?? [],
+    restarts: old?.restarts ?? 0,
   });
   return { ...run, state: "failed", error: message, nodes };
 }
 
-/** Numbers short enough to stand on a wire. */
-function shown(value: Json): string {
+/** Format the value of an output: integers in full, other numbers with three significant digits. */
+function formatValue(value: Json): string {
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : value.toPrecision(3);
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -1,10 +1,10 @@
-/** What caches answered for a node in the place of work, and the seconds that it once took to make. */
+/** The results that a node took from caches, and the seconds that each once took to compute. */
 
 import type { Json } from "../model/json";
 
 export type Savings = readonly (readonly [what: string, seconds: number])[];
 
-/** Seconds that are worth a sign. */
+/** Savings of at least this many seconds are marked at the node. */
 const NOTABLE = 0.001;
 
 export function readSavings(value: Json | undefined): Savings {
@@ -13,7 +13,7 @@ export function readSavings(value: Json | undefined): Savings {
 
 export const areNotable = (savings: Savings): boolean => total(savings) >= NOTABLE;
 
-/** For people; empty if nothing was found. */
+/** Describe savings for users; "" if there are none. */
 export function savingsText(savings: Savings): string {
   if (savings.length === 0) return "";
   const lines = savings.map(([what, seconds]) => `${what}: ${duration(seconds)}`);

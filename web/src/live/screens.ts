@@ -1,37 +1,41 @@
-/** Live pictures over the nodes that show them: a canvas a node, moved by CSS, clipped where a node lies in front. */
+/** Live pictures: one canvas per node, placed over it by CSS, and clipped where another node covers it. */
 
 import type { Board } from "../board/board";
 import type { Box } from "../model/workflow";
-import type { Line } from "./line";
+import type { Connection } from "./connection";
 
-const LEAST_SCALE = 0.25;
+const MIN_SCALE = 0.25;
 
 export class Screens {
-  readonly #shown = new Map<string, HTMLCanvasElement>();
-  #last = "";
+  readonly #canvases = new Map<string, HTMLCanvasElement>();
+  #lastState = "";
 
-  constructor(private readonly layer: HTMLElement, private readonly board: Board, private readonly line: Line) {}
+  constructor(
+    private readonly layer: HTMLElement,
+    private readonly board: Board,
+    private readonly connection: Connection,
+  ) {}
 
-  /** Pictures of another run: the old ones go. */
+  /** Remove all pictures, before those of another run. */
   clear(): void {
-    for (const id of [...this.#shown.keys()]) this.#drop(id);
-    this.#last = "";
+    for (const id of [...this.#canvases.keys()]) this.#drop(id);
+    this.#lastState = "";
   }
 
-  /** Place every picture; returns the nodes whose pictures can be seen. */
-  place(live: boolean): readonly string[] {
-    if (!live && this.#shown.size === 0) return [];
+  /** Place all pictures. Return the nodes whose pictures are visible. */
+  update(live: boolean): readonly string[] {
+    if (!live && this.#canvases.size === 0) return [];
     const { scale, offset, area } = this.board.view;
     const screens = this.board.screens();
     const boxes = [...this.board.boxes];
     const key = JSON.stringify([scale, offset, screens, boxes, area]);
-    const visible = screens.filter(({ box }) => scale >= LEAST_SCALE && overlap(box, area));
-    if (key === this.#last) return visible.map(({ id }) => id);
-    this.#last = key;
+    const visible = screens.filter(({ box }) => scale >= MIN_SCALE && overlap(box, area));
+    if (key === this.#lastState) return visible.map(({ id }) => id);
+    this.#lastState = key;
     const wanted = new Set(screens.map(({ id }) => id));
-    for (const id of [...this.#shown.keys()]) if (!wanted.has(id)) this.#drop(id);
+    for (const id of [...this.#canvases.keys()]) if (!wanted.has(id)) this.#drop(id);
     for (const { id, box } of screens) {
-      const canvas = this.#shown.get(id) ?? (live ? this.#add(id) : null);
+      const canvas = this.#canvases.get(id) ?? (live ? this.#add(id) : null);
       if (!canvas) continue;
       const isVisible = visible.some((each) => each.id === id);
       canvas.hidden = !isVisible;
@@ -40,14 +44,17 @@ export class Screens {
       canvas.style.height = `${box[3]}px`;
       canvas.style.transform = `translate(${(box[0] + offset[0]) * scale}px, ${(box[1] + offset[1]) * scale}px) scale(${scale})`;
       const index = boxes.findIndex(([name]) => name === id);
-      const front = boxes.slice(index + 1).map(([, other]) => other).filter((other) => overlap(other, box));
+      const front = boxes
+        .slice(index + 1)
+        .map(([, other]) => other)
+        .filter((other) => overlap(other, box));
       canvas.style.clipPath = front.length ? clip(box, front) : "";
     }
     return visible.map(({ id }) => id);
   }
 
-  count(node: string, count: number, tick: number): void {
-    const canvas = this.#shown.get(node);
+  countFrames(node: string, count: number, tick: number): void {
+    const canvas = this.#canvases.get(node);
     if (!canvas) return;
     canvas.dataset.frames = String(Number(canvas.dataset.frames ?? 0) + count);
     canvas.dataset.tick = String(tick);
@@ -61,15 +68,15 @@ export class Screens {
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `The picture of ${id}`);
     this.layer.append(canvas);
-    this.line.addScreen(id, canvas);
-    this.#shown.set(id, canvas);
+    this.connection.addScreen(id, canvas);
+    this.#canvases.set(id, canvas);
     return canvas;
   }
 
   #drop(id: string): void {
-    this.#shown.get(id)?.remove();
-    this.#shown.delete(id);
-    this.line.dropScreen(id);
+    this.#canvases.get(id)?.remove();
+    this.#canvases.delete(id);
+    this.connection.dropScreen(id);
   }
 }
 
@@ -77,7 +84,7 @@ function overlap(a: Box, b: Box): boolean {
   return a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
 }
 
-/** The box without those in front of it, as a clip path in its own coordinates. */
+/** Return a clip path, relative to the box, that leaves out the boxes in front of it. */
 function clip(box: Box, front: readonly Box[]): string {
   const rectangle = (x: number, y: number, w: number, h: number) => `M${x} ${y}h${w}v${h}h${-w}z`;
   const holes = front.map(([x, y, w, h]) => {

@@ -1,6 +1,6 @@
-/** Off the main thread: the websocket, and painting pictures as they come. A busy page costs no frame. */
+/** The web worker: it handles the websocket and paints the pictures, so a busy page loses none. */
 
-import { JPEG, PALETTE, readFrame, unpackPalette, type Frame } from "./frames";
+import { type Frame, JPEG, PALETTE, readFrame, unpackPalette } from "./frames";
 import type { FromWorker, ToWorker, Watch } from "./messages";
 
 interface Worker {
@@ -24,7 +24,7 @@ function connect(url: string): void {
   socket.onopen = () => {
     failures = 0;
     page.postMessage({ is: "open" });
-    tellWatch();
+    sendWatch();
   };
   socket.onclose = () => {
     page.postMessage({ is: "closed" });
@@ -45,7 +45,7 @@ function send(type: string, data: object): void {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type, data }));
 }
 
-function tellWatch(): void {
+function sendWatch(): void {
   send("watch", watch ?? { prompt_id: null });
 }
 
@@ -86,7 +86,7 @@ page.onmessage = ({ data }) => {
   } else if (data.do === "send") send(data.type, data.data);
   else {
     watch = data.watch;
-    tellWatch();
+    sendWatch();
   }
 };
 

@@ -1,6 +1,6 @@
-/** What node types there are, as the server describes them at `/nodes`. */
+/** The node types, as described by the server at `/nodes`. */
 
-import { own, type Json, type JsonObject } from "./json";
+import { type Json, type JsonObject, own } from "./json";
 
 export type Dim = number | string;
 
@@ -10,7 +10,7 @@ export interface SocketOption {
   readonly dims: readonly Dim[];
 }
 
-/** What a socket gives or takes: one of `options`, what a type variable stands for, or anything. */
+/** The type of a socket: one of `options`, a type variable, or anything. */
 export interface SocketKind {
   readonly kind: string;
   readonly options: readonly SocketOption[];
@@ -49,12 +49,12 @@ export interface NodeType {
   readonly widgets: Readonly<Record<string, Widget>>;
   readonly brain: { readonly kind: string; readonly required: boolean } | null;
   readonly register: boolean;
-  /** A game is played on it. */
+  /** It is a console: a game is played on it. */
   readonly console: boolean;
-  /** What it gives out comes from a person at the page. */
+  /** Its outputs come from a person at the page. */
   readonly outside: boolean;
   readonly clocked: boolean;
-  /** Where it computes beside the tick, if it does: "either" and "optional" leave that to the workflow. */
+  /** The place of its background computation. With "either" and "optional" the workflow decides; null: it has none. */
   readonly background: "thread" | "process" | "either" | "optional" | null;
 }
 
@@ -69,7 +69,7 @@ export class Catalog {
     return [...this.#types.values()];
   }
 
-  /** The type of a node, or undefined if it is not installed here. An older version counts: the server migrates it. */
+  /** Return a node type by its name, newer versions included, since the server migrates nodes; undefined if not installed. */
   find(type: string): NodeType | undefined {
     const found = this.#types.get(type);
     if (found) return found;
@@ -82,15 +82,21 @@ export class Catalog {
 }
 
 const FLAG: SocketOption = { label: "flag", dtype: null, dims: [] };
-/** The input that every node has: it runs only while this is true. */
+/** The input `when` of every node. */
 export const WHEN_INPUT: Input = {
-  kind: "flag", options: [FLAG], variable: null, anything: false, reading: "last", many: false, required: false,
+  kind: "flag",
+  options: [FLAG],
+  variable: null,
+  anything: false,
+  reading: "last",
+  many: false,
+  required: false,
   doc: "the node runs only while it is true",
 };
 
 export const hasFrame = (socket: SocketKind): boolean => socket.options.some((option) => option.label === "frame");
 
-/** The node shows a picture: the console, a Preview. */
+/** Return true for node types that show a picture: consoles, Preview. */
 export function isScreen(type: NodeType): boolean {
   if (type.register) return Object.values(type.outputs).some(hasFrame);
   return Object.keys(type.outputs).length === 0 && typeBase(type) === "Preview";
@@ -100,12 +106,12 @@ export const typeBase = (type: NodeType): string => type.type.replace(/@.*$/, ""
 
 export const isReroute = (type: NodeType | undefined): boolean => type !== undefined && typeBase(type) === "Reroute";
 
-/** The label that decides a socket's colour. */
+/** Return the label of a socket's type, which determines its colour. */
 export function labelOf(socket: SocketKind | undefined): string {
   return socket?.options[0]?.label ?? "any";
 }
 
-/** The same of a type in words: "frame" of "frame u8[h w 3]". */
+/** Return the label of a type given as text: "frame" for "frame u8[h w 3]". */
 export const labelIn = (words: string): string => words.split(" ")[0]!;
 
 export const inputOf = (type: NodeType | undefined, socket: string): Input | undefined =>

@@ -1,9 +1,9 @@
-/** Copy and paste. What is copied is text, so it goes from tab to tab, and into an e-mail. */
+/** Copy and paste. Nodes are copied as text, so they can be pasted in other tabs, or sent by e-mail. */
 
 import { freeId } from "./edits";
-import { isObject, withKey, type Json, type JsonObject } from "./json";
-import { asWorkflow, BadWorkflow, endText, linkedInputs, placeOf, sources, WHEN } from "./workflow";
+import { isObject, type Json, type JsonObject, withKey } from "./json";
 import type { Box, NodeEntry, Point, Workflow } from "./workflow";
+import { formatSocketRef, linkedInputs, positionOf, sources, WHEN, WorkflowError, workflowFromJson } from "./workflow";
 
 const KEY = "minibrains_nodes";
 const STEP = 32;
@@ -16,14 +16,14 @@ export function copyNodes(workflow: Workflow, ids: Iterable<string>): string {
   return JSON.stringify({ [KEY]: 1, nodes, layout });
 }
 
-/** What a text from the clipboard holds: nodes of ours (a whole workflow counts), or null. */
-export function readClip(text: string): Workflow | null {
+/** Parse the nodes, or the workflow, in a text from the clipboard; null if there are none. */
+export function parseClipboard(text: string): Workflow | null {
   try {
     const data: unknown = JSON.parse(text);
     if (!isObject(data) || !(KEY in data || "minibrains" in data)) return null;
-    return asWorkflow({ minibrains: 1, nodes: data.nodes ?? {}, layout: data.layout ?? {} });
+    return workflowFromJson({ minibrains: 1, nodes: data.nodes ?? {}, layout: data.layout ?? {} });
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof BadWorkflow) return null;
+    if (error instanceof SyntaxError || error instanceof WorkflowError) return null;
     throw error;
   }
 }
@@ -34,8 +34,8 @@ export interface Pasted {
 }
 
 /**
- * Put copied nodes in with fresh ids, their upper left corner at `at`. Links among them come along; those from nodes
- * that were not copied only with `connected`, and if such a node is there.
+ * Add copied nodes with new ids, their upper left corner at `at`. Links among them are copied. Links from other nodes are
+ * copied only with `connected`, and if the workflow has such a node.
  */
 export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connected = false): Pasted {
   const taken = new Set<string>();
@@ -45,16 +45,18 @@ export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connec
     taken.add(name);
     names.set(id, name);
   }
-  const places = Object.keys(clip.nodes).map((id) => placeOf(clip, id)?.at ?? ([0, 0] as Point));
-  const left = Math.min(...places.map(([x]) => x));
-  const top = Math.min(...places.map(([, y]) => y));
+  const positions = Object.keys(clip.nodes).map((id) => positionOf(clip, id)?.at ?? ([0, 0] as Point));
+  const left = Math.min(...positions.map(([x]) => x));
+  const top = Math.min(...positions.map(([, y]) => y));
   const nodes: Record<string, NodeEntry>[] = [];
   const layout: Record<string, Json>[] = [];
   for (const [id, entry] of Object.entries(clip.nodes)) {
-    const place = placeOf(clip, id);
-    const [x, y] = place?.at ?? [left, top];
-    nodes.push({ [names.get(id)!]: relinked(entry, names, connected ? workflow : null) });
-    layout.push({ [names.get(id)!]: [x - left + at[0], y - top + at[1], ...(place?.width ? [place.width] : [])].map(Math.round) });
+    const position = positionOf(clip, id);
+    const [x, y] = position?.at ?? [left, top];
+    nodes.push({ [names.get(id)!]: remapLinks(entry, names, connected ? workflow : null) });
+    layout.push({
+      [names.get(id)!]: [x - left + at[0], y - top + at[1], ...(position?.width ? [position.width] : [])].map(Math.round),
+    });
   }
   return {
     workflow: { ...workflow, nodes: merge(workflow.nodes, nodes), layout: merge(workflow.layout ?? {}, layout) },
@@ -62,15 +64,30 @@ export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connec
   };
 }
 
-/** The place nearest to `near` for the upper left corner of these boxes where none of them lies on one that is there. */
-export function freePlace(boxes: readonly Box[], there: readonly Box[], near: Point): Point {
+/** Return a position near `near` for the upper left corner of these boxes, where they overlap no occupied one. */
+export function findFreePosition(boxes: readonly Box[], occupied: readonly Box[], near: Point): Point {
   const left = Math.min(...boxes.map(([x]) => x));
   const top = Math.min(...boxes.map(([, y]) => y));
-  const isFree = ([atX, atY]: Point) => boxes.every(([x, y, w, h]) => there.every(([x2, y2, w2, h2]) =>
-    x - left + atX + w + GAP <= x2 || x2 + w2 + GAP <= x - left + atX || y - top + atY + h + GAP <= y2 || y2 + h2 + GAP <= y - top + atY));
-  for (let far = 0; ; far += STEP) { // ends: far enough away there is nothing
-    for (const [dx, dy] of [[0, 1], [1, 0], [1, 1], [0, -1], [-1, 0]] as const) {
-      const at: Point = [near[0] + dx * far, near[1] + dy * far];
+  const isFree = ([atX, atY]: Point) =>
+    boxes.every(([x, y, w, h]) =>
+      occupied.every(
+        ([x2, y2, w2, h2]) =>
+          x - left + atX + w + GAP <= x2 ||
+          x2 + w2 + GAP <= x - left + atX ||
+          y - top + atY + h + GAP <= y2 ||
+          y2 + h2 + GAP <= y - top + atY,
+      ),
+    );
+  for (let distance = 0; ; distance += STEP) {
+    // ends, because far enough away everything is free
+    for (const [dx, dy] of [
+      [0, 1],
+      [1, 0],
+      [1, 1],
+      [0, -1],
+      [-1, 0],
+    ] as const) {
+      const at: Point = [near[0] + dx * distance, near[1] + dy * distance];
       if (isFree(at)) return at;
     }
   }
@@ -80,19 +97,20 @@ function merge<T>(first: Readonly<Record<string, T>>, more: readonly Record<stri
   return Object.fromEntries([...Object.entries(first), ...more.flatMap((part) => Object.entries(part))]);
 }
 
-function relinked(entry: NodeEntry, names: ReadonlyMap<string, string>, outside: Workflow | null): NodeEntry {
+function remapLinks(entry: NodeEntry, names: ReadonlyMap<string, string>, outside: Workflow | null): NodeEntry {
   const ends = (socket: string) =>
     sources(entry, socket).flatMap((end) => {
       const inside = names.get(end.node);
-      if (inside) return [endText({ ...end, node: inside })];
-      return outside && Object.hasOwn(outside.nodes, end.node) ? [endText(end)] : [];
+      if (inside) return [formatSocketRef({ ...end, node: inside })];
+      return outside && Object.hasOwn(outside.nodes, end.node) ? [formatSocketRef(end)] : [];
     });
   let result = entry;
   let inputs: JsonObject = isObject(entry.in) ? entry.in : {};
   for (const socket of linkedInputs(entry)) {
     const texts = ends(socket);
+    const isList = Array.isArray(inputs[socket]) && texts.length > 0;
     if (socket === WHEN) result = withKey(result, WHEN, texts[0]);
-    else inputs = withKey(inputs, socket, texts.length === 0 ? undefined : Array.isArray(inputs[socket]) ? texts : texts[0]);
+    else inputs = withKey(inputs, socket, isList ? texts : texts[0]);
   }
   return withKey(result, "in", Object.keys(inputs).length ? inputs : undefined);
 }

@@ -1,19 +1,23 @@
-/** Changes of a workflow: pure functions from one workflow to the next. What did not change stays the same object. */
+/** Edits: pure functions from a workflow to the next. Unchanged parts stay the same objects. */
 
-import { isObject, own, same, withKey, type Json } from "./json";
-import { endText, groupsOf, linkedInputs, placeOf, readGroup, sources, typeName, WHEN } from "./workflow";
-import type { Box, End, Link, Mode, NodeEntry, Point, Workflow } from "./workflow";
+import { isObject, type Json, own, same, withKey } from "./json";
+import type { Box, Link, Mode, NodeEntry, Point, SocketRef, Workflow } from "./workflow";
+import { formatSocketRef, groupsOf, linkedInputs, positionOf, readGroup, sources, typeName, WHEN } from "./workflow";
 
-/** An id that is free: the one wanted, or with a number behind it. */
+/** Return an unused id: the wanted one, or the same with a number. */
 export function freeId(workflow: Workflow, wanted: string, taken: ReadonlySet<string> = new Set()): string {
-  const base = wanted.toLowerCase().replace(/[^a-z0-9_]+/g, "_").replace(/^_+|_+$/g, "") || "node";
+  const base =
+    wanted
+      .toLowerCase()
+      .replace(/[^a-z0-9_]+/g, "_")
+      .replace(/^_+|_+$/g, "") || "node";
   const isFree = (id: string) => !Object.hasOwn(workflow.nodes, id) && !taken.has(id);
   if (isFree(base)) return base;
   const stem = base.replace(/_?\d+$/, "") || base;
   for (let n = 2; ; n++) if (isFree(`${stem}_${n}`)) return `${stem}_${n}`;
 }
 
-/** The id a new node of this type gets: "FrameStack@1" -> "frame_stack". */
+/** Return an id for a new node of a type: "FrameStack@1" -> "frame_stack". */
 export function idFor(workflow: Workflow, type: string): string {
   const name = typeName(type).split(".").at(-1)!;
   return freeId(workflow, name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase());
@@ -26,20 +30,24 @@ export function editNode(workflow: Workflow, id: string, edit: (entry: NodeEntry
   return same(edited, entry) ? workflow : { ...workflow, nodes: withKey(workflow.nodes, id, edited) };
 }
 
-/** Set one key of a node's entry (`every`, `brain`, …); undefined takes it out. */
+/** Set a key of a node's entry (`every`, `brain`, …); undefined removes it. */
 export function setKey(workflow: Workflow, id: string, key: string, value: Json | undefined): Workflow {
   return editNode(workflow, id, (entry) => withKey(entry, key, value));
 }
 
-/** Have nodes take their brain from another file, pinned or not as before. */
+/** Change the file of nodes' brains; pins are kept. */
 export function moveBrain(workflow: Workflow, ids: Iterable<string>, file: string): Workflow {
-  return [...ids].reduce((result, id) => editNode(result, id, (entry) => {
-    const brain = isObject(entry.brain) ? { ...entry.brain, file } : file;
-    return { ...entry, brain };
-  }), workflow);
+  return [...ids].reduce(
+    (result, id) =>
+      editNode(result, id, (entry) => {
+        const brain = isObject(entry.brain) ? { ...entry.brain, file } : file;
+        return { ...entry, brain };
+      }),
+    workflow,
+  );
 }
 
-/** Set a widget; undefined: back to its default. */
+/** Set a widget; undefined resets it to its default. */
 export function setWidget(workflow: Workflow, id: string, name: string, value: Json | undefined): Workflow {
   return editNode(workflow, id, (entry) => {
     const set = withKey(isObject(entry.set) ? entry.set : {}, name, value);
@@ -55,7 +63,7 @@ export function addNode(workflow: Workflow, id: string, entry: NodeEntry, at: Po
   return { ...workflow, nodes: withKey(workflow.nodes, id, entry), layout: withKey(workflow.layout ?? {}, id, rounded(at)) };
 }
 
-/** Take nodes out, with every link from them. */
+/** Remove nodes, and all links from them. */
 export function removeNodes(workflow: Workflow, ids: ReadonlySet<string>): Workflow {
   if (![...ids].some((id) => Object.hasOwn(workflow.nodes, id))) return workflow;
   const kept = Object.entries(workflow.nodes).filter(([id]) => !ids.has(id));
@@ -64,7 +72,7 @@ export function removeNodes(workflow: Workflow, ids: ReadonlySet<string>): Workf
   return { ...workflow, nodes, layout };
 }
 
-function withoutSources(entry: NodeEntry, gone: (end: End) => boolean): NodeEntry {
+function withoutSources(entry: NodeEntry, gone: (end: SocketRef) => boolean): NodeEntry {
   return linkedInputs(entry).reduce((result, socket) => {
     const before = sources(entry, socket);
     const after = before.filter((end) => !gone(end));
@@ -72,48 +80,60 @@ function withoutSources(entry: NodeEntry, gone: (end: End) => boolean): NodeEntr
   }, entry);
 }
 
-function withSources(entry: NodeEntry, socket: string, ends: readonly End[]): NodeEntry {
-  const texts = ends.map(endText);
+function withSources(entry: NodeEntry, socket: string, ends: readonly SocketRef[]): NodeEntry {
+  const texts = ends.map(formatSocketRef);
   if (socket === WHEN) return withKey(entry, WHEN, texts[0] ?? null);
   const wasList = Array.isArray(own(entry.in, socket));
-  const value = texts.length === 0 ? undefined : texts.length === 1 && !wasList ? texts[0] : texts;
+  const isList = texts.length > 1 || (wasList && texts.length > 0);
+  const value = isList ? texts : texts[0];
   const inputs = withKey(isObject(entry.in) ? entry.in : {}, socket, value);
   return withKey(entry, "in", Object.keys(inputs).length ? inputs : undefined);
 }
 
-/** Link an output to an input; an input that takes one link loses the one it had. */
+/** Link an output to an input. If the input takes only one link, this replaces it. */
 export function addLink(workflow: Workflow, { from, to }: Link, many = false): Workflow {
   return editNode(workflow, to.node, (entry) => {
     const before = many ? sources(entry, to.socket) : [];
     if (before.some((end) => same(end, from))) return entry;
     if (!many) return withSources(entry, to.socket, [from]);
-    return withKey(entry, "in", withKey(isObject(entry.in) ? entry.in : {}, to.socket, [...before, from].map(endText)));
+    return withKey(entry, "in", withKey(isObject(entry.in) ? entry.in : {}, to.socket, [...before, from].map(formatSocketRef)));
   });
 }
 
 export function removeLink(workflow: Workflow, { from, to }: Link): Workflow {
   return editNode(workflow, to.node, (entry) =>
-    withSources(entry, to.socket, sources(entry, to.socket).filter((end) => !same(end, from))),
+    withSources(
+      entry,
+      to.socket,
+      sources(entry, to.socket).filter((end) => !same(end, from)),
+    ),
   );
 }
 
-/** Put the links of one input as they are now; used to read a gesture back from the canvas. */
-export function setSources(workflow: Workflow, to: End, ends: readonly End[]): Workflow {
+/** Set all links of an input. */
+export function setSources(workflow: Workflow, to: SocketRef, ends: readonly SocketRef[]): Workflow {
   return editNode(workflow, to.node, (entry) =>
     same(sources(entry, to.socket), ends) ? entry : withSources(entry, to.socket, ends),
   );
 }
 
-/** Put a node into a link: what came out of `from` goes through it to `to`. */
-export function insertOnLink(workflow: Workflow, link: Link, node: string, input: string, output: string, many = false): Workflow {
+/** Insert a node into a link. */
+export function insertOnLink(
+  workflow: Workflow,
+  link: Link,
+  node: string,
+  input: string,
+  output: string,
+  many = false,
+): Workflow {
   const through = addLink(workflow, { from: link.from, to: { node, socket: input } });
   return addLink(removeLink(through, link), { from: { node, socket: output }, to: link.to }, many);
 }
 
-/** Give a node another id; every link to it follows. */
+/** Rename a node, and change all links from it. */
 export function renameNode(workflow: Workflow, id: string, wanted: string): Workflow {
   if (id === wanted || !Object.hasOwn(workflow.nodes, id) || Object.hasOwn(workflow.nodes, wanted)) return workflow;
-  const moved = (end: End): End => (end.node === id ? { ...end, node: wanted } : end);
+  const moved = (end: SocketRef): SocketRef => (end.node === id ? { ...end, node: wanted } : end);
   const nodes = Object.entries(workflow.nodes).map(([name, entry]) => {
     const linked = linkedInputs(entry).reduce((result, socket) => {
       const before = sources(entry, socket);
@@ -121,17 +141,20 @@ export function renameNode(workflow: Workflow, id: string, wanted: string): Work
     }, entry);
     return [name === id ? wanted : name, linked] as const;
   });
-  const layout = Object.entries(workflow.layout ?? {}).map(([name, place]) => [name === id ? wanted : name, place] as const);
+  const layout = Object.entries(workflow.layout ?? {}).map(([name, at]) => [name === id ? wanted : name, at] as const);
   return { ...workflow, nodes: Object.fromEntries(nodes), layout: Object.fromEntries(layout) };
 }
 
 const rounded = (values: readonly number[]): number[] => values.map(Math.round);
 
 /** Move nodes, and set widths where they are given. */
-export function place(workflow: Workflow, places: ReadonlyMap<string, { at: Point; width?: number | undefined }>): Workflow {
+export function moveNodes(
+  workflow: Workflow,
+  positions: ReadonlyMap<string, { at: Point; width?: number | undefined }>,
+): Workflow {
   let layout = workflow.layout ?? {};
-  for (const [id, { at, width }] of places) {
-    const before = placeOf(workflow, id);
+  for (const [id, { at, width }] of positions) {
+    const before = positionOf(workflow, id);
     const value = rounded(width === undefined ? at : [...at, width]);
     if (before && same(rounded(before.width === undefined ? before.at : [...before.at, before.width]), value)) continue;
     layout = withKey(layout, id, value);
@@ -143,7 +166,7 @@ export function addGroup(workflow: Workflow, title: string, bounds: Box): Workfl
   return { ...workflow, groups: [...groupsOf(workflow), { title, bounds: rounded(bounds) }] };
 }
 
-/** Change one group, or take it out with null; what else stands in it is kept. */
+/** Change a group, or remove it with null. Its unknown keys are preserved. */
 export function editGroup(workflow: Workflow, index: number, edit: { title?: string; bounds?: Box } | null): Workflow {
   const groups = groupsOf(workflow);
   const before = groups[index];

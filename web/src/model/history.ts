@@ -1,11 +1,11 @@
-/** Undo and redo: one step a gesture. Workflows are never changed in place, so a step is a reference. */
+/** Undo and redo, with one step per gesture. Workflows are immutable, so a step is a reference. */
 
 import type { Workflow } from "./workflow";
 
 const LIMIT = 200;
 
 export class History {
-  #past: Workflow[] = [];
+  readonly #past: Workflow[] = [];
   #future: Workflow[] = [];
   #present: Workflow;
   #gesture: string | null = null;
@@ -26,7 +26,7 @@ export class History {
     return this.#future.length > 0;
   }
 
-  /** The next workflow. Commits of the same `gesture` (typing in one field) in a row are one step. */
+  /** Add a workflow. Successive commits of the same `gesture`, such as typing in a field, are one step. */
   commit(next: Workflow, gesture: string | null = null): boolean {
     if (next === this.#present) return false;
     if (gesture === null || gesture !== this.#gesture) {
@@ -39,12 +39,12 @@ export class History {
     return true;
   }
 
-  /** Another form of the same workflow: no step of its own. */
+  /** Replace the present workflow without a step. */
   replace(present: Workflow): void {
     this.#present = present;
   }
 
-  /** What is committed from here on is a step of its own. */
+  /** Begin a new step with the next commit. */
   endGesture(): void {
     this.#gesture = null;
   }
@@ -57,7 +57,7 @@ export class History {
     return this.#step(this.#future, this.#past);
   }
 
-  /** Take back the last commit as if it had never been: nothing is left to redo. */
+  /** Remove the last commit for good: it cannot be redone. */
   withdraw(): boolean {
     const done = this.undo();
     this.#future = [];

@@ -1,4 +1,4 @@
-/** JSON data as it stands in files. Ids are chosen by people, `constructor` and `__proto__` among them: look up with `own`. */
+/** JSON data. Ids may be any text, including `constructor` and `__proto__`, so look them up with `own`. */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -7,12 +7,12 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The property of that name that the object itself has. */
+/** Return an own property of an object, not an inherited one. */
 export function own<T>(object: Readonly<Record<string, T>> | undefined | null, key: string): T | undefined {
   return object && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** A copy with one property set, or taken out when `value` is undefined. */
+/** Return a copy with a property set, or removed if `value` is undefined. */
 export function withKey<T extends object>(object: T, key: string, value: unknown): T {
   const entries = Object.entries(object);
   const kept = entries.map(([name, old]) => [name, name === key ? value : old] as const);
@@ -28,11 +28,16 @@ export function same(a: unknown, b: unknown): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
 }
 
-/** JSON as our files have it: indented by one, short lists in one line, a newline at the end. */
+/** Format JSON as in our files: indented by one, short lists on one line, a newline at the end. */
 export function dumpJson(value: unknown): string {
   const text = JSON.stringify(value, null, 1);
-  const joined = text.replace(/\[\n([^[\]{}]{0,200}?)\n *\]/g, (_, lines: string) =>
-    `[${lines.split("\n").map((line) => line.trim()).join(" ")}]`,
+  const joined = text.replace(
+    /\[\n([^[\]{}]{0,200}?)\n *\]/g,
+    (_, lines: string) =>
+      `[${lines
+        .split("\n")
+        .map((line) => line.trim())
+        .join(" ")}]`,
   );
   return `${joined}\n`;
 }

@@ -1,35 +1,40 @@
-/** Which node types to offer: by what was typed, and by the link that was released on empty canvas. */
+/** The node types that the palette offers, by the typed text and by the dragged link. */
 
 import type { Catalog, NodeType, SocketKind } from "./catalog";
 import { labelIn, labelOf, typeBase } from "./catalog";
-import { fits, type Linking } from "./fit";
+import { isCompatible, type Linking } from "./compatibility";
 
-/** The loose end of a link: an output looks for inputs, an input for outputs. */
-export interface LooseEnd {
+/** The end of a dragged link: an output that needs an input, or an input that needs an output. */
+export interface DraggedEnd {
   readonly side: "output" | "input";
-  /** What it gives or takes, in the server's words. */
+  /** Its type, as text of the server. */
   readonly kind: string;
 }
 
 export interface Suggestion {
   readonly type: NodeType;
-  /** The socket of the new node that the loose end goes to. */
+  /** The socket of the new node to link to. */
   readonly socket: string | null;
 }
 
-/** Node types in order of how well they fit; with a loose end only those that can take it. */
-export function suggest(catalog: Catalog, linking: Linking, query: string, loose: LooseEnd | null = null): readonly Suggestion[] {
+/** Return node types, best matches first; with a dragged end, only those with a socket for it. */
+export function suggest(
+  catalog: Catalog,
+  linking: Linking,
+  query: string,
+  dragged: DraggedEnd | null = null,
+): readonly Suggestion[] {
   const found = catalog.types.flatMap((type) => {
-    const match = matches(type, query);
-    const socket = loose ? bestSocket(type, linking, loose) : { name: null, score: 0 };
+    const match = matchScore(type, query);
+    const socket = dragged ? bestSocket(type, linking, dragged) : { name: null, score: 0 };
     return match === null || socket === null ? [] : [{ type, socket: socket.name, score: match + socket.score }];
   });
   found.sort((a, b) => b.score - a.score || a.type.type.localeCompare(b.type.type));
   return found.map(({ type, socket }) => ({ type, socket }));
 }
 
-/** How well a type answers what was typed; null: not at all. All words have to occur. */
-function matches(type: NodeType, query: string): number | null {
+/** Return how well a type matches the typed text, of which all words must occur; null if it does not. */
+function matchScore(type: NodeType, query: string): number | null {
   const name = typeBase(type).toLowerCase();
   const rest = `${type.type} ${type.category} ${type.summary}`.toLowerCase();
   let score = 0;
@@ -46,14 +51,16 @@ function matches(type: NodeType, query: string): number | null {
 
 const initials = (name: string) => name.replace(/[^A-Z]/g, "").toLowerCase();
 
-function bestSocket(type: NodeType, linking: Linking, loose: LooseEnd): { name: string; score: number } | null {
-  const sockets: [string, SocketKind][] = Object.entries(loose.side === "output" ? type.inputs : type.outputs);
+function bestSocket(type: NodeType, linking: Linking, dragged: DraggedEnd): { name: string; score: number } | null {
+  const sockets: [string, SocketKind][] = Object.entries(dragged.side === "output" ? type.inputs : type.outputs);
   let best: { name: string; score: number } | null = null;
   for (const [index, [name, kind]] of sockets.entries()) {
-    const isFit = loose.side === "output" ? fits(linking, loose.kind, kind.kind) : fits(linking, kind.kind, loose.kind);
-    if (!isFit) continue;
-    const exact = kind.options.length > 0 && labelOf(kind) === labelIn(loose.kind);
-    const score = (exact ? 30 : kind.variable !== null ? 8 : 2) - index;
+    const isSuitable =
+      dragged.side === "output" ? isCompatible(linking, dragged.kind, kind.kind) : isCompatible(linking, kind.kind, dragged.kind);
+    if (!isSuitable) continue;
+    const isExact = kind.options.length > 0 && labelOf(kind) === labelIn(dragged.kind);
+    const inexact = kind.variable === null ? 2 : 8;
+    const score = (isExact ? 30 : inexact) - index;
     if (!best || score > best.score) best = { name, score };
   }
   return best;

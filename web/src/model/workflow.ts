@@ -1,12 +1,12 @@
-/** A workflow file: what stands in it, and reading it from data that anybody may have written. */
+/** The workflow file: its types, and parsing of untrusted data. */
 
-import { isObject, own, type Json, type JsonObject } from "./json";
+import { isObject, type Json, type JsonObject, own } from "./json";
 
 export type Mode = "run" | "mute" | "bypass";
 export type Point = readonly [number, number];
 export type Box = readonly [x: number, y: number, width: number, height: number];
 
-/** One node as it stands in the file. Keys that are not known here are kept. */
+/** A node's entry in the file. Unknown keys are preserved. */
 export interface NodeEntry {
   readonly type: string;
   readonly title?: string;
@@ -44,14 +44,14 @@ export interface Workflow {
   readonly groups?: readonly Json[];
 }
 
-export interface End {
+export interface SocketRef {
   readonly node: string;
   readonly socket: string;
 }
 
 export interface Link {
-  readonly from: End;
-  readonly to: End;
+  readonly from: SocketRef;
+  readonly to: SocketRef;
 }
 
 export const FORMAT = 1;
@@ -61,74 +61,75 @@ const LINK = /^([a-z0-9_]+)\.([A-Za-z_][A-Za-z0-9_]*)$/;
 
 export const EMPTY: Workflow = { minibrains: FORMAT, title: "", nodes: {}, layout: {} };
 
-/** Data that is no workflow; the message is a sentence for people. */
-export class BadWorkflow extends Error {}
+/** The data is not a workflow. The message is a sentence for users. */
+export class WorkflowError extends Error {}
 
-/** A workflow from text. Throws BadWorkflow. What it does not know is kept and saved again. */
-export function readWorkflow(text: string): Workflow {
+/** Parse a workflow. Unknown keys are preserved. Throws WorkflowError. */
+export function parseWorkflow(text: string): Workflow {
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch (error) {
-    throw new BadWorkflow(`This is not JSON: ${(error as Error).message}`);
+    throw new WorkflowError(`This is not JSON: ${(error as Error).message}`);
   }
-  return asWorkflow(data);
+  return workflowFromJson(data);
 }
 
-/** A workflow from JSON data. Throws BadWorkflow. */
-export function asWorkflow(data: unknown): Workflow {
-  if (!isObject(data)) throw new BadWorkflow("A workflow is a JSON object; this is not one.");
+/** Check JSON data and return it as a workflow. Throws WorkflowError. */
+export function workflowFromJson(data: unknown): Workflow {
+  if (!isObject(data)) throw new WorkflowError("A workflow is a JSON object; this is not one.");
   const format = data.minibrains;
   if (typeof format !== "number") {
-    throw new BadWorkflow('The key "minibrains" is missing, so this is not a workflow of Minibrains.');
+    throw new WorkflowError('The key "minibrains" is missing, so this is not a workflow of Minibrains.');
   }
   if (format > FORMAT) {
-    throw new BadWorkflow(`Format ${format} was saved by a newer Minibrains; this one knows ${FORMAT}. Update it.`);
+    throw new WorkflowError(`Format ${format} was saved by a newer Minibrains; this one knows ${FORMAT}. Update it.`);
   }
   const nodes = data.nodes ?? {};
-  if (!isObject(nodes)) throw new BadWorkflow('"nodes" is not an object of nodes.');
+  if (!isObject(nodes)) throw new WorkflowError('"nodes" is not an object of nodes.');
   for (const [id, entry] of Object.entries(nodes)) {
-    if (!NODE_ID.test(id)) throw new BadWorkflow(`The node id ${JSON.stringify(id)} may only have a-z, 0-9 and _.`);
-    if (!isObject(entry)) throw new BadWorkflow(`The node ${id} is not a JSON object.`);
-    if (typeof entry.type !== "string") throw new BadWorkflow(`The node ${id} has no "type".`);
+    if (!NODE_ID.test(id)) throw new WorkflowError(`The node id ${JSON.stringify(id)} may only have a-z, 0-9 and _.`);
+    if (!isObject(entry)) throw new WorkflowError(`The node ${id} is not a JSON object.`);
+    if (typeof entry.type !== "string") throw new WorkflowError(`The node ${id} has no "type".`);
   }
   return { ...data, nodes } as unknown as Workflow;
 }
 
-export function readEnd(text: unknown): End | null {
+export function parseSocketRef(text: unknown): SocketRef | null {
   const match = typeof text === "string" ? LINK.exec(text) : null;
   return match ? { node: match[1]!, socket: match[2]! } : null;
 }
 
-export const endText = (end: End): string => `${end.node}.${end.socket}`;
+export const formatSocketRef = (end: SocketRef): string => `${end.node}.${end.socket}`;
 
-/** The sources linked to one input, in order; what cannot be read is left out. */
-export function sources(entry: NodeEntry, socket: string): readonly End[] {
-  const value = socket === WHEN ? entry.when : isObject(entry.in) ? own(entry.in, socket) : undefined;
+/** Return the outputs that are linked to an input, in order, without malformed ones. */
+export function sources(entry: NodeEntry, socket: string): readonly SocketRef[] {
+  const inputs: JsonObject = isObject(entry.in) ? entry.in : {};
+  const value = socket === WHEN ? entry.when : own(inputs, socket);
   const texts = Array.isArray(value) ? value : [value];
-  return texts.map(readEnd).filter((end): end is End => end !== null);
+  return texts.map(parseSocketRef).filter((end): end is SocketRef => end !== null);
 }
 
-/** The inputs of a node that the file links, `when` among them. */
+/** Return the linked inputs of a node, including `when`. */
 export function linkedInputs(entry: NodeEntry): readonly string[] {
   const sockets = isObject(entry.in) ? Object.keys(entry.in) : [];
   return typeof entry.when === "string" ? [...sockets, WHEN] : sockets;
 }
 
-/** All links of a workflow, also those from nodes that are not there. */
+/** Return all links of a workflow, including those from missing nodes. */
 export function links(workflow: Workflow): readonly Link[] {
   return Object.entries(workflow.nodes).flatMap(([node, entry]) =>
     linkedInputs(entry).flatMap((socket) => sources(entry, socket).map((from) => ({ from, to: { node, socket } }))),
   );
 }
 
-/** The file of a node's brain, as the workflow writes it. */
+/** Return the file of a node's brain, as named in the workflow. */
 export function brainFile(entry: NodeEntry): string | null {
   if (typeof entry.brain === "string") return entry.brain;
   return isObject(entry.brain) && typeof entry.brain.file === "string" ? entry.brain.file : null;
 }
 
-/** The SHA-256 that a node's brain must have, if the workflow says so. */
+/** Return the SHA-256 that a node's brain must have; null if the workflow gives none. */
 export function brainPin(entry: NodeEntry): string | null {
   return isObject(entry.brain) && typeof entry.brain.sha256 === "string" ? entry.brain.sha256 : null;
 }
@@ -140,24 +141,24 @@ export function modeOf(entry: NodeEntry): Mode {
 /** The type without its version: "FrameStack" of "FrameStack@1". */
 export const typeName = (type: string): string => type.replace(/@.*$/s, "");
 
-/** What people read on a node: its title, else its id. */
+/** The displayed name of a node: its title, or else its id. */
 export function nameOf(id: string, entry: NodeEntry): string {
   return typeof entry.title === "string" && entry.title ? entry.title : id;
 }
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
-/** Where a node stands, and its width if the file says one. */
-export function placeOf(workflow: Workflow, id: string): { at: Point; width?: number } | null {
-  const place = isObject(workflow.layout) ? own(workflow.layout, id) : undefined;
-  if (!Array.isArray(place) || !isNumber(place[0]) || !isNumber(place[1])) return null;
-  return { at: [place[0], place[1]], ...(isNumber(place[2]) ? { width: place[2] } : {}) };
+/** Return a node's position, and its width if the file has one. */
+export function positionOf(workflow: Workflow, id: string): { at: Point; width?: number } | null {
+  const position = isObject(workflow.layout) ? own(workflow.layout, id) : undefined;
+  if (!Array.isArray(position) || !isNumber(position[0]) || !isNumber(position[1])) return null;
+  return { at: [position[0], position[1]], ...(isNumber(position[2]) ? { width: position[2] } : {}) };
 }
 
-/** What stands among the groups, whatever it is. */
+/** The entries of `groups`, unchecked. */
 export const groupsOf = (workflow: Workflow): readonly Json[] => (Array.isArray(workflow.groups) ? workflow.groups : []);
 
-/** A group as the file has it, or null for something else that stands among them. */
+/** Parse an entry of `groups`; null if it is not a group. */
 export function readGroup(value: Json): Group | null {
   if (!isObject(value) || !Array.isArray(value.bounds) || value.bounds.length !== 4 || !value.bounds.every(isNumber)) return null;
   return { title: typeof value.title === "string" ? value.title : "", bounds: value.bounds as unknown as Box };

@@ -1,19 +1,27 @@
-/** Controls for values, from the JSON Schema that a widget has. */
+/** Form controls for values, made from the JSON Schema of a widget. */
 
-import { isObject, same, type Json, type JsonObject } from "../model/json";
+import { isObject, type Json, type JsonObject, same } from "../model/json";
 import { h } from "./dom";
 
-export interface Change {
-  (value: Json, isFinal: boolean): void;
-}
+export type OnChange = (value: Json, isFinal: boolean) => void;
 
-/** A control for a value. `change` hears of every step; the last of a gesture is final. `empty`: a number may be left out. */
-export function control(schema: JsonObject, value: Json | undefined, label: string, change: Change, empty?: (isFinal: boolean) => void): HTMLElement {
+/** Return a control. `change` is called with each value, the last of a gesture being final; `empty` if a number is removed. */
+export function control(
+  schema: JsonObject,
+  value: Json | undefined,
+  label: string,
+  change: OnChange,
+  empty?: (isFinal: boolean) => void,
+): HTMLElement {
   const shared = { "aria-label": label, class: "field" };
   if (Array.isArray(schema.enum)) return choice(schema.enum, value, shared, change);
   if (schema.type === "boolean") {
     return h("input", {
-      type: "checkbox", role: "switch", "aria-label": label, class: "switch", checked: value === true,
+      type: "checkbox",
+      role: "switch",
+      "aria-label": label,
+      class: "switch",
+      checked: value === true,
       onchange: (event: Event) => change((event.target as HTMLInputElement).checked, true),
     });
   }
@@ -25,31 +33,48 @@ export function control(schema: JsonObject, value: Json | undefined, label: stri
 
 type Shared = { "aria-label": string; class: string };
 
-function choice(options: readonly Json[], value: Json | undefined, shared: Shared, change: Change): HTMLElement {
+function choice(options: readonly Json[], value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
   const select = h("select", shared);
   for (const [i, option] of options.entries()) {
     select.append(h("option", { value: String(i), selected: same(option, value) }, String(option)));
   }
   if (!options.some((option) => same(option, value))) {
-    select.prepend(h("option", { value: "", selected: true, disabled: true }, value === undefined ? "choose" : `${JSON.stringify(value)} (unknown)`));
+    select.prepend(
+      h(
+        "option",
+        { value: "", selected: true, disabled: true },
+        value === undefined ? "choose" : `${JSON.stringify(value)} (unknown)`,
+      ),
+    );
   }
   select.addEventListener("change", () => change(options[Number(select.value)]!, true));
   return select;
 }
 
-function numberField(schema: JsonObject, value: Json | undefined, shared: Shared, change: Change, empty?: (isFinal: boolean) => void): HTMLElement {
-  const whole = schema.type === "integer";
+function numberField(
+  schema: JsonObject,
+  value: Json | undefined,
+  shared: Shared,
+  change: OnChange,
+  empty?: (isFinal: boolean) => void,
+): HTMLElement {
+  const isInteger = schema.type === "integer";
   const { minimum: min, maximum: max } = schema;
   const input = h("input", {
-    ...shared, type: "number", inputmode: whole ? "numeric" : "decimal", step: whole ? "1" : "any", min, max,
+    ...shared,
+    type: "number",
+    inputmode: isInteger ? "numeric" : "decimal",
+    step: isInteger ? "1" : "any",
+    min,
+    max,
     value: typeof value === "number" ? String(value) : "",
   });
   const read = (isFinal: boolean) => {
     const number = input.valueAsNumber;
     const isEmpty = empty !== undefined && input.value === "" && !input.validity.badInput;
-    const isValid = isEmpty || Number.isFinite(number) && input.validity.valid && (!whole || Number.isInteger(number));
+    const isValid = isEmpty || (Number.isFinite(number) && input.validity.valid && (!isInteger || Number.isInteger(number)));
     input.classList.toggle("wrong", !isValid);
-    input.title = isValid ? "" : `${whole ? "a whole number" : "a number"}${range(min, max)}`;
+    input.title = isValid ? "" : `${isInteger ? "a whole number" : "a number"}${range(min, max)}`;
     if (isEmpty) empty(isFinal);
     else if (isValid) change(number, isFinal);
   };
@@ -79,19 +104,23 @@ function isTextOrTexts(schema: JsonObject): boolean {
   return options.length === 2 && options.some((option) => option.type === "string") && options.some(ofTexts);
 }
 
-/** Texts with commas between them; where one text is allowed as well, one stays a text. */
-function textsField(schema: JsonObject, value: Json | undefined, shared: Shared, change: Change): HTMLElement {
-  const texts = Array.isArray(value) ? value.map(String) : typeof value === "string" ? [value] : [];
+/** Return a field for comma-separated texts. If the schema permits a single text, one text is not made a list. */
+function textsField(schema: JsonObject, value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
+  const given = typeof value === "string" ? [value] : value;
+  const texts = Array.isArray(given) ? given.map(String) : [];
   const input = textField(texts.join(", "), shared, (text, isFinal) => {
-    const parts = text.split(",").map((part) => part.trim()).filter(Boolean);
+    const parts = text
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean);
     change(!ofTexts(schema) && parts.length <= 1 ? (parts[0] ?? "") : parts, isFinal);
   });
   input.placeholder = "none; several with commas";
   return input;
 }
 
-/** Anything else is written as JSON. */
-function jsonField(value: Json | undefined, shared: Shared, change: Change): HTMLElement {
+/** Return a field for any other value, as JSON. */
+function jsonField(value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
   const area = h("textarea", { ...shared, class: "field code", rows: "2", spellcheck: "false" });
   area.value = value === undefined ? "" : JSON.stringify(value);
   const read = (isFinal: boolean) => {

@@ -1,10 +1,14 @@
-/** Making elements. Data only ever becomes text or attributes, never markup. */
+/** Creating elements. Data becomes text or attributes, never markup. */
 
 type Child = Node | string | null | undefined | false;
 type Properties = Record<string, unknown> & { class?: string; data?: Record<string, string> };
 
-/** An element; `on…` properties are listeners, `data` is the dataset, the rest attributes (true: present, false: not). */
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Properties = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+/** Create an element. Properties `on…` are listeners, `data` is the dataset, others are attributes (true: set, false: not). */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  properties: Properties = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value as EventListener);
@@ -19,7 +23,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Pro
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Line icons on a grid of 20. */
+/** Paths of icons, in a box of 20 by 20. */
 const ICONS = {
   play: "M6 4.5v11l9-5.5z",
   pause: "M7 5v10M13 5v10",
@@ -28,7 +32,8 @@ const ICONS = {
   search: "M9 14.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM13 13l4 4",
   plus: "M10 4v12M4 10h12",
   list: "M7.5 5.5H16M7.5 10H16M7.5 14.5H16M4 5.5h.01M4 10h.01M4 14.5h.01",
-  folder: "M3 6.5v8A1.5 1.5 0 0 0 4.500 16h11a1.500 1.500 0 0 0 1.500-1.500v-6A1.500 1.500 0 0 0 15.500 7H10L8.500 5h-4A1.500 1.500 0 0 0 3 6.500z",
+  folder:
+    "M3 6.5v8A1.5 1.5 0 0 0 4.500 16h11a1.500 1.500 0 0 0 1.500-1.500v-6A1.500 1.500 0 0 0 15.500 7H10L8.500 5h-4A1.500 1.500 0 0 0 3 6.500z",
   clock: "M10 17a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM10 6.500V10l2.500 1.500",
   save: "M4.500 3.500h8.500L16.500 7v8.500a1 1 0 0 1-1 1h-11a1 1 0 0 1-1-1v-11a1 1 0 0 1 1-1zM7 3.500V7h5V3.500M6.500 16.500v-5h7v5",
   undo: "M7.500 5L4 8.500 7.500 12M4 8.500h7.500a4 4 0 0 1 0 8H8",
@@ -39,7 +44,8 @@ const ICONS = {
   close: "M5.500 5.500l9 9M14.500 5.500l-9 9",
   sliders: "M4 6h7M15 6h1M4 14h1M9 14h7M13 4.300v3.400M7 12.300v3.400",
   grid: "M4 4h4.500v4.500H4zM11.500 4H16v4.500h-4.500zM4 11.500h4.500V16H4zM11.500 11.500H16V16h-4.500z",
-  brain: "M4 6c0-1.400 2.700-2.500 6-2.500S16 4.600 16 6s-2.700 2.500-6 2.500S4 7.400 4 6zM4 6v8c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500V6M4 10c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500",
+  brain:
+    "M4 6c0-1.400 2.700-2.500 6-2.500S16 4.600 16 6s-2.700 2.500-6 2.500S4 7.400 4 6zM4 6v8c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500V6M4 10c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500",
   fit: "M3.500 7.500v-4h4M16.500 7.500v-4h-4M3.500 12.500v4h4M16.500 12.500v4h-4",
   trash: "M4 5.500h12M8 5.500v-2h4v2M5.500 5.500l.7 11h7.600l.7-11",
   warn: "M10 3.500l7.500 13h-15zM10 8.500v3.500M10 14.300h.01",
@@ -59,9 +65,13 @@ export function icon(name: Icon): SVGSVGElement {
   return svg;
 }
 
-/** A button with an icon; its name is the tooltip and what a screen reader says. */
+/** Create a button with an icon. The label is its tooltip and its name for screen readers. */
 export function iconButton(name: Icon, label: string, onclick: () => void, properties: Properties = {}): HTMLButtonElement {
-  return h("button", { type: "button", title: label, "aria-label": label, onclick, ...properties, class: `icon-button ${properties.class ?? ""}` }, icon(name));
+  return h(
+    "button",
+    { type: "button", title: label, "aria-label": label, onclick, ...properties, class: `icon-button ${properties.class ?? ""}` },
+    icon(name),
+  );
 }
 
 export function button(label: string, onclick: () => void, kind = "", lead?: Icon): HTMLButtonElement {

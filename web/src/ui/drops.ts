@@ -2,7 +2,7 @@
 
 import type { Editor } from "../editor/editor";
 import type { Files } from "../editor/files";
-import { say } from "./overlay";
+import { showMessage } from "./overlay";
 
 const TYPE = "application/x-minibrains-type";
 
@@ -28,13 +28,13 @@ export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): vo
     const workflows = dropped.filter(({ name }) => name.endsWith(".json"));
     const others = dropped.filter((file) => !workflows.includes(file));
     const node = isOver && !workflows.length ? editor.board.nodeAt(client) : null;
-    // one question at a time, and brains after the workflow that may name them
-    for (const file of [...workflows, ...others]) await take(file, node, files);
+    // one dialog at a time, and brains after a workflow that may use them
+    for (const file of [...workflows, ...others]) await openFile(file, node, files);
   });
 }
 
-async function take(file: File, node: string | null, files: Files): Promise<void> {
+async function openFile(file: File, node: string | null, files: Files): Promise<void> {
   if (file.name.endsWith(".safetensors")) await files.dropBrain(file, node);
   else if (file.name.endsWith(".json")) await files.openText(await file.text());
-  else say(`${file.name} is neither a workflow (.json) nor a brain (.safetensors).`, "error");
+  else showMessage(`${file.name} is neither a workflow (.json) nor a brain (.safetensors).`, "error");
 }

@@ -1,8 +1,8 @@
-/** The sheet of keys and gestures. */
+/** The dialog with keys and gestures. */
 
-import { keyText, type Command } from "../editor/commands";
+import { type Command, keyText } from "../editor/commands";
 import { h } from "./dom";
-import { dialog } from "./overlay";
+import { openDialog } from "./overlay";
 
 const GESTURES: readonly (readonly [string, string])[] = [
   ["Add a node", "double click the canvas"],
@@ -18,24 +18,50 @@ const GESTURES: readonly (readonly [string, string])[] = [
   ["Change a brain", "click it, or drop a .safetensors file on the node"],
 ];
 
-const COLUMNS = [["Run", "Files", "Edit"], ["Nodes", "View"]] as const;
+const COLUMNS = [
+  ["Run", "Files", "Edit"],
+  ["Nodes", "View"],
+] as const;
 
 export function openHelp(commands: readonly Command[]): void {
   const entry = (name: string, how: string | HTMLElement) => [h("dt", {}, name), h("dd", {}, how)];
-  const keys = (section: Command["section"]) => h("section", {}, h("h3", {}, section), h("dl", {},
-    ...commands.filter((command) => command.section === section && command.keys.length)
-      .flatMap((command) => entry(command.name, h("kbd", {}, keyText(command.keys[0]!))))));
-  const words = (name: string, rows: readonly (readonly [string, string])[]) =>
+  const keys = (section: Command["section"]) =>
+    h(
+      "section",
+      {},
+      h("h3", {}, section),
+      h(
+        "dl",
+        {},
+        ...commands
+          .filter((command) => command.section === section && command.keys.length)
+          .flatMap((command) => entry(command.name, h("kbd", {}, keyText(command.keys[0]!)))),
+      ),
+    );
+  const gestures = (name: string, rows: readonly (readonly [string, string])[]) =>
     h("section", {}, h("h3", {}, name), h("dl", {}, ...rows.flatMap(([what, how]) => entry(what, how))));
-  void dialog("Keys and gestures", [h("div", { class: "help" },
-    h("div", {}, words("Mouse", GESTURES), words("Signs", SIGNS)),
-    ...COLUMNS.map((sections) => h("div", {}, ...sections.map(keys))))], [], "wide");
+  void openDialog(
+    "Keys and gestures",
+    [
+      h(
+        "div",
+        { class: "help" },
+        h("div", {}, gestures("Mouse", GESTURES), gestures("Signs", SYMBOLS)),
+        ...COLUMNS.map((sections) => h("div", {}, ...sections.map(keys))),
+      ),
+    ],
+    [],
+    "wide",
+  );
 }
 
-const SIGNS: readonly (readonly [string, string])[] = [
-  ["▶ running", "ran since the last look"], ["– skipped", "nothing was delivered to it"], ["••• thinking", "works in the background"],
+const SYMBOLS: readonly (readonly [string, string])[] = [
+  ["▶ running", "ran since the last look"],
+  ["– skipped", "nothing was delivered to it"],
+  ["••• thinking", "works in the background"],
   ["↻ restarting", "its process ended, and another is being started"],
   ["■ cached", "a cache had its result, or, behind the name, a part of it: point at it"],
-  ["● socket", "reads the last value"], ["◆ socket", "reads a value on the tick it arrives"],
+  ["● socket", "reads the last value"],
+  ["◆ socket", "reads a value on the tick it arrives"],
   ["latch | emit", "a register: takes at the end of a tick, gives out at the start of the next"],
 ];

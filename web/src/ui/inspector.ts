@@ -1,51 +1,70 @@
-/** The side panel: everything that can be set of the selected node; of the workflow when none is. */
+/** The inspector on the right: all settings of the selected node, or of the workflow if none is selected. */
 
-import { swatch } from "./palette";
-import { control, range, textField } from "./controls";
-import { button, h, icon, iconButton } from "./dom";
-import { menu } from "./overlay";
+import { type BrainInfo, faultText } from "../api";
+import type { NodeStatus } from "../board/events";
 import type { Editor } from "../editor/editor";
-import type { RunLook } from "../board/events";
 import type { Session } from "../editor/session";
 import { isTicking } from "../live/run";
 import { savingsText } from "../live/savings";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
-import { isObject, own, withKey, type Json } from "../model/json";
-import { brainFile, endText, linkedInputs, modeOf, readEnd, sources, typeName, WHEN, type NodeEntry } from "../model/workflow";
-import { faultText, type BrainInfo } from "../server";
+import { isObject, type Json, own, withKey } from "../model/json";
+import {
+  brainFile,
+  formatSocketRef,
+  linkedInputs,
+  modeOf,
+  type NodeEntry,
+  parseSocketRef,
+  sources,
+  typeName,
+  WHEN,
+} from "../model/workflow";
+import { control, range, textField } from "./controls";
+import { button, h, icon, iconButton } from "./dom";
+import { openMenu } from "./overlay";
+import { swatch } from "./palette";
 
 export class Inspector {
   brains: readonly BrainInfo[] = [];
   #shown = "";
-  /** How often what may be linked has changed. */
-  #linkings = 0;
+  /** Number of changes of the possible links. */
+  #linkingVersion = 0;
 
-  constructor(private readonly element: HTMLElement, private readonly editor: Editor, private readonly session: Session) {
+  constructor(
+    private readonly element: HTMLElement,
+    private readonly editor: Editor,
+    private readonly session: Session,
+  ) {
     editor.on("selection", () => this.render());
     editor.on("document", () => this.render());
     editor.on("faults", () => this.#renderFaults());
     editor.on("linking", () => {
-      this.#linkings += 1;
+      this.#linkingVersion += 1;
       this.render();
     });
     session.on((what) => {
       if (what !== "run") return;
       this.#renderFaults();
-      this.#renderThoughts();
+      this.#renderThinkTimes();
       this.#renderSavings();
       this.#renderGame();
     });
   }
 
-  /** Drawn again when what it shows has changed, but never under the hands of somebody who types in it. */
+  /** Render if there are changes, but not while the user types in a field. */
   render(force = false): void {
     const ids = this.editor.selection;
     const id = ids.length === 1 ? ids[0]! : null;
     const { workflow } = this.editor;
-    const key = id ? JSON.stringify([id, this.editor.entry(id), this.#linkings]) : ids.length ? JSON.stringify(ids)
-      : JSON.stringify(["", workflow.title, workflow.description, workflow.run]);
-    const isTyping = this.element.contains(document.activeElement) && this.#shown.startsWith(JSON.stringify([id]).slice(0, -1))
-      && /^(INPUT|TEXTAREA)$/.test(document.activeElement!.tagName) && (document.activeElement as HTMLInputElement).type !== "checkbox";
+    let shown: readonly unknown[] = ids;
+    if (id) shown = [id, this.editor.entry(id), this.#linkingVersion];
+    else if (ids.length === 0) shown = ["", workflow.title, workflow.description, workflow.run];
+    const key = JSON.stringify(shown);
+    const isTyping =
+      this.element.contains(document.activeElement) &&
+      this.#shown.startsWith(JSON.stringify([id]).slice(0, -1)) &&
+      /^(INPUT|TEXTAREA)$/.test(document.activeElement!.tagName) &&
+      (document.activeElement as HTMLInputElement).type !== "checkbox";
     if (!force && (key === this.#shown || (isTyping && id))) {
       this.#shown = key;
       return;
@@ -67,20 +86,38 @@ export class Inspector {
   #showNode(id: string, entry: NodeEntry): void {
     const { editor } = this;
     const type = editor.typeOf(id);
-    const title = textField(typeof entry.title === "string" ? entry.title : "", { "aria-label": "Title", class: "field bare title" },
-      (text, isFinal) => editor.setKey(id, "title", text || undefined, isFinal));
+    const title = textField(
+      typeof entry.title === "string" ? entry.title : "",
+      { "aria-label": "Title", class: "field bare title" },
+      (text, isFinal) => editor.setKey(id, "title", text || undefined, isFinal),
+    );
     title.placeholder = id;
     const summary = type?.summary ?? "";
     this.element.replaceChildren(
-      h("header", {}, title,
-        h("p", { class: "muted" }, swatch(type ? labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]) : "any"),
-          entry.type, type?.register ? h("span", { class: "tag" }, "register") : null)),
+      h(
+        "header",
+        {},
+        title,
+        h(
+          "p",
+          { class: "muted" },
+          swatch(type ? labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]) : "any"),
+          entry.type,
+          type?.register ? h("span", { class: "tag" }, "register") : null,
+        ),
+      ),
       h("div", { class: "faults" }),
       h("div", { class: "game" }),
       h("div", { class: "thoughts" }),
       h("div", { class: "savings doc" }),
-      type ? h("p", { class: "summary" }, summary)
-        : h("p", { class: "notice" }, icon("warn"), `${typeName(entry.type)} is not installed here. Everything it had is kept; install its pack to run it.`),
+      type
+        ? h("p", { class: "summary" }, summary)
+        : h(
+            "p",
+            { class: "notice" },
+            icon("warn"),
+            `${typeName(entry.type)} is not installed here. Everything it had is kept; install its pack to run it.`,
+          ),
       ...this.#widgets(id, entry, type),
       ...this.#brain(id, entry, type),
       ...this.#inputs(id, entry, type),
@@ -89,78 +126,98 @@ export class Inspector {
       ...this.#about(id, type),
     );
     this.#renderFaults();
-    this.#renderThoughts();
+    this.#renderThinkTimes();
     this.#renderSavings();
     this.#renderGame();
   }
 
-  /** What can be done with the game that is played on a console. */
+  /** Show the button that saves the state of a console's game. */
   #renderGame(): void {
-    const place = this.element.querySelector<HTMLElement>(".game");
+    const container = this.element.querySelector<HTMLElement>(".game");
     const id = this.editor.selection[0];
-    if (!place || this.editor.selection.length !== 1 || !id) return;
+    if (!container || this.editor.selection.length !== 1 || !id) return;
     const isOn = isTicking(this.session.run) && this.editor.typeOf(id)?.console === true;
-    if (isOn === place.hasChildNodes()) return;
-    place.replaceChildren(...(isOn ? [section("Game", button("Save state", () => void this.session.saveState(id), ""))] : []));
+    if (isOn === container.hasChildNodes()) return;
+    container.replaceChildren(
+      ...(isOn
+        ? [
+            section(
+              "Game",
+              button("Save state", () => void this.session.saveState(id), ""),
+            ),
+          ]
+        : []),
+    );
   }
 
-  /** How long the thoughts of a node took in the run that is shown. */
-  #renderThoughts(): void {
-    const place = this.element.querySelector<HTMLElement>(".thoughts");
+  /** Show a background node's thinking times in the current run. */
+  #renderThinkTimes(): void {
+    const container = this.element.querySelector<HTMLElement>(".thoughts");
     const id = this.editor.selection[0];
-    if (!place || this.editor.selection.length !== 1 || !id) return;
+    if (!container || this.editor.selection.length !== 1 || !id) return;
     const node = this.session.run?.nodes.get(id);
-    const thoughts = node?.thoughts ?? [];
+    const thinkTimes = node?.thinkTimes ?? [];
     const health = node ? healthOf(node) : "";
-    const key = JSON.stringify([thoughts, health]);
-    if (place.dataset.thoughts === key) return;
-    place.dataset.thoughts = key;
-    const bars = thoughts.length ? histogram(thoughts) : null;
+    const key = JSON.stringify([thinkTimes, health]);
+    if (container.dataset.thinkTimes === key) return;
+    container.dataset.thinkTimes = key;
+    const bars = thinkTimes.length ? histogram(thinkTimes) : null;
     const words = health ? h("p", { class: "notice" }, health) : null;
-    place.replaceChildren(...(bars || words ? [section("Thoughts", words, bars)] : []));
+    container.replaceChildren(...(bars || words ? [section("Thoughts", words, bars)] : []));
   }
 
-  /** What caches saved a node in the run that is shown. */
+  /** Show the time that caches saved the node in the current run. */
   #renderSavings(): void {
-    const place = this.element.querySelector<HTMLElement>(".savings");
+    const container = this.element.querySelector<HTMLElement>(".savings");
     const id = this.editor.selection[0];
-    if (!place || this.editor.selection.length !== 1 || !id) return;
+    if (!container || this.editor.selection.length !== 1 || !id) return;
     const text = savingsText(this.session.run?.nodes.get(id)?.savings ?? []);
-    if (place.textContent !== text) place.textContent = text;
+    if (container.textContent !== text) container.textContent = text;
   }
 
-  /** What is wrong with the node as it stands, and what it failed of in the run that is shown. */
+  /** Show the faults of the node, and its error in the current run. */
   #renderFaults(): void {
-    const place = this.element.querySelector<HTMLElement>(".faults");
+    const container = this.element.querySelector<HTMLElement>(".faults");
     const id = this.editor.selection[0];
-    if (!place || this.editor.selection.length !== 1 || !id) return;
+    if (!container || this.editor.selection.length !== 1 || !id) return;
     const failed = this.session.run?.nodes.get(id)?.error;
     const texts = [...this.editor.faultsOf(id).map(faultText), ...(failed ? [failed] : [])];
-    if (place.dataset.texts === JSON.stringify(texts)) return;
-    place.dataset.texts = JSON.stringify(texts);
-    place.replaceChildren(...texts.map((text) => h("p", { class: "notice bad" }, icon("warn"), text)));
+    if (container.dataset.texts === JSON.stringify(texts)) return;
+    container.dataset.texts = JSON.stringify(texts);
+    container.replaceChildren(...texts.map((text) => h("p", { class: "notice bad" }, icon("warn"), text)));
   }
 
   #widgets(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
     const set = isObject(entry.set) ? entry.set : {};
     const known = Object.entries(type?.widgets ?? {});
-    const strange = Object.keys(set).filter((name) => !own(type?.widgets, name));
-    if (known.length + strange.length === 0) return [];
+    const unknown = Object.keys(set).filter((name) => !own(type?.widgets, name));
+    if (known.length + unknown.length === 0) return [];
     const rows = known.map(([name, widget]) => {
       const isSet = Object.hasOwn(set, name);
       const field = control(widget.schema, isSet ? set[name] : widget.default, name, (value, isFinal) =>
-        this.editor.setWidget(id, name, value, isFinal));
-      const reset = isSet && !widget.required
-        ? iconButton("undo", `Back to the default (${JSON.stringify(widget.default)})`, () => this.editor.setWidget(id, name, undefined, true), { class: "small" })
-        : null;
+        this.editor.setWidget(id, name, value, isFinal),
+      );
+      const reset =
+        isSet && !widget.required
+          ? iconButton(
+              "undo",
+              `Back to the default (${JSON.stringify(widget.default)})`,
+              () => this.editor.setWidget(id, name, undefined, true),
+              { class: "small" },
+            )
+          : null;
       const doc = [widget.doc, range(widget.schema.minimum, widget.schema.maximum).trim()].filter(Boolean).join("; ");
       return row(name, field, doc, reset);
     });
-    rows.push(...strange.map((name) => {
-      const field = control({}, set[name], name, (value, isFinal) => this.editor.setWidget(id, name, value, isFinal));
-      const remove = iconButton("trash", `Take ${name} out`, () => this.editor.setWidget(id, name, undefined, true), { class: "small" });
-      return row(name, field, type ? "not a widget of this node" : "", remove);
-    }));
+    rows.push(
+      ...unknown.map((name) => {
+        const field = control({}, set[name], name, (value, isFinal) => this.editor.setWidget(id, name, value, isFinal));
+        const remove = iconButton("trash", `Take ${name} out`, () => this.editor.setWidget(id, name, undefined, true), {
+          class: "small",
+        });
+        return row(name, field, type ? "not a widget of this node" : "", remove);
+      }),
+    );
     return [section("Widgets", ...rows)];
   }
 
@@ -171,40 +228,64 @@ export class Inspector {
     const select = h("select", { class: "field", "aria-label": "Brain" });
     select.append(h("option", { value: "", selected: file === null }, type?.brain?.required ? "choose a file" : "none"));
     for (const brain of fitting) {
-      select.append(h("option", { value: brain.file, selected: brain.file === file }, brain.title ? `${brain.file} – ${brain.title}` : brain.file));
+      select.append(
+        h(
+          "option",
+          { value: brain.file, selected: brain.file === file },
+          brain.title ? `${brain.file} – ${brain.title}` : brain.file,
+        ),
+      );
     }
     if (file && !fitting.some((brain) => brain.file === file)) {
       select.append(h("option", { value: file, selected: true }, this.brains.length ? `${file} (not here)` : file));
     }
     select.addEventListener("change", () => this.editor.setKey(id, "brain", select.value || undefined));
-    const pin = isObject(entry.brain) && entry.brain.sha256 ? `Pinned to SHA-256 ${String(entry.brain.sha256).slice(0, 12)}…` : "";
-    return [section("Brain", row("file", select, pin || `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`))];
+    const pin =
+      isObject(entry.brain) && entry.brain.sha256 ? `Pinned to SHA-256 ${String(entry.brain.sha256).slice(0, 12)}…` : "";
+    return [
+      section(
+        "Brain",
+        row("file", select, pin || `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`),
+      ),
+    ];
   }
 
   #inputs(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
     const names = [...new Set([...Object.keys(type?.inputs ?? {}), ...linkedInputs(entry).filter((name) => name !== WHEN)])];
     if (names.length === 0) return [];
-    return [section("Inputs", ...names.map((name) => {
-      const input = inputOf(type, name);
-      const linked = sources(entry, name);
-      const fields = linked.map((end, i) => this.#source(id, name, endText(end), `${name}${i ? ` ${i + 1}` : ""}`));
-      if (linked.length === 0 || input?.many) fields.push(this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name));
-      const reading = { on: "on delivery", sample: "value and age", last: "" }[input?.reading ?? "last"];
-      const facts = [input?.kind, reading, input?.required ? "" : "optional"].filter(Boolean).join(", ");
-      return row(name, h("div", { class: "stack" }, ...fields), [facts, input?.doc].filter(Boolean).join("; "));
-    }))];
+    return [
+      section(
+        "Inputs",
+        ...names.map((name) => {
+          const input = inputOf(type, name);
+          const linked = sources(entry, name);
+          const fields = linked.map((end, i) => this.#source(id, name, formatSocketRef(end), `${name}${i ? ` ${i + 1}` : ""}`));
+          if (linked.length === 0 || input?.many)
+            fields.push(this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name));
+          const reading = { on: "on delivery", sample: "value and age", last: "" }[input?.reading ?? "last"];
+          const facts = [input?.kind, reading, input?.required ? "" : "optional"].filter(Boolean).join(", ");
+          return row(name, h("div", { class: "stack" }, ...fields), [facts, input?.doc].filter(Boolean).join("; "));
+        }),
+      ),
+    ];
   }
 
   #outputs(type: NodeType | undefined): HTMLElement[] {
     const outputs = Object.entries(type?.outputs ?? {});
     if (outputs.length === 0) return [];
-    return [fold("Outputs", false, ...outputs.map(([name, output]) => {
-      const facts = [output.kind, output.absent ? "not on every tick" : ""].filter(Boolean).join(", ");
-      return row(name, h("span", {}, facts), output.doc);
-    }))];
+    return [
+      disclosure(
+        "Outputs",
+        false,
+        ...outputs.map(([name, output]) => {
+          const facts = [output.kind, output.absent ? "not on every tick" : ""].filter(Boolean).join(", ");
+          return row(name, h("span", {}, facts), output.doc);
+        }),
+      ),
+    ];
   }
 
-  /** The wire of one input as a list of outputs that fit: wiring without a mouse. */
+  /** Return a list of outputs that fit an input, to link it without a mouse. */
   #source(id: string, socket: string, current: string, label: string): HTMLElement {
     const { editor } = this;
     const to = { node: id, socket };
@@ -214,13 +295,13 @@ export class Inspector {
     for (const [node, entry] of Object.entries(editor.workflow.nodes)) {
       for (const output of Object.keys(editor.catalog.find(entry.type)?.outputs ?? {})) {
         const from = { node, socket: output };
-        if (endText(from) === current || editor.whyNot({ from, to }) !== null) continue;
-        select.append(h("option", { value: endText(from) }, endText(from)));
+        if (formatSocketRef(from) === current || editor.linkError({ from, to }) !== null) continue;
+        select.append(h("option", { value: formatSocketRef(from) }, formatSocketRef(from)));
       }
     }
     select.addEventListener("change", () => {
-      const before = readEnd(current);
-      const from = readEnd(select.value);
+      const before = parseSocketRef(current);
+      const from = parseSocketRef(select.value);
       if (from) void editor.link({ from, to }, before && { from: before, to });
       else if (before) editor.unlink({ from: before, to });
     });
@@ -229,32 +310,53 @@ export class Inspector {
 
   #timing(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
     const set = (key: string) => (value: Json | undefined, isFinal: boolean) => this.editor.setKey(id, key, value, isFinal);
-    const choice = (key: "mode" | "busy" | "on_error", options: readonly string[]) =>
-      control({ enum: options }, entry[key] ?? options[0]!, key, (value) => this.editor.setKey(id, key, value === options[0] ? undefined : value));
-    const rows = [];
+    const select = (key: "mode" | "busy" | "on_error", options: readonly string[]) =>
+      control({ enum: options }, entry[key] ?? options[0]!, key, (value) =>
+        this.editor.setKey(id, key, value === options[0] ? undefined : value),
+      );
+    const rows: HTMLElement[] = [];
     if (!type?.register) {
       const every = textField(String(entry.every ?? 1), { "aria-label": "every", class: "field" }, (text, isFinal) => {
         const isValid = /^[1-9]\d*$/.test(text) || /^\d+(\.\d+)? ?hz$/.test(text);
         every.classList.toggle("wrong", !isValid);
-        if (isValid) set("every")(text === "1" ? undefined : /hz/.test(text) ? text : Number(text), isFinal);
+        const value = /hz/.test(text) ? text : Number(text);
+        if (isValid) set("every")(value === 1 ? undefined : value, isFinal);
       });
-      rows.push(row("every", every, 'ticks, or a rate like "10 hz"'), row("when", this.#when(id, entry), "runs only while this flag is true"));
+      rows.push(
+        row("every", every, 'ticks, or a rate like "10 hz"'),
+        row("when", this.#when(id, entry), "runs only while this flag is true"),
+      );
     }
     if (type?.background === "either" || type?.background === "optional") rows.push(this.#place(id, entry));
-    rows.push(row("busy", choice("busy", ["hold", "continue"]), "while it thinks: the clock waits, or the game goes on"));
+    rows.push(row("busy", select("busy", ["hold", "continue"]), "while it thinks: the clock waits, or the game goes on"));
     if (entry.busy === "continue") {
-      rows.push(row("latency", control({ type: "integer", minimum: 1 }, entry.latency ?? 1, "latency", set("latency")), "ticks from launch to result"));
+      rows.push(
+        row(
+          "latency",
+          control({ type: "integer", minimum: 1 }, entry.latency ?? 1, "latency", set("latency")),
+          "ticks from launch to result",
+        ),
+      );
     }
-    rows.push(row("on_error", choice("on_error", ["stop", "hold", "fallback"]), "stop the run, let the last output stand, or give out the fallback"),
-      row("mode", choice("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"));
-    const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some((key) => Object.hasOwn(entry, key));
-    return [fold("When it runs", !isPlain, ...rows)];
+    rows.push(
+      row(
+        "on_error",
+        select("on_error", ["stop", "hold", "fallback"]),
+        "stop the run, let the last output stand, or give out the fallback",
+      ),
+      row("mode", select("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"),
+    );
+    const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some((key) =>
+      Object.hasOwn(entry, key),
+    );
+    return [disclosure("When it runs", !isPlain, ...rows)];
   }
 
-  /** Where a node computes that leaves it to the workflow. */
+  /** Return the row that chooses the place of a background computation. */
   #place(id: string, entry: NodeEntry): HTMLElement {
-    const choice = control({ enum: ["default", "thread", "process"] }, entry.background ?? "default", "background",
-      (value) => this.editor.setKey(id, "background", value === "default" ? undefined : value));
+    const choice = control({ enum: ["default", "thread", "process"] }, entry.background ?? "default", "background", (value) =>
+      this.editor.setKey(id, "background", value === "default" ? undefined : value),
+    );
     return row("background", choice, "a process of its own is restarted when it dies, and the game goes on");
   }
 
@@ -273,8 +375,18 @@ export class Inspector {
     });
     const prose = type?.doc.split("\n").slice(1).join("\n").trim();
     return [
-      fold("About", false, row("id", rename, "what links call it in the file"), prose ? h("pre", { class: "doc" }, prose) : null),
-      h("footer", {}, button("Duplicate", () => this.editor.duplicate(), "quiet"), button("Delete", () => this.editor.remove([id], []), "quiet danger")),
+      disclosure(
+        "About",
+        false,
+        row("id", rename, "what links call it in the file"),
+        prose ? h("pre", { class: "doc" }, prose) : null,
+      ),
+      h(
+        "footer",
+        {},
+        button("Duplicate", () => this.editor.duplicate(), "quiet"),
+        button("Delete", () => this.editor.remove([id], []), "quiet danger"),
+      ),
     ];
   }
 
@@ -284,22 +396,31 @@ export class Inspector {
     const bypassed = ids.every((id) => modeOf(editor.entry(id)!) === "bypass");
     const align = (event: Event) => {
       const { left, top, width, height } = (event.currentTarget as HTMLElement).getBoundingClientRect();
-      menu([
-        ...(["left", "right", "top", "bottom"] as const).map((edge) => ({ name: `Align ${edge}`, run: () => editor.align(edge) })),
-        null,
-        { name: "Distribute across", run: () => editor.distribute("x") },
-        { name: "Distribute down", run: () => editor.distribute("y") },
-      ], [left, top, width, height]);
+      openMenu(
+        [
+          ...(["left", "right", "top", "bottom"] as const).map((edge) => ({
+            name: `Align ${edge}`,
+            run: () => editor.align(edge),
+          })),
+          null,
+          { name: "Distribute across", run: () => editor.distribute("x") },
+          { name: "Distribute down", run: () => editor.distribute("y") },
+        ],
+        [left, top, width, height],
+      );
     };
     this.element.replaceChildren(
       h("header", {}, h("h2", {}, `${ids.length} nodes`), h("p", { class: "muted" }, ids.join(", "))),
-      h("div", { class: "button-list" },
+      h(
+        "div",
+        { class: "button-list" },
         button("Group", () => editor.group(), ""),
         h("button", { type: "button", class: "button", onclick: align }, h("span", {}, "Align")),
         button(muted ? "Unmute" : "Mute", () => editor.toggleMode("mute"), ""),
         button(bypassed ? "End bypass" : "Bypass", () => editor.toggleMode("bypass"), ""),
         button("Duplicate", () => editor.duplicate(), ""),
-        button("Delete", () => editor.remove(), "danger")),
+        button("Delete", () => editor.remove(), "danger"),
+      ),
     );
   }
 
@@ -309,24 +430,45 @@ export class Inspector {
     const run = isObject(workflow.run) ? workflow.run : {};
     const setRun = (key: string) => (value: Json | undefined, isFinal: boolean) => {
       const current = isObject(editor.workflow.run) ? editor.workflow.run : {};
-      editor.setTop("run", withKey(current, key, value), isFinal);
+      editor.setWorkflowKey("run", withKey(current, key, value), isFinal);
     };
-    const title = textField(workflow.title ?? "", { "aria-label": "Workflow title", class: "field bare title" }, (text, isFinal) => editor.setTop("title", text, isFinal));
+    const title = textField(
+      workflow.title ?? "",
+      { "aria-label": "Workflow title", class: "field bare title" },
+      (text, isFinal) => editor.setWorkflowKey("title", text, isFinal),
+    );
     title.placeholder = "Untitled workflow";
-    const text = h("textarea", { class: "field", rows: "4", "aria-label": "Description", placeholder: "What it does, and how it fares" });
-    text.value = workflow.description ?? "";
-    text.addEventListener("input", () => editor.setTop("description", text.value || undefined, false));
-    text.addEventListener("change", () => editor.document.endGesture());
-    const whole = (key: "episodes" | "seed", least: number, value: Json | undefined) =>
+    const description = h("textarea", {
+      class: "field",
+      rows: "4",
+      "aria-label": "Description",
+      placeholder: "What it does, and how it fares",
+    });
+    description.value = workflow.description ?? "";
+    description.addEventListener("input", () => editor.setWorkflowKey("description", description.value || undefined, false));
+    description.addEventListener("change", () => editor.document.endGesture());
+    const integerField = (key: "episodes" | "seed", least: number, value: Json | undefined) =>
       control({ type: "integer", minimum: least }, value, key, setRun(key));
     this.element.replaceChildren(
       h("header", {}, title, h("p", { class: "muted" }, `Workflow, ${count(Object.keys(workflow.nodes).length, "node")}`)),
-      section("Description", text),
-      section("Run",
-        row("episodes", whole("episodes", 1, run.episodes ?? 1), "games in a row"),
-        row("ticks", control({ type: "integer", minimum: 1 }, run.ticks, "ticks", setRun("ticks"), (isFinal) => setRun("ticks")(undefined, isFinal)), "at most so many frames; empty: to the end"),
-        row("seed", whole("seed", 0, run.seed ?? 0), "same seed, same game"),
-        row("clock", control({ enum: ["fast", "realtime"] }, run.clock ?? "fast", "clock", setRun("clock")), "of the command line; here the switch beside Run decides")),
+      section("Description", description),
+      section(
+        "Run",
+        row("episodes", integerField("episodes", 1, run.episodes ?? 1), "games in a row"),
+        row(
+          "ticks",
+          control({ type: "integer", minimum: 1 }, run.ticks, "ticks", setRun("ticks"), (isFinal) =>
+            setRun("ticks")(undefined, isFinal),
+          ),
+          "at most so many frames; empty: to the end",
+        ),
+        row("seed", integerField("seed", 0, run.seed ?? 0), "same seed, same game"),
+        row(
+          "clock",
+          control({ enum: ["fast", "realtime"] }, run.clock ?? "fast", "clock", setRun("clock")),
+          "of the command line; here the switch beside Run decides",
+        ),
+      ),
       section("Wires", legend(editor)),
     );
   }
@@ -334,47 +476,65 @@ export class Inspector {
 
 export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
-/** What became of the process of a node that has one, in words; nothing if it never ended. */
-function healthOf(node: RunLook): string {
+/** Describe the state of a node's process; "" if it never ended. */
+function healthOf(node: NodeStatus): string {
   if (node.state === "lost") return "Its process ended, and no other could be started.";
   if (node.state === "restarting") return "Its process ended; another is being started.";
   return node.restarts ? `Its process was restarted ${count(node.restarts, "time")}.` : "";
 }
 
-/** Durations as bars, each half an octave wide. */
-function histogram(thoughts: RunLook["thoughts"]): HTMLElement {
-  const all = thoughts.reduce((sum, [, n]) => sum + n, 0);
-  const most = Math.max(...thoughts.map(([, n]) => n));
+/** Return a histogram of durations, with bars of half an octave. */
+function histogram(thinkTimes: NodeStatus["thinkTimes"]): HTMLElement {
+  const total = thinkTimes.reduce((sum, [, n]) => sum + n, 0);
+  const most = Math.max(...thinkTimes.map(([, n]) => n));
   const ms = (value: number) => `${Number(value.toPrecision(2))} ms`;
-  const from = (i: number) => thoughts[i]![0] / Math.SQRT2;
-  let left = all / 2;
-  const half = thoughts.find(([, n]) => (left -= n) <= 0)!;
-  const last = thoughts[thoughts.length - 1]!;
-  const told = `${count(all, "thought")}: half took less than ${ms(half[0])}, all less than ${ms(last[0])}`;
-  return h("div", {},
-    h("div", { class: "bars", role: "img", "aria-label": told }, ...thoughts.map(([to, n], i) =>
-      h("i", { style: `height: ${(100 * n) / most}%`, title: `${ms(from(i))} to ${ms(to)}: ${n}` }))),
-    h("small", {}, told));
+  const from = (i: number) => thinkTimes[i]![0] / Math.SQRT2;
+  let remaining = total / 2;
+  const median = thinkTimes.find(([, n]) => {
+    remaining -= n;
+    return remaining <= 0;
+  })!;
+  const last = thinkTimes[thinkTimes.length - 1]!;
+  const summary = `${count(total, "thought")}: half took less than ${ms(median[0])}, all less than ${ms(last[0])}`;
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "bars", role: "img", "aria-label": summary },
+      ...thinkTimes.map(([to, n], i) =>
+        h("i", { style: `height: ${(100 * n) / most}%`, title: `${ms(from(i))} to ${ms(to)}: ${n}` }),
+      ),
+    ),
+    h("small", {}, summary),
+  );
 }
 
 function section(name: string, ...rows: (HTMLElement | null)[]): HTMLElement {
   return h("section", { "aria-label": name }, h("h3", {}, name), ...rows);
 }
 
-function fold(name: string, isOpen: boolean, ...rows: (HTMLElement | null)[]): HTMLElement {
+function disclosure(name: string, isOpen: boolean, ...rows: (HTMLElement | null)[]): HTMLElement {
   return h("details", { open: isOpen }, h("summary", {}, name), ...rows);
 }
 
 function row(name: string, field: HTMLElement, doc: string, extra: HTMLElement | null = null): HTMLElement {
-  return h("div", { class: "row" }, h("div", { class: "row-head" }, h("span", { class: "label" }, name), extra), field, doc ? h("small", {}, doc) : null);
+  return h(
+    "div",
+    { class: "row" },
+    h("div", { class: "row-head" }, h("span", { class: "label" }, name), extra),
+    field,
+    doc ? h("small", {}, doc) : null,
+  );
 }
 
-/** What the colours of this workflow's wires mean. */
+/** Return the legend of the colours of this workflow's links. */
 function legend(editor: Editor): HTMLElement {
   const labels = new Set<string>();
   for (const entry of Object.values(editor.workflow.nodes)) {
     const type = editor.catalog.find(entry.type);
-    for (const socket of [...Object.values(type?.inputs ?? {}), ...Object.values(type?.outputs ?? {})]) labels.add(labelOf(socket));
+    for (const socket of [...Object.values(type?.inputs ?? {}), ...Object.values(type?.outputs ?? {})])
+      labels.add(labelOf(socket));
   }
   labels.delete("any");
   if (labels.size === 0) return h("p", { class: "muted" }, "Every kind of value has its colour.");

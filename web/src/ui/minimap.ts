@@ -1,31 +1,31 @@
-/** The whole graph in a corner: press or drag to go there. Also the small maps of the gallery. */
+/** The minimap: click or drag to move the view. Also the pictures of workflows in the gallery. */
 
 import type { Board } from "../board/board";
+import { shapeOf } from "../canvas/shape";
 import { labelColour, readTheme } from "../canvas/theme";
 import type { Catalog } from "../model/catalog";
-import { isWithin, links, placeOf, type Box, type Workflow } from "../model/workflow";
-import { shapeOf } from "../canvas/shape";
+import { type Box, isWithin, links, positionOf, type Workflow } from "../model/workflow";
 import { mainLabel } from "./palette";
 
-const PAD = 8;
+const PADDING = 8;
 
-interface Fit {
+interface MapTransform {
   readonly scale: number;
   readonly x: number;
   readonly y: number;
 }
 
-function fit(boxes: Iterable<Box>, width: number, height: number): Fit {
+function fitTransform(boxes: Iterable<Box>, width: number, height: number): MapTransform {
   const all = [...boxes];
   const left = Math.min(...all.map(([x]) => x));
   const top = Math.min(...all.map(([, y]) => y));
   const w = Math.max(...all.map(([x, , each]) => x + each)) - left;
   const h = Math.max(...all.map(([, y, , each]) => y + each)) - top;
-  const scale = Math.min((width - 2 * PAD) / w, (height - 2 * PAD) / h, 0.4);
+  const scale = Math.min((width - 2 * PADDING) / w, (height - 2 * PADDING) / h, 0.4);
   return { scale, x: (width - w * scale) / 2 - left * scale, y: (height - h * scale) / 2 - top * scale };
 }
 
-function sized(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+function resizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const ratio = devicePixelRatio || 1;
   canvas.width = width * ratio;
   canvas.height = height * ratio;
@@ -34,7 +34,12 @@ function sized(canvas: HTMLCanvasElement, width: number, height: number): Canvas
   return ctx;
 }
 
-function drawBoxes(ctx: CanvasRenderingContext2D, boxes: Iterable<readonly [string, Box]>, colourOf: (id: string) => string, { scale, x, y }: Fit): void {
+function drawBoxes(
+  ctx: CanvasRenderingContext2D,
+  boxes: Iterable<readonly [string, Box]>,
+  colourOf: (id: string) => string,
+  { scale, x, y }: MapTransform,
+): void {
   for (const [id, [left, top, w, h]] of boxes) {
     ctx.fillStyle = colourOf(id);
     ctx.beginPath();
@@ -44,14 +49,18 @@ function drawBoxes(ctx: CanvasRenderingContext2D, boxes: Iterable<readonly [stri
 }
 
 export class Minimap {
-  #fit: Fit | null = null;
+  #transform: MapTransform | null = null;
   #last = "";
 
-  constructor(private readonly canvas: HTMLCanvasElement, private readonly board: Board, private readonly colourOf: (id: string) => string) {
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly board: Board,
+    private readonly colourOf: (id: string) => string,
+  ) {
     const go = (event: PointerEvent) => {
-      if (!this.#fit || event.buttons === 0) return;
+      if (!this.#transform || event.buttons === 0) return;
       const { left, top } = canvas.getBoundingClientRect();
-      const { scale, x, y } = this.#fit;
+      const { scale, x, y } = this.#transform;
       board.centre([(event.clientX - left - x) / scale, (event.clientY - top - y) / scale]);
     };
     canvas.addEventListener("pointerdown", (event) => {
@@ -62,35 +71,40 @@ export class Minimap {
   }
 
   draw(): void {
-    const { boxes, view: { area } } = this.board;
+    const {
+      boxes,
+      view: { area },
+    } = this.board;
     this.canvas.hidden = [...boxes.values()].every((box) => isWithin(box, area)); // all in view: there is nowhere to go
     if (this.canvas.hidden) return;
     const key = JSON.stringify([...boxes, area, document.documentElement.dataset.theme]);
     if (key === this.#last) return;
     this.#last = key;
     const { clientWidth: width, clientHeight: height } = this.canvas;
-    const ctx = sized(this.canvas, width, height);
+    const ctx = resizeCanvas(this.canvas, width, height);
     const theme = readTheme();
-    this.#fit = fit([...boxes.values(), area], width, height);
-    drawBoxes(ctx, boxes, this.colourOf, this.#fit);
-    const { scale, x, y } = this.#fit;
+    this.#transform = fitTransform([...boxes.values(), area], width, height);
+    drawBoxes(ctx, boxes, this.colourOf, this.#transform);
+    const { scale, x, y } = this.#transform;
     ctx.strokeStyle = theme.accent;
     ctx.lineWidth = 1.5;
     ctx.strokeRect(area[0] * scale + x, area[1] * scale + y, area[2] * scale, area[3] * scale);
   }
 }
 
-/** A small picture of a workflow, drawn from its layout. */
+/** Draw a small picture of a workflow. */
 export function drawMap(canvas: HTMLCanvasElement, workflow: Workflow, catalog: Catalog, width: number, height: number): void {
-  const ctx = sized(canvas, width, height);
+  const ctx = resizeCanvas(canvas, width, height);
   const { dark, line } = readTheme();
-  const boxes = new Map(Object.entries(workflow.nodes).map(([id, entry], i) => {
-    const { at, width: given } = placeOf(workflow, id) ?? { at: [80 + i * 260, 80] as const, width: undefined };
-    const shape = shapeOf(entry, catalog.find(entry.type), given, []);
-    return [id, [at[0], at[1], shape.width, shape.height] as Box];
-  }));
-  const place = fit(boxes.values(), width, height);
-  const at = (x: number, y: number) => [x * place.scale + place.x, y * place.scale + place.y] as const;
+  const boxes = new Map(
+    Object.entries(workflow.nodes).map(([id, entry], i) => {
+      const { at, width: given } = positionOf(workflow, id) ?? { at: [80 + i * 260, 80] as const, width: undefined };
+      const shape = shapeOf(entry, catalog.find(entry.type), given, []);
+      return [id, [at[0], at[1], shape.width, shape.height] as Box];
+    }),
+  );
+  const transform = fitTransform(boxes.values(), width, height);
+  const at = (x: number, y: number) => [x * transform.scale + transform.x, y * transform.scale + transform.y] as const;
   ctx.strokeStyle = line;
   ctx.lineWidth = 1.5;
   for (const { from, to } of links(workflow)) {
@@ -108,5 +122,5 @@ export function drawMap(canvas: HTMLCanvasElement, workflow: Workflow, catalog: 
     const type = catalog.find(workflow.nodes[id]!.type);
     return labelColour(type ? mainLabel(type) : "any", dark);
   };
-  drawBoxes(ctx, boxes, colourOf, place);
+  drawBoxes(ctx, boxes, colourOf, transform);
 }

@@ -1,36 +1,44 @@
-/** What a right click and a click on a value offer. */
+/** The context menus, and the popovers that edit a value on a node. */
 
-import type { Target } from "../board/events";
-import { asItem, keyText, type Command } from "../editor/commands";
+import type { BrainInfo } from "../api";
+import type { MenuTarget } from "../board/events";
+import { type Command, keyText, toMenuItem } from "../editor/commands";
 import type { Editor } from "../editor/editor";
-import { isObject } from "../model/json";
-import { groupsOf, modeOf, readGroup, type Box, type Point } from "../model/workflow";
-import { own } from "../model/json";
-import type { BrainInfo } from "../server";
+import { isObject, own } from "../model/json";
+import { type Box, groupsOf, modeOf, type Point, readGroup } from "../model/workflow";
 import { pasteByMenu } from "./actions";
 import { control } from "./controls";
 import { h } from "./dom";
-import { ask, menu, popover, type MenuItem } from "./overlay";
+import { ask, type MenuItem, openMenu, openPopover } from "./overlay";
 import { openPalette } from "./palette";
 
-export function contextMenu(editor: Editor, commands: readonly Command[], target: Target, at: Point, client: Point): void {
-  const command = (name: string) => asItem(commands.find((each) => each.name === name)!);
+export function contextMenu(editor: Editor, commands: readonly Command[], target: MenuTarget, at: Point, client: Point): void {
+  const command = (name: string) => toMenuItem(commands.find((each) => each.name === name)!);
   if (target.on === "node") {
     if (!editor.selection.includes(target.id)) editor.board.select([target.id]);
-    menu(nodeItems(editor, command, target.id), client);
+    openMenu(nodeItems(editor, command, target.id), client);
   } else if (target.on === "link") {
-    menu([
-      { name: "Add a reroute", run: () => editor.reroute(target.link, at) },
-      { name: "Take the wire out", danger: true, run: () => editor.unlink(target.link) },
-    ], client);
-  } else if (target.on === "group") menu(groupItems(editor, target.index), client);
+    openMenu(
+      [
+        { name: "Add a reroute", run: () => editor.reroute(target.link, at) },
+        { name: "Take the wire out", danger: true, run: () => editor.unlink(target.link) },
+      ],
+      client,
+    );
+  } else if (target.on === "group") openMenu(groupItems(editor, target.index), client);
   else {
-    menu([
-      { name: "Add a node", keys: "A", run: () => openPalette(editor, at, client, null) },
-      { name: "Paste", keys: keyText("Mod+v"), run: () => void pasteByMenu(editor, at) },
-      null,
-      command("Undo"), command("Redo"), command("Select all"), command("Show everything"),
-    ], client);
+    openMenu(
+      [
+        { name: "Add a node", keys: "A", run: () => openPalette(editor, at, client, null) },
+        { name: "Paste", keys: keyText("Mod+v"), run: () => void pasteByMenu(editor, at) },
+        null,
+        command("Undo"),
+        command("Redo"),
+        command("Select all"),
+        command("Show everything"),
+      ],
+      client,
+    );
   }
 }
 
@@ -40,17 +48,24 @@ function nodeItems(editor: Editor, command: (name: string) => MenuItem, id: stri
   const mode = modeOf(entry);
   const hasWhen = entry.when !== undefined;
   return [
-    { ...command("Copy"), keys: keyText("Mod+c") }, command("Duplicate"),
+    { ...command("Copy"), keys: keyText("Mod+c") },
+    command("Duplicate"),
     null,
     { ...command("Mute"), name: mode === "mute" ? "Unmute" : "Mute" },
     { ...command("Bypass"), name: mode === "bypass" ? "End bypass" : "Bypass" },
-    ...(isRegister ? [] : [{
-      name: hasWhen ? "Remove the “when” input" : "Add a “when” input",
-      run: () => editor.setKey(id, "when", hasWhen ? undefined : null),
-    }]),
+    ...(isRegister
+      ? []
+      : [
+          {
+            name: hasWhen ? "Remove the “when” input" : "Add a “when” input",
+            run: () => editor.setKey(id, "when", hasWhen ? undefined : null),
+          },
+        ]),
     null,
-    command("Group"), command("Align left"), command("Align top"),
-    { name: "Distribute across", off: editor.selection.length < 3, run: () => editor.distribute("x") },
+    command("Group"),
+    command("Align left"),
+    command("Align top"),
+    { name: "Distribute across", disabled: editor.selection.length < 3, run: () => editor.distribute("x") },
     null,
     { ...command("Delete"), danger: true },
   ];
@@ -61,26 +76,47 @@ function groupItems(editor: Editor, index: number): (MenuItem | null)[] {
   const inside = editor.inGroup(index);
   const all = (mode: "mute" | "bypass") => inside.length > 0 && inside.every((id) => modeOf(editor.entry(id)!) === mode);
   return [
-    { name: "Rename", run: () => void ask("Rename group", "Name", title, "Rename").then((name) => name && editor.editGroup(index, { title: name })) },
-    { name: "Select its nodes", off: inside.length === 0, run: () => editor.board.select(inside) },
-    { name: all("mute") ? "Unmute its nodes" : "Mute its nodes", off: inside.length === 0, run: () => editor.toggleMode("mute", inside) },
-    { name: all("bypass") ? "End bypass of its nodes" : "Bypass its nodes", off: inside.length === 0, run: () => editor.toggleMode("bypass", inside) },
+    {
+      name: "Rename",
+      run: () =>
+        void ask("Rename group", "Name", title, "Rename").then((name) => name && editor.editGroup(index, { title: name })),
+    },
+    { name: "Select its nodes", disabled: inside.length === 0, run: () => editor.board.select(inside) },
+    {
+      name: all("mute") ? "Unmute its nodes" : "Mute its nodes",
+      disabled: inside.length === 0,
+      run: () => editor.toggleMode("mute", inside),
+    },
+    {
+      name: all("bypass") ? "End bypass of its nodes" : "Bypass its nodes",
+      disabled: inside.length === 0,
+      run: () => editor.toggleMode("bypass", inside),
+    },
     null,
     { name: "Remove the frame", danger: true, run: () => editor.editGroup(index, null) },
   ];
 }
 
-/** Change a value where it stands, on the node. */
-export function editPart(editor: Editor, brains: readonly BrainInfo[], id: string, part: { part: "widget"; name: string } | { part: "brain" }, client: Box): void {
+/** Edit a widget or brain directly on the node. */
+export function editPart(
+  editor: Editor,
+  brains: readonly BrainInfo[],
+  id: string,
+  part: { part: "widget"; name: string } | { part: "brain" },
+  client: Box,
+): void {
   const entry = editor.entry(id)!;
   const type = editor.typeOf(id);
   if (part.part === "brain") {
     const fitting = brains.filter((brain) => brain.kind === type?.brain?.kind);
-    menu([
-      ...fitting.map((brain) => ({ name: brain.file, run: () => editor.setKey(id, "brain", brain.file) })),
-      ...(fitting.length ? [null] : []),
-      { name: "No brain", off: entry.brain === undefined, run: () => editor.setKey(id, "brain", undefined) },
-    ], client);
+    openMenu(
+      [
+        ...fitting.map((brain) => ({ name: brain.file, run: () => editor.setKey(id, "brain", brain.file) })),
+        ...(fitting.length ? [null] : []),
+        { name: "No brain", disabled: entry.brain === undefined, run: () => editor.setKey(id, "brain", undefined) },
+      ],
+      client,
+    );
     return;
   }
   const widget = own(type?.widgets, part.name);
@@ -88,7 +124,10 @@ export function editPart(editor: Editor, brains: readonly BrainInfo[], id: strin
   const value = Object.hasOwn(set, part.name) ? set[part.name] : widget?.default;
   const schema = widget?.schema ?? {};
   if (Array.isArray(schema.enum)) {
-    menu(schema.enum.map((option) => ({ name: String(option), run: () => editor.setWidget(id, part.name, option, true) })), client);
+    openMenu(
+      schema.enum.map((option) => ({ name: String(option), run: () => editor.setWidget(id, part.name, option, true) })),
+      client,
+    );
     return;
   }
   if (schema.type === "boolean") {
@@ -96,8 +135,14 @@ export function editPart(editor: Editor, brains: readonly BrainInfo[], id: strin
     return;
   }
   const field = control(schema, value, part.name, (next, isFinal) => editor.setWidget(id, part.name, next, isFinal));
-  const box = h("div", { class: "editing stack" }, h("span", { class: "label" }, part.name), field, h("small", {}, widget?.doc ?? ""));
-  const close = popover(box, client, () => editor.document.endGesture());
+  const box = h(
+    "div",
+    { class: "editing stack" },
+    h("span", { class: "label" }, part.name),
+    field,
+    h("small", {}, widget?.doc ?? ""),
+  );
+  const close = openPopover(box, client, () => editor.document.endGesture());
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && field.tagName !== "TEXTAREA") close();
   });

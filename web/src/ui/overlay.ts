@@ -1,4 +1,4 @@
-/** What lies over the page: messages, menus, dialogs, popovers. One menu or popover at a time. */
+/** Messages, menus, dialogs and popovers. One menu or popover is open at a time. */
 
 import type { Box, Point } from "../model/workflow";
 import { button, h, iconButton } from "./dom";
@@ -6,21 +6,27 @@ import { button, h, iconButton } from "./dom";
 const MESSAGE_MS = 7000;
 const MESSAGES = 2;
 
-/** What was tried has worked: earlier messages are over. */
-export const hush = (): void => document.getElementById("messages")!.replaceChildren();
+/** Remove all messages, after something succeeded. */
+export const clearMessages = (): void => document.getElementById("messages")!.replaceChildren();
 
-/** Say something; errors stay twice as long, until something works. Read out by screen readers. */
-export function say(text: string, kind: "info" | "error" = "info", action?: { name: string; run: () => void }): void {
+/** Show a message, also to screen readers. Errors stay twice as long, or until something succeeds. */
+export function showMessage(text: string, kind: "info" | "error" = "info", action?: { name: string; run: () => void }): void {
   const layer = document.getElementById("messages")!;
-  if (kind === "info") hush();
+  if (kind === "info") clearMessages();
   for (const old of layer.children) if ((old as HTMLElement).dataset.text === text) old.remove();
   const message = h("div", { class: `message ${kind}`, data: { text } }, h("p", {}, text));
   const close = () => message.remove();
   if (action) {
-    message.append(button(action.name, () => {
-      close();
-      action.run();
-    }, "quiet"));
+    message.append(
+      button(
+        action.name,
+        () => {
+          close();
+          action.run();
+        },
+        "quiet",
+      ),
+    );
   }
   message.append(iconButton("close", "Dismiss", close));
   layer.append(message);
@@ -28,13 +34,13 @@ export function say(text: string, kind: "info" | "error" = "info", action?: { na
   setTimeout(close, kind === "error" ? MESSAGE_MS * 2 : MESSAGE_MS);
 }
 
-let dismiss: (() => void) | null = null;
+let closeOpenPopover: (() => void) | null = null;
 
-export const dismissPopover = (): void => dismiss?.();
+export const closePopover = (): void => closeOpenPopover?.();
 
-/** Show an element beside a point or below a box, inside the window; it goes with Escape or a press elsewhere. */
-export function popover(content: HTMLElement, at: Point | Box, onclose?: () => void): () => void {
-  dismiss?.();
+/** Show an element at a point or below a box, within the window. Escape or a click elsewhere closes it. */
+export function openPopover(content: HTMLElement, at: Point | Box, onclose?: () => void): () => void {
+  closeOpenPopover?.();
   const before = document.activeElement as HTMLElement | null;
   content.classList.add("popover");
   document.body.append(content);
@@ -46,23 +52,23 @@ export function popover(content: HTMLElement, at: Point | Box, onclose?: () => v
   const outside = (event: Event) => {
     if (!content.contains(event.target as Node)) close();
   };
-  const escape = (event: KeyboardEvent) => {
+  const closeOnEscape = (event: KeyboardEvent) => {
     if (event.key !== "Escape") return;
     event.stopPropagation();
     close();
   };
   const close = () => {
-    if (dismiss !== close) return;
-    dismiss = null;
+    if (closeOpenPopover !== close) return;
+    closeOpenPopover = null;
     removeEventListener("pointerdown", outside, true);
     const hadFocus = content.contains(document.activeElement);
     content.remove();
     if (hadFocus) before?.focus({ preventScroll: true });
     onclose?.();
   };
-  dismiss = close;
+  closeOpenPopover = close;
   addEventListener("pointerdown", outside, true);
-  content.addEventListener("keydown", escape);
+  content.addEventListener("keydown", closeOnEscape);
   return close;
 }
 
@@ -70,11 +76,11 @@ export interface MenuItem {
   readonly name: string;
   readonly keys?: string;
   readonly run: () => void;
-  readonly off?: boolean;
+  readonly disabled?: boolean;
   readonly danger?: boolean;
 }
 
-export function menu(items: readonly (MenuItem | null)[], at: Point | Box): void {
+export function openMenu(items: readonly (MenuItem | null)[], at: Point | Box): void {
   const list = h("div", { class: "menu", role: "menu", tabindex: "-1" });
   for (const item of items) {
     if (item === null) {
@@ -82,18 +88,24 @@ export function menu(items: readonly (MenuItem | null)[], at: Point | Box): void
       continue;
     }
     const run = () => {
-      dismiss?.();
+      closeOpenPopover?.();
       item.run();
     };
     const keys = item.keys ? h("kbd", {}, item.keys) : null;
-    list.append(h("button", { type: "button", role: "menuitem", disabled: item.off ?? false, class: item.danger ? "danger" : "", onclick: run },
-      h("span", {}, item.name), keys));
+    list.append(
+      h(
+        "button",
+        { type: "button", role: "menuitem", disabled: item.disabled ?? false, class: item.danger ? "danger" : "", onclick: run },
+        h("span", {}, item.name),
+        keys,
+      ),
+    );
   }
-  popover(list, at);
+  openPopover(list, at);
   const entries = [...list.querySelectorAll<HTMLButtonElement>("button:not(:disabled)")];
   list.addEventListener("keydown", (event) => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step === 0) return;
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const step = event.key === "ArrowDown" ? 1 : -1;
     event.preventDefault();
     const index = entries.indexOf(document.activeElement as HTMLButtonElement);
     entries[(index + step + entries.length) % entries.length]?.focus();
@@ -101,19 +113,41 @@ export function menu(items: readonly (MenuItem | null)[], at: Point | Box): void
   entries[0]?.focus({ preventScroll: true });
 }
 
-/** A modal dialog; resolves when it is closed, with the value of the button that closed it. */
-export function dialog(title: string, body: readonly (Node | string)[], actions: readonly { name: string; value: string; kind?: string }[],
-  kind = ""): Promise<string | null> {
-  dismiss?.();
+/** Open a modal dialog. Resolves to the value of the button that closed it, or null. */
+export function openDialog(
+  title: string,
+  body: readonly (Node | string)[],
+  actions: readonly { name: string; value: string; kind?: string }[],
+  kind = "",
+): Promise<string | null> {
+  closeOpenPopover?.();
   return new Promise((resolve) => {
     const form = h("form", { method: "dialog" });
-    const element = h("dialog", { class: `dialog ${kind}`, tabindex: "-1", "aria-label": title },
-      h("header", {}, h("h2", {}, title), iconButton("close", "Close", () => element.close())), form);
+    const element = h(
+      "dialog",
+      { class: `dialog ${kind}`, tabindex: "-1", "aria-label": title },
+      h(
+        "header",
+        {},
+        h("h2", {}, title),
+        iconButton("close", "Close", () => element.close()),
+      ),
+      form,
+    );
     form.append(h("div", { class: "dialog-body" }, ...body));
     if (actions.length) {
-      // one without a value is no submit button: Enter in a field presses the first of those
-      form.append(h("footer", {}, ...actions.map(({ name, value, kind: look }) => value
-        ? h("button", { value, class: `button ${look ?? ""}` }, h("span", {}, name)) : button(name, () => element.close(), look))));
+      // a button without a value does not submit, so Enter in a field presses the first one with a value
+      form.append(
+        h(
+          "footer",
+          {},
+          ...actions.map(({ name, value, kind: look }) =>
+            value
+              ? h("button", { value, class: `button ${look ?? ""}` }, h("span", {}, name))
+              : button(name, () => element.close(), look),
+          ),
+        ),
+      );
     }
     element.addEventListener("close", () => {
       element.remove();
@@ -128,12 +162,18 @@ export function dialog(title: string, body: readonly (Node | string)[], actions:
   });
 }
 
-/** Ask for one line of text; null if it was not given. */
+/** Ask for a line of text. Resolves to null if there is none. */
 export async function ask(title: string, label: string, value: string, action: string): Promise<string | null> {
   const input = h("input", { class: "field", value, "aria-label": label, autofocus: true, spellcheck: "false" });
   queueMicrotask(() => input.select());
-  const answer = await dialog(title, [h("label", { class: "stack" }, h("span", { class: "label" }, label), input)], [
-    { name: "Cancel", value: "", kind: "quiet" }, { name: action, value: "ok", kind: "primary" },
-  ], "narrow");
+  const answer = await openDialog(
+    title,
+    [h("label", { class: "stack" }, h("span", { class: "label" }, label), input)],
+    [
+      { name: "Cancel", value: "", kind: "quiet" },
+      { name: action, value: "ok", kind: "primary" },
+    ],
+    "narrow",
+  );
   return answer === "ok" && input.value.trim() ? input.value.trim() : null;
 }

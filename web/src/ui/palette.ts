@@ -1,50 +1,68 @@
-/** The search palette: type, choose with the arrow keys, Enter puts the node there. */
+/** The search palette: type, choose with the arrow keys, and add the node with Enter. */
 
-import type { Loose } from "../board/events";
+import type { DraggedLink } from "../board/events";
 import { labelColour } from "../canvas/theme";
 import type { Editor } from "../editor/editor";
-import { labelIn, labelOf, typeBase, type NodeType } from "../model/catalog";
+import { labelIn, labelOf, type NodeType, typeBase } from "../model/catalog";
 import type { Suggestion } from "../model/suggest";
 import type { Point } from "../model/workflow";
 import { h, icon } from "./dom";
-import { popover } from "./overlay";
+import { openPopover } from "./overlay";
 
 const SHOWN = 60;
 
-export function openPalette(editor: Editor, at: Point, client: Point, loose: Loose | null): void {
+export function openPalette(editor: Editor, at: Point, client: Point, dragged: DraggedLink | null): void {
   const input = h("input", {
-    class: "palette-input", type: "text", placeholder: loose ? "Search nodes that fit" : "Search nodes", role: "combobox",
-    "aria-expanded": "true", "aria-controls": "palette-list", "aria-label": "Search nodes", spellcheck: "false", autocomplete: "off",
+    class: "palette-input",
+    type: "text",
+    placeholder: dragged ? "Search nodes that fit" : "Search nodes",
+    role: "combobox",
+    "aria-expanded": "true",
+    "aria-controls": "palette-list",
+    "aria-label": "Search nodes",
+    spellcheck: "false",
+    autocomplete: "off",
   });
   const list = h("div", { id: "palette-list", class: "palette-list", role: "listbox", "aria-label": "Nodes" });
-  const kind = loose ? editor.looseKind(loose) : null;
-  const hint = kind && h("p", { class: "palette-hint" }, swatch(labelIn(kind.kind)),
-    loose!.side === "output" ? `takes ${kind.kind}` : `gives ${kind.kind}`);
-  const element = h("div", { class: "palette", role: "dialog", "aria-label": "Add a node" },
-    h("div", { class: "palette-head" }, icon("search"), input), hint, list);
+  const end = dragged ? editor.draggedEnd(dragged) : null;
+  const hint =
+    end &&
+    h(
+      "p",
+      { class: "palette-hint" },
+      swatch(labelIn(end.kind)),
+      dragged!.side === "output" ? `takes ${end.kind}` : `gives ${end.kind}`,
+    );
+  const element = h(
+    "div",
+    { class: "palette", role: "dialog", "aria-label": "Add a node" },
+    h("div", { class: "palette-head" }, icon("search"), input),
+    hint,
+    list,
+  );
   let found: readonly Suggestion[] = [];
   let chosen = 0;
 
   const choose = (index: number) => {
     chosen = Math.max(0, Math.min(index, found.length - 1));
-    for (const [i, option] of [...list.children].entries()) {
-      option.setAttribute("aria-selected", String(i === chosen));
-      if (i === chosen) option.scrollIntoView({ block: "nearest" });
+    for (const [i, row] of [...list.children].entries()) {
+      row.setAttribute("aria-selected", String(i === chosen));
+      if (i === chosen) row.scrollIntoView({ block: "nearest" });
     }
     input.setAttribute("aria-activedescendant", `palette-${chosen}`);
   };
-  const take = (suggestion: Suggestion | undefined) => {
+  const accept = (suggestion: Suggestion | undefined) => {
     if (!suggestion) return;
     close();
-    if (loose) editor.addLinked(suggestion.type.type, suggestion.socket, at, loose);
+    if (dragged) editor.addLinked(suggestion.type.type, suggestion.socket, at, dragged);
     else editor.add(suggestion.type.type, at);
     editor.board.element.focus({ preventScroll: true });
   };
   const search = () => {
-    found = editor.suggestions(input.value, loose).slice(0, SHOWN);
-    list.replaceChildren(...found.map((suggestion, i) => option(suggestion.type, i, () => take(suggestion))));
+    found = editor.suggestions(input.value, dragged).slice(0, SHOWN);
+    list.replaceChildren(...found.map((suggestion, i) => option(suggestion.type, i, () => accept(suggestion))));
     if (found.length === 0) {
-      const words = loose ? "Nothing that fits has this name." : "There is no such node.";
+      const words = dragged ? "Nothing that fits has this name." : "There is no such node.";
       list.replaceChildren(h("p", { class: "empty" }, words));
     }
     choose(0);
@@ -54,21 +72,25 @@ export function openPalette(editor: Editor, at: Point, client: Point, loose: Loo
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       choose(chosen + (event.key === "ArrowDown" ? 1 : -1));
-    } else if (event.key === "Enter") take(found[chosen]);
+    } else if (event.key === "Enter") accept(found[chosen]);
   });
   search();
-  editor.board.hold(loose, at);
-  const close = popover(element, client, () => editor.board.hold(null, at));
+  editor.board.showPendingLink(dragged, at);
+  const close = openPopover(element, client, () => editor.board.showPendingLink(null, at));
   input.focus();
 }
 
 function option(type: NodeType, index: number, onclick: () => void): HTMLElement {
-  return h("div", { id: `palette-${index}`, class: "palette-option", role: "option", onclick, data: { type: type.type } },
-    swatch(mainLabel(type)), h("span", { class: "grow" }, h("b", {}, typeBase(type)), h("small", {}, type.summary)),
-    h("small", { class: "category" }, type.category));
+  return h(
+    "div",
+    { id: `palette-${index}`, class: "palette-option", role: "option", onclick, data: { type: type.type } },
+    swatch(mainLabel(type)),
+    h("span", { class: "grow" }, h("b", {}, typeBase(type)), h("small", {}, type.summary)),
+    h("small", { class: "category" }, type.category),
+  );
 }
 
-/** What a node is mostly about: its first output, else its first input. */
+/** Return the label that gives a node its colour: that of its first output, or else of its first input. */
 export function mainLabel(type: NodeType): string {
   return labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]);
 }

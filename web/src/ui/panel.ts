@@ -1,14 +1,14 @@
-/** The panel on the left: node types, the list of nodes, files, runs. One of them at a time, or none. */
+/** The panel on the left, with the tabs node types, list of nodes, files and runs. */
 
+import { api, type BrainInfo, type FileInfo } from "../api";
 import type { Editor } from "../editor/editor";
-import { stem, type Files } from "../editor/files";
+import { type Files, stem } from "../editor/files";
 import type { Session } from "../editor/session";
-import { isObject, type Json, type JsonObject } from "../model/json";
-import { nameOf, type Workflow } from "../model/workflow";
 import { typeBase } from "../model/catalog";
-import { server, type BrainInfo, type FileInfo } from "../server";
-import { button, h, icon, iconButton, type Icon } from "./dom";
-import { menu, say } from "./overlay";
+import { isObject, type Json, type JsonObject } from "../model/json";
+import { isWithin, nameOf, type Workflow } from "../model/workflow";
+import { button, h, type Icon, icon, iconButton } from "./dom";
+import { openMenu, showMessage } from "./overlay";
 import { mainLabel, swatch } from "./palette";
 
 type Tab = "nodes" | "list" | "files" | "runs";
@@ -19,7 +19,7 @@ const TABS: readonly { id: Tab; name: string; icon: Icon }[] = [
   { id: "runs", name: "Runs", icon: "clock" },
 ];
 
-export interface PanelDoors {
+export interface PanelCallbacks {
   gallery(): void;
   /** The layout has changed. */
   resized(): void;
@@ -30,15 +30,24 @@ export class Panel {
   #tab: Tab | null = null;
   #filter = "";
   #files: readonly FileInfo[] = [];
-  #runsAsked = 0;
+  #runRequests = 0;
   brains: readonly BrainInfo[] = [];
   readonly #body = h("div", { class: "panel-body" });
   readonly #buttons = new Map<Tab, HTMLButtonElement>();
 
-  constructor(rail: HTMLElement, private readonly element: HTMLElement, private readonly editor: Editor, private readonly session: Session,
-    private readonly files: Files, private readonly doors: PanelDoors) {
+  constructor(
+    rail: HTMLElement,
+    private readonly element: HTMLElement,
+    private readonly editor: Editor,
+    private readonly session: Session,
+    private readonly files: Files,
+    private readonly callbacks: PanelCallbacks,
+  ) {
     for (const { id, name, icon: sign } of TABS) {
-      const tab = iconButton(sign, name, () => this.show(this.#tab === id ? null : id), { "aria-pressed": "false", data: { tab: id } });
+      const tab = iconButton(sign, name, () => this.show(this.#tab === id ? null : id), {
+        "aria-pressed": "false",
+        data: { tab: id },
+      });
       this.#buttons.set(id, tab);
       rail.append(tab);
     }
@@ -64,7 +73,7 @@ export class Panel {
     if (tab === "list") this.#renderList();
     if (tab === "files") void this.#loadFiles();
     if (tab === "runs") void this.#renderRuns();
-    this.doors.resized();
+    this.callbacks.resized();
   }
 
   #fill(title: string, tools: readonly HTMLElement[], ...content: (HTMLElement | null)[]): void {
@@ -77,21 +86,34 @@ export class Panel {
   // node types
 
   #renderTypes(): void {
-    const search = h("input", { class: "field", type: "search", placeholder: "Filter", "aria-label": "Filter node types", value: this.#filter });
+    const search = h("input", {
+      class: "field",
+      type: "search",
+      placeholder: "Filter",
+      "aria-label": "Filter node types",
+      value: this.#filter,
+    });
     const list = h("div", { class: "types" });
     const fill = () => {
       this.#filter = search.value;
       const categories = new Map<string, HTMLElement[]>();
       for (const { type } of this.editor.suggestions(this.#filter, null)) {
         const put = () => this.editor.add(type.type, this.#middle());
-        const entry = h("button", { type: "button", class: "item", title: type.summary, draggable: "true", onclick: put, data: { type: type.type } },
-          swatch(mainLabel(type)), h("span", { class: "grow" }, typeBase(type)));
+        const entry = h(
+          "button",
+          { type: "button", class: "item", title: type.summary, draggable: "true", onclick: put, data: { type: type.type } },
+          swatch(mainLabel(type)),
+          h("span", { class: "grow" }, typeBase(type)),
+        );
         entry.addEventListener("dragstart", (event) => event.dataTransfer!.setData("application/x-minibrains-type", type.type));
         if (!categories.has(type.category)) categories.set(type.category, []);
         categories.get(type.category)!.push(entry);
       }
-      list.replaceChildren(...[...categories].sort(([a], [b]) => a.localeCompare(b)).map(([category, entries]) =>
-        h("section", {}, h("h3", {}, category), ...entries)));
+      list.replaceChildren(
+        ...[...categories]
+          .sort(([a], [b]) => a.localeCompare(b))
+          .map(([category, entries]) => h("section", {}, h("h3", {}, category), ...entries)),
+      );
     };
     search.addEventListener("input", fill);
     fill();
@@ -99,9 +121,9 @@ export class Panel {
   }
 
   #middle(): readonly [number, number] {
-    const [x, y, w, h] = this.editor.board.view.area;
+    const [left, top, width, height] = this.editor.board.view.area;
     const shift = (Object.keys(this.editor.workflow.nodes).length % 5) * 32;
-    return [x + w / 2 - 104 + shift, y + h / 2 - 60 + shift];
+    return [left + width / 2 - 104 + shift, top + height / 2 - 60 + shift];
   }
 
   // the list of nodes
@@ -114,17 +136,27 @@ export class Panel {
       const entry = editor.entry(id)!;
       const faults = editor.faultsOf(id).length;
       const type = editor.typeOf(id);
-      const item = h("li", { role: "option", class: "item", tabindex: "-1", "aria-label": editor.describe(id), data: { id } },
-        swatch(type ? mainLabel(type) : "any"), h("span", { class: "grow" }, nameOf(id, entry), h("small", {}, entry.type)),
-        faults ? h("span", { class: "bad", title: "needs attention" }, icon("warn")) : null);
+      const item = h(
+        "li",
+        { role: "option", class: "item", tabindex: "-1", "aria-label": editor.describe(id), data: { id } },
+        swatch(type ? mainLabel(type) : "any"),
+        h("span", { class: "grow" }, nameOf(id, entry), h("small", {}, entry.type)),
+        faults ? h("span", { class: "bad", title: "needs attention" }, icon("warn")) : null,
+      );
       item.addEventListener("click", () => this.#choose(id));
-      item.addEventListener("dblclick", () => this.doors.inspect(id));
+      item.addEventListener("dblclick", () => this.callbacks.inspect(id));
       list.append(item);
     }
     list.addEventListener("keydown", (event) => this.#listKey(event, list));
     const hadFocus = this.#body.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.id : undefined;
     const empty = ids.length ? null : h("p", { class: "empty" }, "No nodes yet.");
-    this.#fill("List of nodes", [], h("p", { class: "hint" }, "Arrow keys move, Enter edits, Delete removes. Wires are under Inputs on the right."), list, empty);
+    this.#fill(
+      "List of nodes",
+      [],
+      h("p", { class: "hint" }, "Arrow keys move, Enter edits, Delete removes. Wires are under Inputs on the right."),
+      list,
+      empty,
+    );
     this.#markSelected();
     const chosen = hadFocus ?? editor.selection[0];
     const items = [...list.children] as HTMLElement[];
@@ -136,8 +168,7 @@ export class Panel {
   #choose(id: string): void {
     this.editor.board.select([id]);
     const box = this.editor.board.boxes.get(id)!;
-    const [x, y, w, h] = this.editor.board.view.area;
-    if (box[0] < x || box[1] < y || box[0] + box[2] > x + w || box[1] + box[3] > y + h) {
+    if (!isWithin(box, this.editor.board.view.area)) {
       this.editor.board.centre([box[0] + box[2] / 2, box[1] + box[3] / 2]);
     }
   }
@@ -154,7 +185,7 @@ export class Panel {
     else if (event.key === "ArrowUp") go(index - 1);
     else if (event.key === "Home") go(0);
     else if (event.key === "End") go(items.length - 1);
-    else if (event.key === "Enter" && index >= 0) this.doors.inspect(items[index]!.dataset.id!);
+    else if (event.key === "Enter" && index >= 0) this.callbacks.inspect(items[index]!.dataset.id!);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -171,9 +202,9 @@ export class Panel {
 
   async #loadFiles(): Promise<void> {
     try {
-      this.#files = await server.files();
+      this.#files = await api.files();
     } catch (error) {
-      say((error as Error).message, "error");
+      showMessage((error as Error).message, "error");
     }
     if (this.#tab === "files") this.renderFiles();
   }
@@ -181,78 +212,147 @@ export class Panel {
   renderFiles(): void {
     if (this.#tab !== "files") return;
     const current = this.editor.document.file;
-    const workflows = this.#files.filter(({ path }) => path.endsWith(".json")).map(({ path }) => {
-      const more = iconButton("more", `More for ${path}`, () => {
-        const { left, top, width, height } = more.getBoundingClientRect();
-        menu([
-          { name: "Rename", run: () => void this.files.rename(path).then(() => this.#loadFiles()) },
-          { name: "Move to trash", danger: true, run: () => void this.files.remove(path).then(() => this.#loadFiles()) },
-        ], [left, top, width, height]);
-      }, { class: "small" });
-      return h("div", { class: `item-row ${path === current ? "current" : ""}` },
-        h("button", { type: "button", class: "item", onclick: () => void this.files.open(path), data: { file: path } },
-          icon("folder"), h("span", { class: "grow" }, stem(path))), more);
-    });
-    const brains = this.brains.map((brain) => h("div", { class: "item still", title: brain.title ?? brain.file },
-      icon("brain"), h("span", { class: "grow" }, brain.file.replace(/\.safetensors$/, ""), h("small", {}, brain.kind))));
-    this.#fill("Files", [iconButton("plus", "New workflow", () => void this.files.create())],
-      h("section", {}, h("h3", {}, "Workflows"), ...(workflows.length ? workflows : [h("p", { class: "empty" }, "None saved yet.")]),
-        button("Examples", () => this.doors.gallery(), "quiet wide", "grid")),
-      h("section", {}, h("h3", {}, "Brains"), ...(brains.length ? brains : [h("p", { class: "empty" }, "Drop a .safetensors file on the page.")])));
+    const workflows = this.#files
+      .filter(({ path }) => path.endsWith(".json"))
+      .map(({ path }) => {
+        const more = iconButton(
+          "more",
+          `More for ${path}`,
+          () => {
+            const { left, top, width, height } = more.getBoundingClientRect();
+            openMenu(
+              [
+                { name: "Rename", run: () => void this.files.rename(path).then(() => this.#loadFiles()) },
+                { name: "Move to trash", danger: true, run: () => void this.files.remove(path).then(() => this.#loadFiles()) },
+              ],
+              [left, top, width, height],
+            );
+          },
+          { class: "small" },
+        );
+        return h(
+          "div",
+          { class: `item-row ${path === current ? "current" : ""}` },
+          h(
+            "button",
+            { type: "button", class: "item", onclick: () => void this.files.open(path), data: { file: path } },
+            icon("folder"),
+            h("span", { class: "grow" }, stem(path)),
+          ),
+          more,
+        );
+      });
+    const brains = this.brains.map((brain) =>
+      h(
+        "div",
+        { class: "item still", title: brain.title ?? brain.file },
+        icon("brain"),
+        h("span", { class: "grow" }, brain.file.replace(/\.safetensors$/, ""), h("small", {}, brain.kind)),
+      ),
+    );
+    this.#fill(
+      "Files",
+      [iconButton("plus", "New workflow", () => void this.files.create())],
+      h(
+        "section",
+        {},
+        h("h3", {}, "Workflows"),
+        ...(workflows.length ? workflows : [h("p", { class: "empty" }, "None saved yet.")]),
+        button("Examples", () => this.callbacks.gallery(), "quiet wide", "grid"),
+      ),
+      h(
+        "section",
+        {},
+        h("h3", {}, "Brains"),
+        ...(brains.length ? brains : [h("p", { class: "empty" }, "Drop a .safetensors file on the page.")]),
+      ),
+    );
   }
 
   // runs
 
-  /** Show a run; one of another workflow comes with its workflow. */
-  async #look(id: string, workflow: Json): Promise<void> {
-    const isHere = !isObject(workflow) || isOf(workflow, this.editor.workflow);
-    if (isHere || await this.files.openText(JSON.stringify(workflow))) this.session.follow(id);
+  /** Show a run, and open its workflow if another one is open. */
+  async #showRun(id: string, workflow: Json): Promise<void> {
+    const isHere = !isObject(workflow) || hasSameNodes(workflow, this.editor.workflow);
+    if (isHere || (await this.files.openText(JSON.stringify(workflow)))) this.session.follow(id);
   }
 
   async #renderRuns(): Promise<void> {
-    // answers may come in another order than they were asked for: only the latest is shown
-    const asked = ++this.#runsAsked;
-    let queue: Awaited<ReturnType<typeof server.queue>>;
-    let history: Awaited<ReturnType<typeof server.history>>;
+    // answers may arrive out of order: only that to the latest request is shown
+    const request = ++this.#runRequests;
+    let queue: Awaited<ReturnType<typeof api.queue>>;
+    let history: Awaited<ReturnType<typeof api.history>>;
     try {
-      [queue, history] = await Promise.all([server.queue(), server.history()]);
+      [queue, history] = await Promise.all([api.queue(), api.history()]);
     } catch (error) {
-      if (asked === this.#runsAsked) this.#fill("Runs", [], h("p", { class: "empty" }, (error as Error).message));
+      if (request === this.#runRequests) this.#fill("Runs", [], h("p", { class: "empty" }, (error as Error).message));
       return;
     }
-    if (this.#tab !== "runs" || asked !== this.#runsAsked) return;
+    if (this.#tab !== "runs" || request !== this.#runRequests) return;
     const idOf = (item: readonly Json[]) => String(item[1]);
-    // a run that ended between the two answers is in both: shown once
+    // a run that ended between the two answers is in both, and is shown once
     const current = new Set([...queue.queue_running, ...queue.queue_pending].map(idOf));
     const titleOf = (item: readonly Json[]) => {
       const workflow = item[2] ?? null;
       return isObject(workflow) && typeof workflow.title === "string" && workflow.title ? workflow.title : "Untitled";
     };
     const row = (id: string, item: readonly Json[], state: string, tools: readonly HTMLElement[], detail = "") =>
-      h("div", { class: `item-row ${id === this.session.run?.id ? "current" : ""}` },
-        h("button", { type: "button", class: "item", data: { run: id, state }, onclick: () => void this.#look(id, item[2] ?? null) },
-          h("i", { class: `state ${state}`, "aria-hidden": "true" }), h("span", { class: "grow" }, titleOf(item), h("small", {}, detail || state))), ...tools);
-    const running = queue.queue_running.map((item) => row(idOf(item), item, "running",
-      [iconButton("stop", "Stop", () => void this.session.steer("stop", idOf(item)), { class: "small" })]));
-    const waiting = queue.queue_pending.map((item) => row(idOf(item), item, "queued",
-      [iconButton("close", "Take out of the queue", () => void server.unqueue(idOf(item)).then(() => this.#renderRuns()), { class: "small" })]));
-    const past = Object.entries(history).filter(([id]) => !current.has(id)).reverse();
+      h(
+        "div",
+        { class: `item-row ${id === this.session.run?.id ? "current" : ""}` },
+        h(
+          "button",
+          { type: "button", class: "item", data: { run: id, state }, onclick: () => void this.#showRun(id, item[2] ?? null) },
+          h("i", { class: `state ${state}`, "aria-hidden": "true" }),
+          h("span", { class: "grow" }, titleOf(item), h("small", {}, detail || state)),
+        ),
+        ...tools,
+      );
+    const running = queue.queue_running.map((item) =>
+      row(idOf(item), item, "running", [
+        iconButton("stop", "Stop", () => void this.session.control("stop", idOf(item)), { class: "small" }),
+      ]),
+    );
+    const waiting = queue.queue_pending.map((item) =>
+      row(idOf(item), item, "queued", [
+        iconButton("close", "Take out of the queue", () => void api.cancelQueued(idOf(item)).then(() => this.#renderRuns()), {
+          class: "small",
+        }),
+      ]),
+    );
+    const past = Object.entries(history)
+      .filter(([id]) => !current.has(id))
+      .reverse();
     const done = past.map(([id, entry]) => {
       const { state, detail } = outcome(entry);
       const prompt = Array.isArray(entry.prompt) ? entry.prompt : [];
-      const open = iconButton("folder", "Open its workflow", () => void this.files.openText(JSON.stringify(prompt[2] ?? {})), { class: "small" });
-      return row(id, prompt, state, [open, iconButton("trash", "Forget", () => void server.forget(id).then(() => this.#renderRuns()), { class: "small" })], detail);
+      const open = iconButton("folder", "Open its workflow", () => void this.files.openText(JSON.stringify(prompt[2] ?? {})), {
+        class: "small",
+      });
+      return row(
+        id,
+        prompt,
+        state,
+        [open, iconButton("trash", "Forget", () => void api.deleteRun(id).then(() => this.#renderRuns()), { class: "small" })],
+        detail,
+      );
     });
-    const none = (rows: readonly HTMLElement[], words: string) => (rows.length ? rows : [h("p", { class: "empty" }, words)]);
-    this.#fill("Runs", [],
-      h("section", {}, h("h3", {}, "Now"), ...none([...running, ...waiting], "Nothing is running.")),
-      h("section", {}, h("h3", {}, "Earlier"), ...none(done, "No runs yet.")));
+    const orEmpty = (rows: readonly HTMLElement[], words: string) => (rows.length ? rows : [h("p", { class: "empty" }, words)]);
+    this.#fill(
+      "Runs",
+      [],
+      h("section", {}, h("h3", {}, "Now"), ...orEmpty([...running, ...waiting], "Nothing is running.")),
+      h("section", {}, h("h3", {}, "Earlier"), ...orEmpty(done, "No runs yet.")),
+    );
   }
 }
 
-/** Whether a run's pictures and times belong on this graph. */
-function isOf(workflow: JsonObject, { nodes }: Workflow): boolean {
-  const types = (all: Json | Workflow["nodes"]) => Object.entries(isObject(all) ? all : {}).map(([id, node]) => [id, isObject(node) ? node.type : null]).sort();
+/** Return true if a run's workflow has the same nodes, so that its pictures and times can be shown here. */
+function hasSameNodes(workflow: JsonObject, { nodes }: Workflow): boolean {
+  const types = (all: Json | Workflow["nodes"]) =>
+    Object.entries(isObject(all) ? all : {})
+      .map(([id, node]) => [id, isObject(node) ? node.type : null])
+      .sort();
   return JSON.stringify(types(workflow.nodes ?? null)) === JSON.stringify(types(nodes));
 }
 

@@ -1,34 +1,49 @@
-/** What a run came to: its numbers, its episodes, what it said. */
+/** The dialog with the results of a run: figures, episodes, messages. */
 
 import type { Run } from "../live/run";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { h } from "./dom";
-import { dialog } from "./overlay";
+import { openDialog } from "./overlay";
 
 const EPISODES = 200;
 
 export function openResults(run: Run): void {
   const result = run.result ?? {};
-  const facts = Object.entries(result).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) && value !== "");
+  const facts = Object.entries(result).filter(
+    ([, value]) => ["string", "number", "boolean"].includes(typeof value) && value !== "",
+  );
   const episodes = (Array.isArray(result.episodes) ? result.episodes : []).filter(isObject).slice(0, EPISODES);
-  void dialog("Results", [
-    run.error ? h("p", { class: "notice bad" }, run.error) : "",
-    facts.length ? h("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [h("dt", {}, words(name)), h("dd", {}, text(value))]))
-      : h("p", { class: "muted" }, run.error ? "" : "There are results when the run has ended."),
-    episodes.length ? table(episodes) : "",
-    run.said.length ? h("pre", { class: "doc" }, run.said.join("\n")) : "",
-  ], [{ name: "Close", value: "", kind: "primary" }], "wide");
+  void openDialog(
+    "Results",
+    [
+      run.error ? h("p", { class: "notice bad" }, run.error) : "",
+      facts.length
+        ? h("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [h("dt", {}, title(name)), h("dd", {}, text(value))]))
+        : h("p", { class: "muted" }, run.error ? "" : "There are results when the run has ended."),
+      episodes.length ? table(episodes) : "",
+      run.said.length ? h("pre", { class: "doc" }, run.said.join("\n")) : "",
+    ],
+    [{ name: "Close", value: "", kind: "primary" }],
+    "wide",
+  );
 }
 
 function table(rows: readonly JsonObject[]): HTMLElement {
   const plain = (value: Json | undefined) => value !== undefined && !isObject(value) && !Array.isArray(value);
   const columns = Object.keys(rows[0]!).filter((key) => rows.every((row) => plain(row[key]) && String(row[key]).length < 24));
-  return h("div", { class: "scroll" }, h("table", {},
-    h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, words(name))))),
-    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((name) => h("td", {}, text(row[name]!))))))));
+  return h(
+    "div",
+    { class: "scroll" },
+    h(
+      "table",
+      {},
+      h("thead", {}, h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, title(name))))),
+      h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((name) => h("td", {}, text(row[name]!)))))),
+    ),
+  );
 }
 
-const words = (name: string) => name.replace(/_/g, " ");
+const title = (name: string) => name.replace(/_/g, " ");
 
 function text(value: Json): string {
   if (value === null) return "–";

@@ -1,4 +1,4 @@
-/** Dark or light: as the system has it, until somebody chooses. */
+/** The theme, dark or light: the system's, until the user chooses one. */
 
 const KEY = "minibrains.theme";
 

@@ -1,4 +1,4 @@
-/** The bar at the top: what is open, run and stop, how the run fares. */
+/** The toolbar: the open file, the buttons that control the run, and its state. */
 
 import { keyText } from "../editor/commands";
 import type { Editor } from "../editor/editor";
@@ -7,36 +7,89 @@ import type { Session } from "../editor/session";
 import { isLive, type Run } from "../live/run";
 import { h, icon, iconButton } from "./dom";
 
-export interface ToolbarDoors {
+export interface ToolbarCallbacks {
   help(): void;
   theme(): void;
   results(): void;
 }
 
-export function toolbar(element: HTMLElement, editor: Editor, session: Session, files: Files, doors: ToolbarDoors): void {
+export function toolbar(element: HTMLElement, editor: Editor, session: Session, files: Files, callbacks: ToolbarCallbacks): void {
   const title = h("b", { class: "file-title" });
   const state = h("span", { class: "file-state" });
   const undo = iconButton("undo", `Undo (${keyText("Mod+z")})`, () => editor.document.undo());
   const redo = iconButton("redo", `Redo (${keyText("Mod+Shift+z")})`, () => editor.document.redo());
   const save = iconButton("save", `Save (${keyText("Mod+s")})`, () => void files.save());
-  const start = h("button", { type: "button", class: "button primary run", title: `Run (${keyText("Mod+Enter")})`, onclick: () => void session.start() }, icon("play"), h("span", {}, "Run"));
-  const pause = h("button", { type: "button", class: "button", onclick: () => void session.steer(session.run?.state === "paused" ? "resume" : "pause") });
-  const stop = h("button", { type: "button", class: "button stop", onclick: () => void session.steer("stop") });
-  const play = h("button", { type: "button", class: "button play", title: "Keys and gamepad go to the game, until Escape (G)", onclick: () => session.play(!session.isPlaying) }, icon("pad"), h("span", {}, "Play"));
+  const start = h(
+    "button",
+    { type: "button", class: "button primary run", title: `Run (${keyText("Mod+Enter")})`, onclick: () => void session.start() },
+    icon("play"),
+    h("span", {}, "Run"),
+  );
+  const pause = h("button", {
+    type: "button",
+    class: "button",
+    onclick: () => void session.control(session.run?.state === "paused" ? "resume" : "pause"),
+  });
+  const stop = h("button", { type: "button", class: "button stop", onclick: () => void session.control("stop") });
+  const play = h(
+    "button",
+    {
+      type: "button",
+      class: "button play",
+      title: "Keys and gamepad go to the game, until Escape (G)",
+      onclick: () => session.play(!session.isPlaying),
+    },
+    icon("pad"),
+    h("span", {}, "Play"),
+  );
   const clock = h("div", { class: "segments", role: "group", "aria-label": "Clock" });
-  for (const [value, name, hint] of [["realtime", "Real time", "At the console's own frame rate"], ["fast", "Fast", "As fast as it goes"]] as const) {
-    clock.append(h("button", { type: "button", title: hint, data: { clock: value }, onclick: () => { session.clock = value; } }, name));
+  for (const [value, name, hint] of [
+    ["realtime", "Real time", "At the console's own frame rate"],
+    ["fast", "Fast", "As fast as it goes"],
+  ] as const) {
+    clock.append(
+      h(
+        "button",
+        {
+          type: "button",
+          title: hint,
+          data: { clock: value },
+          onclick: () => {
+            session.clock = value;
+          },
+        },
+        name,
+      ),
+    );
   }
-  const status = h("button", { type: "button", class: "run-status", title: "What this run did", "aria-live": "off", onclick: () => doors.results() });
+  const status = h("button", {
+    type: "button",
+    class: "run-status",
+    title: "What this run did",
+    "aria-live": "off",
+    onclick: () => callbacks.results(),
+  });
   element.append(
-    h("div", { class: "bar-left" }, logo(), h("div", { class: "file" }, title, state), h("div", { class: "tools" }, save, undo, redo)),
+    h(
+      "div",
+      { class: "bar-left" },
+      logo(),
+      h("div", { class: "file" }, title, state),
+      h("div", { class: "tools" }, save, undo, redo),
+    ),
     h("div", { class: "bar-middle" }, clock, start, pause, stop, play, status),
-    h("div", { class: "bar-right" }, iconButton("moon", "Dark or light (Shift T)", () => doors.theme(), { class: "theme-button" }), iconButton("help", "Keys and help (?)", () => doors.help())),
+    h(
+      "div",
+      { class: "bar-right" },
+      iconButton("moon", "Dark or light (Shift T)", () => callbacks.theme(), { class: "theme-button" }),
+      iconButton("help", "Keys and help (?)", () => callbacks.help()),
+    ),
   );
   const showFile = () => {
     const { document } = editor;
     title.textContent = document.workflow.title || (document.file ?? "Untitled workflow");
-    state.textContent = document.file ? `${document.file}${document.isSaved ? "" : ", edited"}` : document.isSaved ? "not saved as a file" : "draft, kept in this browser";
+    if (document.file) state.textContent = `${document.file}${document.isSaved ? "" : ", edited"}`;
+    else state.textContent = document.isSaved ? "not saved as a file" : "draft, kept in this browser";
     globalThis.document.title = `${document.isSaved ? "" : "• "}${title.textContent} – Minibrains`;
     undo.disabled = !document.canUndo;
     redo.disabled = !document.canRedo;
@@ -52,9 +105,13 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     const isStopping = run?.state === "stopping";
     stop.title = isStopping ? "It does not stop? End its worker, whatever it is doing" : `Stop (${keyText("Mod+.")})`;
     stop.replaceChildren(icon("stop"), h("span", {}, isStopping ? "End it" : "Stop"));
-    pause.replaceChildren(icon(run?.state === "paused" ? "play" : "pause"), h("span", {}, run?.state === "paused" ? "Resume" : "Pause"));
+    pause.replaceChildren(
+      icon(run?.state === "paused" ? "play" : "pause"),
+      h("span", {}, run?.state === "paused" ? "Resume" : "Pause"),
+    );
     start.disabled = !session.connected;
-    for (const each of clock.children) each.setAttribute("aria-pressed", String((each as HTMLElement).dataset.clock === session.clock));
+    for (const each of clock.children)
+      each.setAttribute("aria-pressed", String((each as HTMLElement).dataset.clock === session.clock));
     (clock as HTMLElement).hidden = live;
     status.replaceChildren(...statusWords(run, session.connected));
     status.dataset.state = session.connected ? (run?.state ?? "none") : "lost";
@@ -66,7 +123,16 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
   showRun();
 }
 
-const WORDS = { queued: "Waiting", starting: "Starting", running: "Running", paused: "Paused", stopping: "Stopping", done: "Done", failed: "Failed", stopped: "Stopped" };
+const WORDS = {
+  queued: "Waiting",
+  starting: "Starting",
+  running: "Running",
+  paused: "Paused",
+  stopping: "Stopping",
+  done: "Done",
+  failed: "Failed",
+  stopped: "Stopped",
+};
 
 function statusWords(run: Run | null, connected: boolean): HTMLElement[] {
   if (!connected) return [h("i", { class: "state failed" }), h("span", {}, "No connection, trying again")];
@@ -91,6 +157,11 @@ function logo(): SVGSVGElement {
     mark.append(part);
   };
   draw("path", { d: "M7 7c6 0 4 10 10 10M7 17h2" });
-  for (const [cx, cy] of [["5.5", "7"], ["5.5", "17"], ["18.5", "17"]] as const) draw("circle", { cx, cy, r: "2.5" });
+  for (const [cx, cy] of [
+    ["5.5", "7"],
+    ["5.5", "17"],
+    ["18.5", "17"],
+  ] as const)
+    draw("circle", { cx, cy, r: "2.5" });
   return mark;
 }

@@ -1,9 +1,9 @@
-/** The server's HTTP doors that the editor uses. What goes wrong is a sentence. */
+/** The client of the server's HTTP interface. Error messages are sentences for users. */
 
 import type { NodeType } from "./model/catalog";
-import type { Linking } from "./model/fit";
+import type { Linking } from "./model/compatibility";
 import type { Json } from "./model/json";
-import { asWorkflow, type Workflow } from "./model/workflow";
+import { type Workflow, workflowFromJson } from "./model/workflow";
 
 export interface Fault {
   readonly code?: string;
@@ -16,9 +16,9 @@ export interface Fault {
   readonly hint?: string | null;
 }
 
-export interface Checked extends Linking {
+export interface CheckResult extends Linking {
   readonly faults: readonly Fault[];
-  /** As today's node types have it, if some of its nodes are of older versions. */
+  /** The workflow with its nodes migrated to current versions; null if none is older. */
   readonly workflow: Workflow | null;
 }
 
@@ -37,7 +37,7 @@ export interface BrainInfo {
 }
 
 export interface UploadedBrain extends BrainInfo {
-  /** The name it came with, if another brain has that. */
+  /** The original name, if another brain has it. */
   readonly renamed_from: string | null;
 }
 
@@ -49,16 +49,23 @@ export interface RunInfo {
   readonly error?: unknown;
 }
 
-/** A request that the server refused, or that did not reach it. */
-export class Refused extends Error {
-  constructor(message: string, readonly status: number, readonly body: Record<string, unknown>) {
+/** The server refused a request, or could not be reached. */
+export class RequestError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly body: Record<string, unknown>,
+  ) {
     super(message);
   }
 }
 
-/** What is on the disk is not what was opened: somebody saved it since, or it is gone (`sha256` is null). */
-export class Stale extends Error {
-  constructor(readonly sha256: string | null, readonly workflow: Workflow | null) {
+/** The file on the disk is not the one that was opened: it was saved by somebody else, or deleted (`sha256` is null). */
+export class SaveConflict extends Error {
+  constructor(
+    readonly sha256: string | null,
+    readonly workflow: Workflow | null,
+  ) {
     super("The file was changed by somebody else since it was opened here.");
   }
 }
@@ -68,19 +75,24 @@ async function request(path: string, options: RequestInit = {}): Promise<Respons
   try {
     response = await fetch(`api${path}`, options);
   } catch {
-    throw new Refused("The server does not answer. Is it still running?", 0, {});
+    throw new RequestError("The server does not answer. Is it still running?", 0, {});
   }
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;
-  throw new Refused(sentence(body) ?? `The server refused this (${response.status} ${response.statusText}).`, response.status, body);
+  throw new RequestError(
+    errorMessage(body) ?? `The server refused this (${response.status} ${response.statusText}).`,
+    response.status,
+    body,
+  );
 }
 
-function sentence(body: Record<string, unknown>): string | null {
+function errorMessage(body: Record<string, unknown>): string | null {
   const error = body.error;
   if (typeof error === "string") return error;
   if (typeof error !== "object" || error === null) return null;
   const { message, details } = error as Record<string, unknown>;
-  return typeof message === "string" ? (typeof details === "string" && details ? `${message}: ${details}` : message) : null;
+  if (typeof message !== "string") return null;
+  return typeof details === "string" && details ? `${message}: ${details}` : message;
 }
 
 async function json<T>(path: string, options?: RequestInit): Promise<T> {
@@ -90,27 +102,30 @@ async function json<T>(path: string, options?: RequestInit): Promise<T> {
 const post = (path: string, body: unknown) =>
   request(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 
-const file = (folder: string, name: string) => `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
+const userdata = (folder: string, name: string) => `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
 const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
 
-/** One fault as a sentence: what is wrong, where, what was expected, what to do. */
+/** Return a fault as a sentence: what is wrong, where, what was expected, what to do. */
 export function faultText(fault: Fault): string {
   const where = fault.socket ? `${fault.socket}: ` : "";
   const rest = [fault.expected && `expected ${fault.expected}`, fault.found && `found ${fault.found}`].filter(Boolean).join(", ");
-  const more = [fault.cause, fault.hint].filter(Boolean).map((text) => ` ${text}.`).join("");
+  const more = [fault.cause, fault.hint]
+    .filter(Boolean)
+    .map((text) => ` ${text}.`)
+    .join("");
   return `${where}${fault.message}${rest ? `; ${rest}` : ""}.${more}`.replace(/\.\.$/, ".");
 }
 
-export const server = {
+export const api = {
   nodes: () => json<Record<string, NodeType>>("/nodes"),
 
-  /** What is wrong with a workflow, and what may be linked in it. */
-  async check(workflow: Workflow, file: string | null): Promise<Checked> {
+  /** Return the faults of a workflow, and its possible links. */
+  async check(workflow: Workflow, file: string | null): Promise<CheckResult> {
     const response = await post("/check", { workflow, name: file });
-    return (await response.json()) as Checked;
+    return (await response.json()) as CheckResult;
   },
 
-  /** `file`: where it is saved; brains beside it count, and the run folder gets its name. */
+  /** Queue a run. `file` is the workflow's file: brains beside it are found, and the run folder is named after it. */
   async run(workflow: Workflow, file: string | null, client: string, settings: object): Promise<string> {
     const response = await post("/prompt", { prompt: workflow, client_id: client, extra_data: { settings, name: file } });
     return ((await response.json()) as { prompt_id: string }).prompt_id;
@@ -121,42 +136,42 @@ export const server = {
   saveState: (id: string, node: string, name: string) => post(`/runs/${encodeURIComponent(id)}/save_state`, { node, name }),
   runInfo: (id: string) => json<RunInfo>(`/runs/${encodeURIComponent(id)}`),
   queue: () => json<{ queue_running: Json[][]; queue_pending: Json[][] }>("/queue"),
-  unqueue: (id: string) => post("/queue", { delete: [id] }),
+  cancelQueued: (id: string) => post("/queue", { delete: [id] }),
   history: () => json<Record<string, Record<string, Json>>>("/history?max_items=40"),
-  forget: (id: string) => post("/history", { delete: [id] }),
+  deleteRun: (id: string) => post("/history", { delete: [id] }),
 
   templates: async () => (await json<{ minibrains: string[] }>("/workflow_templates")).minibrains,
-  template: async (name: string) => asWorkflow(await json(`/templates/${encodeURIComponent(name)}`)),
+  template: async (name: string) => workflowFromJson(await json(`/templates/${encodeURIComponent(name)}`)),
 
   files: () => json<FileInfo[]>("/userdata?dir=workflows&recurse=true&full_info=true"),
 
   async open(name: string): Promise<{ workflow: Workflow; sha256: string | null }> {
-    const response = await request(file("workflows", name));
-    return { workflow: asWorkflow(await response.json()), sha256: unquoted(response.headers.get("ETag")) };
+    const response = await request(userdata("workflows", name));
+    return { workflow: workflowFromJson(await response.json()), sha256: unquoted(response.headers.get("ETag")) };
   },
 
-  /** Save; `before` is what the file was when it was opened, null for a new one. Throws Stale. */
+  /** Save a file. `before` is its SHA-256 when it was opened, null for a new one. Throws SaveConflict. */
   async save(name: string, text: string, before: string | null): Promise<string | null> {
     const guard: Record<string, string> = before === null ? { "If-None-Match": "*" } : { "If-Match": `"${before}"` };
     try {
       const headers = { "Content-Type": "application/json", ...guard };
-      const response = await request(file("workflows", name), { method: "POST", headers, body: text });
+      const response = await request(userdata("workflows", name), { method: "POST", headers, body: text });
       return unquoted(response.headers.get("ETag"));
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof RequestError)) throw error;
       if (error.status === 409) {
-        const there = await server.open(name);
-        throw new Stale(there.sha256, there.workflow);
+        const there = await api.open(name);
+        throw new SaveConflict(there.sha256, there.workflow);
       }
       if (error.status !== 412) throw error;
       const { sha256, workflow } = error.body;
-      throw new Stale(typeof sha256 === "string" ? sha256 : null, workflow ? asWorkflow(workflow) : null);
+      throw new SaveConflict(typeof sha256 === "string" ? sha256 : null, workflow ? workflowFromJson(workflow) : null);
     }
   },
 
-  remove: (name: string) => request(file("workflows", name), { method: "DELETE" }),
+  remove: (name: string) => request(userdata("workflows", name), { method: "DELETE" }),
   rename: (from: string, to: string) =>
-    request(`${file("workflows", from)}/move/${encodeURIComponent(`workflows/${to}`)}`, { method: "POST" }),
+    request(`${userdata("workflows", from)}/move/${encodeURIComponent(`workflows/${to}`)}`, { method: "POST" }),
 
   brains: () => json<BrainInfo[]>("/brains"),
   uploadBrain(blob: File): Promise<UploadedBrain> {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import { fits, NOTHING_SAID, whyNot, type Linking } from "../src/model/fit";
+import { isCompatible, type Linking, linkError, UNKNOWN_LINKING } from "../src/model/compatibility";
 import { suggest } from "../src/model/suggest";
-import { asWorkflow } from "../src/model/workflow";
+import { workflowFromJson } from "../src/model/workflow";
 import { catalog } from "./catalog";
 
-const workflow = asWorkflow({
+const workflow = workflowFromJson({
   minibrains: 1,
   nodes: {
     console: { type: "RetroEmulator@1" },
@@ -40,18 +40,36 @@ const LINKING: Linking = {
     pad: ["pad", "T", "anything"],
     "logits f32[8]": ["T", "anything"],
   },
-  before: { fighter: [], grey: [], small: ["grey"], head: [], knee: [], loose: [], score: [], log: [], first: [], second: ["first"] },
+  before: {
+    fighter: [],
+    grey: [],
+    small: ["grey"],
+    head: [],
+    knee: [],
+    loose: [],
+    score: [],
+    log: [],
+    first: [],
+    second: ["first"],
+  },
 };
 
 const ask = (from: string, to: string) => {
   const [a, b] = [from.split("."), to.split(".")] as [[string, string], [string, string]];
-  return whyNot(workflow, catalog, LINKING, { from: { node: a[0], socket: a[1] }, to: { node: b[0], socket: b[1] } });
+  return linkError(workflow, catalog, LINKING, { from: { node: a[0], socket: a[1] }, to: { node: b[0], socket: b[1] } });
 };
 
 test.each([
-  ["console.variables", "fighter.variables"], ["fighter.pad", "console.pad1"], ["console.frame", "log.value"], ["console.terminated", "fighter.when"],
-  ["knee.value", "score.rewards"], ["loose.value", "console.pad1"], ["console.frame", "loose.value"], ["gone.thing", "console.pad1"],
-  ["console.frame", "gone.anything"], ["previous.value", "first.value"],
+  ["console.variables", "fighter.variables"],
+  ["fighter.pad", "console.pad1"],
+  ["console.frame", "log.value"],
+  ["console.terminated", "fighter.when"],
+  ["knee.value", "score.rewards"],
+  ["loose.value", "console.pad1"],
+  ["console.frame", "loose.value"],
+  ["gone.thing", "console.pad1"],
+  ["console.frame", "gone.anything"],
+  ["previous.value", "first.value"],
 ])("%s may go into %s", (from, to) => {
   expect(ask(from, to)).toBeNull();
 });
@@ -72,13 +90,19 @@ test("a loop within a tick is refused, one across a register is what games are",
 });
 
 test("what the server was not asked about yet may be", () => {
-  expect(fits(NOTHING_SAID, "flag", "number")).toBe(true);
-  expect(fits(LINKING, "something new", "number")).toBe(true);
-  expect(fits(LINKING, "flag", "number")).toBe(false);
-  expect(whyNot(workflow, catalog, NOTHING_SAID, { from: { node: "console", socket: "frame" }, to: { node: "fighter", socket: "variables" } })).toBeNull();
+  expect(isCompatible(UNKNOWN_LINKING, "flag", "number")).toBe(true);
+  expect(isCompatible(LINKING, "something new", "number")).toBe(true);
+  expect(isCompatible(LINKING, "flag", "number")).toBe(false);
+  expect(
+    linkError(workflow, catalog, UNKNOWN_LINKING, {
+      from: { node: "console", socket: "frame" },
+      to: { node: "fighter", socket: "variables" },
+    }),
+  ).toBeNull();
 });
 
-const names = (query: string, loose: Parameters<typeof suggest>[3] = null) => suggest(catalog, LINKING, query, loose).map(({ type }) => type.type);
+const names = (query: string, dragged: Parameters<typeof suggest>[3] = null) =>
+  suggest(catalog, LINKING, query, dragged).map(({ type }) => type.type);
 
 test("search: name first, then initials, then the words about it", () => {
   expect(names("previo")[0]).toBe("Previous@1");
@@ -90,7 +114,11 @@ test("search: name first, then initials, then the words about it", () => {
 
 test("a loose wire is offered what fits, the exact type first, with the socket to use", () => {
   const found = suggest(catalog, LINKING, "", { side: "output", kind: "frame u8[h w 3]" });
-  expect(found.slice(0, 3).map(({ type, socket }) => [type.type, socket])).toEqual([["Grayscale@1", "frame"], ["Preview@1", "frame"], ["Resize@1", "frame"]]);
+  expect(found.slice(0, 3).map(({ type, socket }) => [type.type, socket])).toEqual([
+    ["Grayscale@1", "frame"],
+    ["Preview@1", "frame"],
+    ["Resize@1", "frame"],
+  ]);
   expect(found.map(({ type }) => type.type)).toContain("Log@1");
   expect(found.map(({ type }) => type.type)).not.toContain("Score@1");
   expect(names("", { side: "input", kind: "pad" })[0]).toBe("ScriptedFighter@1");

@@ -1,31 +1,31 @@
-/** Whether an output may be linked to an input. The rule is the server's: this looks up what it said with the last check. */
+/** The possible links. The server has the rules; this looks links up in the answer of its last check. */
 
-import { inputOf, type Catalog } from "./catalog";
+import { type Catalog, inputOf } from "./catalog";
 import { own } from "./json";
-import { typeName, type End, type Link, type Workflow } from "./workflow";
+import { type Link, type SocketRef, typeName, type Workflow } from "./workflow";
 
-/** What the server says of the sockets of a workflow, and of those of all node types; types are in words. */
+/** The part of the server's answer to `/check` that is about links. Types are given as text. */
 export interface Linking {
-  /** What flows, by "node.output". */
+  /** The types of outputs, by "node.output". */
   readonly outputs: Readonly<Record<string, string>>;
-  /** What is taken, by "node.input". */
+  /** The types of inputs, by "node.input". */
   readonly inputs: Readonly<Record<string, string>>;
-  /** What flows -> all that takes it. */
+  /** The type of an output -> all types of inputs that take it. */
   readonly fits: Readonly<Record<string, readonly string[]>>;
-  /** A node -> those whose results it needs within the same tick. Nodes that delay are not in it. */
+  /** A node -> the nodes whose results it needs within the same tick. Nodes that delay are left out. */
   readonly before: Readonly<Record<string, readonly string[]>>;
 }
 
-export const NOTHING_SAID: Linking = { outputs: {}, inputs: {}, fits: {}, before: {} };
+export const UNKNOWN_LINKING: Linking = { outputs: {}, inputs: {}, fits: {}, before: {} };
 
-/** A sentence why the link is refused, or null if it is fine. Sockets of unknown nodes take anything. */
-export function whyNot(workflow: Workflow, catalog: Catalog, linking: Linking, { from, to }: Link): string | null {
+/** Return the reason why a link is refused, as a sentence, or null. Sockets of unknown nodes take anything. */
+export function linkError(workflow: Workflow, catalog: Catalog, linking: Linking, { from, to }: Link): string | null {
   const target = own(workflow.nodes, to.node);
   if (!target || !own(workflow.nodes, from.node)) return "One end of this link is not in the workflow.";
   const given = outputKind(workflow, catalog, linking, from);
   const wanted = inputKind(workflow, catalog, linking, to);
   if (given === undefined || wanted === undefined) return null;
-  if (!fits(linking, given, wanted)) {
+  if (!isCompatible(linking, given, wanted)) {
     return `${from.node}.${from.socket} gives ${given}, but ${to.node}.${to.socket} takes ${wanted}.`;
   }
   if (closesLoop(linking, { from, to })) {
@@ -35,20 +35,30 @@ export function whyNot(workflow: Workflow, catalog: Catalog, linking: Linking, {
   return null;
 }
 
-/** Whether what flows may be taken. What the server has not been asked about yet may: it says so when the link is made. */
-export function fits({ fits }: Linking, given: string, wanted: string): boolean {
-  return own(fits, given)?.includes(wanted) ?? true;
+/** Return true if an input takes an output. Types that the server has not checked yet count as compatible. */
+export function isCompatible(linking: Linking, given: string, wanted: string): boolean {
+  return own(linking.fits, given)?.includes(wanted) ?? true;
 }
 
-/** What an output gives; undefined if it is not known. */
-export function outputKind(workflow: Workflow, catalog: Catalog, { outputs }: Linking, { node, socket }: End): string | undefined {
+/** Return the type of an output; undefined if it is not known. */
+export function outputKind(
+  workflow: Workflow,
+  catalog: Catalog,
+  { outputs }: Linking,
+  { node, socket }: SocketRef,
+): string | undefined {
   const entry = own(workflow.nodes, node);
   if (!entry) return undefined;
   return own(outputs, `${node}.${socket}`) ?? own(catalog.find(entry.type)?.outputs, socket)?.kind;
 }
 
-/** What an input takes; undefined if it is not known. */
-export function inputKind(workflow: Workflow, catalog: Catalog, { inputs }: Linking, { node, socket }: End): string | undefined {
+/** Return the type of an input; undefined if it is not known. */
+export function inputKind(
+  workflow: Workflow,
+  catalog: Catalog,
+  { inputs }: Linking,
+  { node, socket }: SocketRef,
+): string | undefined {
   const entry = own(workflow.nodes, node);
   if (!entry) return undefined;
   return own(inputs, `${node}.${socket}`) ?? inputOf(catalog.find(entry.type), socket)?.kind;

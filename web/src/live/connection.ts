@@ -1,19 +1,19 @@
-/** The page's end of the worker: connection, events, pictures. */
+/** The connection to the server, by way of the web worker. */
 
 import type { FromWorker, ToWorker, Watch } from "./messages";
 
-export interface LineEvents {
+export interface ConnectionEvents {
   event(type: string, data: Record<string, unknown>): void;
   connected(isOpen: boolean): void;
   frames(seen: Readonly<Record<string, { count: number; tick: number }>>): void;
 }
 
-export class Line {
+export class Connection {
   readonly client = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
   readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   #watch = "";
 
-  constructor(events: LineEvents) {
+  constructor(events: ConnectionEvents) {
     this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       if (data.is === "event") events.event(data.type, data.data);
       else if (data.is === "frames") events.frames(data.seen);
@@ -22,20 +22,20 @@ export class Line {
     const url = new URL("api/ws", document.baseURI);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     url.searchParams.set("clientId", this.client);
-    this.#tell({ do: "connect", url: url.href });
+    this.#post({ do: "connect", url: url.href });
   }
 
-  /** What is on screen now: the server sends pictures and values of nothing else. */
+  /** Tell the server which nodes are visible. It sends pictures and values of these only. */
   watch(watch: Watch | null): void {
     const text = JSON.stringify(watch);
     if (text === this.#watch) return;
     this.#watch = text;
-    this.#tell({ do: "watch", watch });
+    this.#post({ do: "watch", watch });
   }
 
-  /** Say something at once; it is lost while there is no connection. */
+  /** Send a message to the server. It is lost if there is no connection. */
   send(type: string, data: object): void {
-    this.#tell({ do: "send", type, data });
+    this.#post({ do: "send", type, data });
   }
 
   addScreen(node: string, canvas: HTMLCanvasElement): void {
@@ -44,10 +44,10 @@ export class Line {
   }
 
   dropScreen(node: string): void {
-    this.#tell({ do: "drop", node });
+    this.#post({ do: "drop", node });
   }
 
-  #tell(message: ToWorker): void {
+  #post(message: ToWorker): void {
     this.#worker.postMessage(message);
   }
 }

@@ -1,4 +1,4 @@
-/** What differs between two workflows, in words: what the dialog about a stale save shows. */
+/** The differences between two workflows, as shown when a save conflicts with a newer one. */
 
 import { isObject, own, same } from "./json";
 import type { Workflow } from "./workflow";
@@ -9,30 +9,37 @@ export interface Change {
   readonly details: readonly string[];
 }
 
-/** From `before` to `after`: nodes by id, then the file's other keys. Where a node stands is told as one line. */
-export function changes(before: Workflow, after: Workflow): readonly Change[] {
+/** Return the changes from `before` to `after`: nodes by id, then other keys. All positions are one change. */
+export function diffWorkflows(before: Workflow, after: Workflow): readonly Change[] {
   const result: Change[] = [];
   for (const id of new Set([...Object.keys(before.nodes), ...Object.keys(after.nodes)])) {
     const old = own(before.nodes, id);
     const now = own(after.nodes, id);
     if (!old) result.push({ what: "added", name: id, details: [now!.type] });
     else if (!now) result.push({ what: "removed", name: id, details: [old.type] });
-    else if (!same(old, now)) result.push({ what: "changed", name: id, details: differing(old, now) });
+    else if (!same(old, now)) result.push({ what: "changed", name: id, details: diffKeys(old, now) });
   }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [old, now] = [own(before as object as Record<string, unknown>, key), own(after as object as Record<string, unknown>, key)];
+    const [old, now] = [
+      own(before as object as Record<string, unknown>, key),
+      own(after as object as Record<string, unknown>, key),
+    ];
     if (key !== "nodes" && !same(old, now)) result.push({ what: "changed", name: key, details: [] });
   }
   return result;
 }
 
-function differing(old: object, now: object): string[] {
+function diffKeys(old: object, now: object): string[] {
   const [a, b] = [old as Record<string, unknown>, now as Record<string, unknown>];
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) => {
     const [before, after] = [own(a, key), own(b, key)];
     if (same(before, after)) return [];
-    if ((key === "set" || key === "in") && (isObject(before) || before === undefined) && (isObject(after) || after === undefined)) {
-      return differing(before ?? {}, after ?? {});
+    if (
+      (key === "set" || key === "in") &&
+      (isObject(before) || before === undefined) &&
+      (isObject(after) || after === undefined)
+    ) {
+      return diffKeys(before ?? {}, after ?? {});
     }
     return [`${key}: ${short(before)} → ${short(after)}`];
   });

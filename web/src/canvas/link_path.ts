@@ -1,20 +1,20 @@
-/** The course of a link. Forward: a calm curve. Backward, into a register mostly: down, under the nodes, and up again. */
+/** The paths of links. Forward ones are curves. Backward ones, mostly into registers, run down, below the nodes, and up again. */
 
 import type { Box, Point } from "../model/workflow";
 
-const TURN = 12;
-const OUT = 22;
+const CORNER_RADIUS = 12;
+const STUB_LENGTH = 22;
 
-export interface Wire {
+export interface LinkPath {
   readonly path: Path2D;
-  /** Half way along it. */
+  /** The point half way along the path. */
   readonly middle: Point;
 }
 
-/** Whether a link from `a` to `b` has to go back. */
-export const goesBack = (a: Point, b: Point): boolean => b[0] < a[0] + 8;
+/** Return true if a link from `a` to `b` runs backward. */
+export const isBackward = (a: Point, b: Point): boolean => b[0] < a[0] + 8;
 
-export function forwardWire(a: Point, b: Point): Wire {
+export function forwardPath(a: Point, b: Point): LinkPath {
   const distance = Math.hypot(b[0] - a[0], b[1] - a[1]);
   const bend = Math.min(Math.max(Math.abs(b[0] - a[0]) * 0.5, Math.min(distance * 0.4, 60)), 160);
   const path = new Path2D();
@@ -24,11 +24,11 @@ export function forwardWire(a: Point, b: Point): Wire {
 }
 
 /**
- * The height at which a link can go back: between its two nodes if the one is far enough above the other, else beneath
- * them; beneath whatever stands in the way; beside lanes that are taken.
+ * Return the y at which a backward link can run: between its two nodes if one is far enough above the other, or else below
+ * them; below other nodes that are in the way; beside lanes that are already used.
  */
 export function laneFor(from: Box, to: Box, others: Iterable<Box>, taken: Lane[] = []): number {
-  const [left, right] = [to[0] - OUT, from[0] + from[2] + OUT];
+  const [left, right] = [to[0] - STUB_LENGTH, from[0] + from[2] + STUB_LENGTH];
   const between = [...others].filter(([x, , width]) => x < right && x + width > left);
   const isFree = (y: number) => between.every(([, top, , height]) => top + height < y - 8 || top > y + 8);
   const gap = to[1] - from[1] - from[3];
@@ -48,14 +48,14 @@ export interface Lane {
   readonly right: number;
 }
 
-export function backWire(a: Point, b: Point, lane: number): Wire {
-  const [right, left] = [a[0] + OUT, b[0] - OUT];
+export function backwardPath(a: Point, b: Point, lane: number): LinkPath {
+  const [right, left] = [a[0] + STUB_LENGTH, b[0] - STUB_LENGTH];
   const path = new Path2D();
-  const corner = (height: number) => Math.min(TURN, Math.abs(height) / 2);
+  const corner = (height: number) => Math.min(CORNER_RADIUS, Math.abs(height) / 2);
   path.moveTo(a[0], a[1]);
   path.arcTo(right, a[1], right, lane, corner(lane - a[1]));
-  path.arcTo(right, lane, left, lane, TURN);
-  path.arcTo(left, lane, left, b[1], TURN);
+  path.arcTo(right, lane, left, lane, CORNER_RADIUS);
+  path.arcTo(left, lane, left, b[1], CORNER_RADIUS);
   path.arcTo(left, b[1], b[0], b[1], corner(lane - b[1]));
   path.lineTo(b[0], b[1]);
   return { path, middle: [(left + right) / 2, lane] };
