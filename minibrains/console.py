@@ -34,17 +34,17 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
 
     pad1, pad2:  names of the buttons held; without a link, none are. Opposite directions held at once cancel each other, as
                  on a real pad
-    frame:       uint8 [h, w, 3], the screen; read only on ticks on which somebody looks
+    frame:       uint8 [h, w, 3], the screen; read only on ticks on which something reads this output
     variables:   the game's variables by name
     reward:      of the last frame, in the unit of the game's scenario
     terminated:  True on the tick on which the game is over by its own rules; nothing is latched then
     truncated:   True on the last tick of an episode that the run's limit ends, if the game is not over
 
-    Films, evaluations, benchmarks and the editor look for this class and know no other. A subclass says how the frames
-    are made: by an emulator, by a Gymnasium environment.
+    Films, evaluations, benchmarks and the editor use only this class. A subclass determines how frames are made, for
+    example by an emulator or by a Gymnasium environment.
 
-    `report()` gives "score" (the sum of rewards), "won" and "drawn" (None: the game has no such thing), "start" (an
-    object; its "state" names the save state), "actions_sha256" and "trajectory_sha256".
+    `report` returns "score" (the sum of rewards), "won" and "drawn" (None if the game does not define them), "start" (an
+    object, whose "state" is the name of the save state), "actions_sha256" and "trajectory_sha256".
     """
 
     game: str | tuple[str, ...] = widget(rebuild=True, doc="one game, or several: the first whose ROM is there plays")

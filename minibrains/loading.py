@@ -30,8 +30,11 @@ class BrainRef:
     """A reference to a brain: a file and its SHA-256, and the adapters to merge with their weights."""
 
     file: str
+    """The path of the file."""
     sha256: str
+    """Its SHA-256, in hexadecimal."""
     adapters: tuple[tuple[BrainRef, float], ...] = ()
+    """Adapters with the weights to merge them with."""
 
     @property
     def label(self) -> str:

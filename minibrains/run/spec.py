@@ -23,7 +23,11 @@ class RunSpec:
     A field that is None takes its value from the workflow file.
 
     Example:
-        RunSpec("sf2", episodes=3, seed=7, widgets={"console.noops": 10})
+        >>> from dataclasses import replace
+        >>> spec = RunSpec("sf2", episodes=3, widgets={"console.noops": 10})
+        >>> other = replace(spec, seed=8)
+        >>> spec.seed, other.seed, other.episodes
+        (None, 8, 3)
     """
 
     workflow: str | os.PathLike[str] | Mapping[str, Any] | Workflow
