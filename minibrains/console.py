@@ -47,17 +47,17 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
     object, whose "state" is the name of the save state), "actions_sha256" and "trajectory_sha256".
     """
 
-    game: str | tuple[str, ...] = widget(rebuild=True, doc="one game, or several: the first whose ROM is there plays")
+    game: str | tuple[str, ...] = widget(rebuild=True, doc="one game, or several, of which the first with a ROM is played")
     states: tuple[str, ...] = widget(
-        default=(), rebuild=True, doc="save states to start from; none: the one the game's maker chose"
+        default=(), rebuild=True, doc="save states to start from; none: the one that the game defines"
     )
-    noops: int = widget(default=0, min=0, max=30, doc="an episode starts after 0 to this many frames without a button")
+    noops: int = widget(default=0, min=0, max=30, doc="an episode starts after 0 to this many frames in which no button is held")
     write: Mapping[str, int | str] = widget(
         default=MappingProxyType({}),
         rebuild=True,
         doc='variables to set at the start; "$seed" is a number of the episode\'s own',
     )
-    players: int = widget(default=1, min=1, max=2, rebuild=True, doc="how many pads are plugged in")
+    players: int = widget(default=1, min=1, max=2, rebuild=True, doc="the number of pads that are plugged in")
 
     def __init_subclass__(cls, **options: Unpack[NodeOptions]) -> None:
         super().__init_subclass__(**options)

@@ -1,4 +1,4 @@
-"""References to brains, which travel on links, and the cache of what is made of them, which does not."""
+"""References to brains, which travel on links, and the cache of the objects that are made from brains, which do not."""
 
 from __future__ import annotations
 
