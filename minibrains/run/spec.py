@@ -53,7 +53,7 @@ class RunSpec:
     record: bool = False
     """Write a tape into the run folder, for replay."""
     runs: str | os.PathLike[str] | None = None
-    """The folder in which to make a run folder for episodes, summary and the files of nodes. None: nothing is kept."""
+    """The folder in which to make a run folder for episodes, summary and the files of nodes. None: nothing is stored."""
     workers: int | str = 1
     """Number of processes that play the episodes, or the address of a Ray cluster (`ray://HOST:PORT?n=N`)."""
     models: Path | None = None
