@@ -28,8 +28,10 @@ import pdoc.render
 
 import minibrains
 import nodes
+from minibrains.brain import Brain
 from minibrains.graph.describe import describe_node
 from minibrains.graph.registry import Registry
+from minibrains.node import Node
 from minibrains.node_options import NodeOptions
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -158,15 +160,10 @@ def build(target: Path, *, show_source: bool = True) -> list[Path]:
 
 def load_modules() -> dict[str, pdoc.doc.Module]:
     """Return the modules that have a page, by name, with docstrings that pdoc can show."""
-    names = list(PAGES)
-    names.append(nodes.__name__)
-    for info in pkgutil.walk_packages(nodes.__path__, "nodes."):
-        names.append(info.name)
     _resolve_exports()
     modules: dict[str, pdoc.doc.Module] = {}
-    for name in names:
-        importlib.import_module(name)
-        modules[name] = pdoc.doc.Module(sys.modules[name])
+    for name in (*PAGES, *_node_modules()):
+        modules[name] = pdoc.doc.Module(importlib.import_module(name))
     _document_exports(modules["minibrains"])
     _document_options(modules["minibrains"])
     _document_nodes(modules)
@@ -177,6 +174,19 @@ def load_modules() -> dict[str, pdoc.doc.Module]:
                 _hide_constructor(doc)
                 _name_exported_bases(doc)
     return modules
+
+
+def _node_modules() -> Iterator[str]:
+    """Yield the packages of nodes, and those of their modules that define nodes or brains."""
+    yield nodes.__name__
+    for info in pkgutil.walk_packages(nodes.__path__, "nodes."):
+        module = importlib.import_module(info.name)
+        if info.ispkg or any(_is_declared(value, info.name) for value in vars(module).values()):
+            yield info.name
+
+
+def _is_declared(value: object, module: str) -> bool:
+    return isinstance(value, type) and issubclass(value, (Node, Brain)) and value.__module__ == module
 
 
 def walk(namespace: pdoc.doc.Namespace[Any]) -> Iterator[pdoc.doc.Doc[Any]]:
