@@ -1,5 +1,6 @@
 # make run   set up a virtual environment, play Duel with a vision-language model, print result, path of the clip, the editor
 # make test  set up, then lint, types and tests (15 minutes at most)
+# make docs  set up, then build the API reference: build/api/index.html
 # make soak  the tests that take longer: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
 PYTHON ?= python3
 VENV ?= .venv
@@ -7,7 +8,7 @@ PIP = $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet --co
 
 EDITOR = $(shell find web/src -type f) web/index.html web/package-lock.json web/vite.config.ts
 
-.PHONY: run test soak bench clean
+.PHONY: run test docs soak bench clean
 
 run: $(VENV)/installed
 	$(VENV)/bin/python -m server run workflows/sf2.json --video sf2.mp4
@@ -25,6 +26,9 @@ test: $(VENV)/installed-dev
 	$(VENV)/bin/python hatch_build.py check
 	$(VENV)/bin/pytest
 
+docs: $(VENV)/installed-dev
+	$(VENV)/bin/python -m tests.api_reference
+
 soak: $(VENV)/installed-dev
 	$(VENV)/bin/pytest -m soak -v -s --durations=0
 
@@ -32,7 +36,7 @@ bench: $(VENV)/installed
 	$(VENV)/bin/python -m server bench
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) build
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Minibrains needs Python 3.11 or later; found $$($(PYTHON) --version 2>&1). Say which to use: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }

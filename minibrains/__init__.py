@@ -1,12 +1,19 @@
 """The public API: the classes that node authors import, and the entry points for running workflows.
 
-from minibrains import Action, Node, On, widget
+Node authors import names from here:
 
-import minibrains as mb
-with mb.Run(mb.RunSpec("sf2")) as run: ...
+    from minibrains import Action, Node, On, widget
 
-A name's module is imported on first access. So the command line can report a missing package, such as NumPy, in a sentence,
-and importing a node does not import the layers above it.
+So do scripts that play workflows:
+
+    import minibrains as mb
+
+    with mb.Run(mb.RunSpec("sf2")) as run:
+        for episode in run:
+            print(episode.score)
+
+The module that defines a name is imported on first access. So the command line can report a missing package, such as NumPy,
+in a sentence, and importing a node does not import the layers above it.
 """
 
 from __future__ import annotations

@@ -41,4 +41,6 @@ class Sample(NamedTuple, Generic[T]):
     """An input read with its age: the last value and the number of ticks since it was delivered."""
 
     value: T
+    """The last value."""
     age: int
+    """The number of ticks since it was delivered; 0 on the tick of its delivery."""

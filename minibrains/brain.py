@@ -1,8 +1,8 @@
-"""Brains: what a node has learned or been told, as one safetensors file.
+"""Brains: the learned or configured data of a node, as one safetensors file.
 
-Nothing else is ever opened as a brain: no pickle, no code. The header is bounded and checked in full
-before a tensor is touched. Metadata: `minibrains.kind`, `minibrains.version`, `config` (JSON), and for
-people `title`, `description`, `license`, `author`, `made_by`, `parents`, `metrics`.
+Nothing else is ever opened as a brain: no pickle, no code. The size of the header is limited, and all of it is checked
+before a tensor is read. Metadata: `minibrains.kind`, `minibrains.version`, `config` (JSON), and for people `title`,
+`description`, `license`, `author`, `made_by`, `parents`, `metrics`.
 """
 
 from __future__ import annotations
@@ -60,21 +60,41 @@ class BrainSchema:
 
 
 def tensor(spec: str, doc: str = "") -> Any:
-    """Declare a tensor of a brain: `recovery: np.ndarray = tensor("i32[actions]", "frames")`."""
+    """Declare a tensor of a brain: `recovery: np.ndarray = tensor("i32[actions]", "frames")`.
+
+    Args:
+        spec: Its dtype and shape, as in a `Socket`.
+        doc: Its meaning, with the unit.
+    """
     return TensorField(spec, doc)
 
 
 def setting(default: Any = UNSET, doc: str = "") -> Any:
-    """Declare an entry of a brain's `config`: `buttons: tuple[str, ...] = setting(doc="names")`."""
+    """Declare an entry of a brain's `config`: `buttons: tuple[str, ...] = setting(doc="names")`.
+
+    Args:
+        default: The value for a file without this entry; without a default the entry is required.
+        doc: Its meaning, with the unit.
+    """
     return SettingField(default, doc)
 
 
 class Brain:
-    """Base of all kinds of brains: subclasses declare tensors and settings as fields.
+    """Base class of all kinds of brains. Subclasses declare tensors and settings as fields.
 
-    Sizes named in the tensors' specs, and whole numbers among the settings, are sizes of the node that
-    holds the brain: `{actions}` in a socket's spec reads them. A setting called `base_sha256` says which other file the brain
-    was made for, `base` what that one's title is: a socket of `sha256[base_sha256]` is linked only to what says the same file.
+    The sizes in the specs of the tensors, and the settings that are whole numbers, are sizes of the node that has the
+    brain: `{actions}` in the spec of a socket refers to them. A setting called `base_sha256` is the hash of another file
+    that the brain was made for, and `base` is the title of that file: a socket of type `sha256[base_sha256]` can be
+    linked only to a socket for the same file.
+
+    Example:
+        >>> class Limits(Brain):
+        ...     kind = "limits"
+        ...     range: np.ndarray = tensor("f32[2]", "smallest and largest value")
+        ...     unit: str = setting("", "for people")
+        >>> limits = Limits(range=np.array([0, 9], np.float32))
+        >>> limits.range.tolist(), limits.unit
+        ([0.0, 9.0], '')
     """
 
     kind: ClassVar[str]
@@ -104,9 +124,14 @@ class Brain:
         cls.schema = BrainSchema(MappingProxyType(tensors), MappingProxyType(settings))
 
     def __init__(self, tensors: Mapping[str, np.ndarray] | None = None, **fields: Any) -> None:
-        """Make a brain in memory, from tensors and settings by name, or from all `tensors` of a network at once.
+        """Make a brain in memory.
 
-        Raises BrainError if a tensor or setting is missing, unknown, or of another dtype or shape.
+        Args:
+            tensors: Tensors by name, for example all those of a network.
+            fields: Settings by name, and further tensors.
+
+        Raises:
+            BrainError: A tensor or setting is missing, unknown, or of another dtype or shape.
         """
         arrays = dict(tensors or {})
         config = {}
@@ -146,7 +171,18 @@ class Brain:
 
     @classmethod
     def read_config(cls, where: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the settings, with defaults filled in. Raises BrainError naming the first that is wrong."""
+        """Check settings and fill in the defaults.
+
+        Args:
+            where: The beginning of the error message, such as the path of the file.
+            config: The settings by name, as read from the file.
+
+        Returns:
+            All settings by name.
+
+        Raises:
+            BrainError: A setting is missing, unknown or of another type; names the first one.
+        """
         result = {}
         for name, declared in cls.schema.settings.items():
             if name not in config and declared.default is UNSET:
@@ -162,7 +198,19 @@ class Brain:
 
     @classmethod
     def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
-        """Check names, dtypes and shapes, and return the sizes that follow from them. Raises BrainError."""
+        """Check names, dtypes and shapes of tensors.
+
+        Args:
+            where: The beginning of the error message, such as the path of the file.
+            config: All settings by name.
+            tensors: The tensors of the file by name.
+
+        Returns:
+            The sizes that the node's sockets may name.
+
+        Raises:
+            BrainError: A tensor is missing, unknown, or of another dtype or shape.
+        """
         sizes: dict[str, int] = {name: value for name, value in config.items() if type(value) is int}
         try:
             specs = cls.tensor_specs(config)
@@ -189,7 +237,14 @@ class Brain:
 
     @classmethod
     def check_header(cls, header: BrainHeader) -> Mapping[str, int]:
-        """Check, before any tensor is read, that a file holds this kind of brain; return its sizes. Raises BrainError."""
+        """Check, before any tensor is read, that a file contains this kind of brain.
+
+        Returns:
+            The sizes that the node's sockets may name.
+
+        Raises:
+            BrainError: It is another kind of brain, or its settings or tensors are wrong.
+        """
         where = str(header.path)
         if header.kind != cls.kind or header.version != cls.version:
             found = "no brain of ours"
@@ -223,10 +278,16 @@ class Brain:
         return brain
 
     def save(self, path: Path, *, title: str, made_by: str, **people: Any) -> str:
-        """Write the brain (temporary file, then rename) and return its SHA-256.
+        """Write the brain into a file, by renaming a temporary one. Equal brains give equal bytes.
 
-        `made_by` is the command or workflow that made it; `people` may hold description, license, author,
-        parents (a list of SHA-256) and metrics. Equal brains give equal bytes.
+        Args:
+            path: The file, which is replaced if it exists.
+            title: A title for people.
+            made_by: The command or workflow that made the brain.
+            people: Further entries for people: description, license, author, parents (a list of SHA-256), metrics.
+
+        Returns:
+            The SHA-256 of the file.
         """
         import safetensors
 

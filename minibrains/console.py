@@ -34,30 +34,30 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
 
     pad1, pad2:  names of the buttons held; without a link, none are. Opposite directions held at once cancel each other, as
                  on a real pad
-    frame:       uint8 [h, w, 3], the screen; read only on ticks on which somebody looks
+    frame:       uint8 [h, w, 3], the screen; read only on ticks on which something reads this output
     variables:   the game's variables by name
     reward:      of the last frame, in the unit of the game's scenario
     terminated:  True on the tick on which the game is over by its own rules; nothing is latched then
     truncated:   True on the last tick of an episode that the run's limit ends, if the game is not over
 
-    Films, evaluations, benchmarks and the editor look for this class and know no other. A subclass says how the frames
-    are made: by an emulator, by a Gymnasium environment.
+    Films, evaluations, benchmarks and the editor use only this class. A subclass determines how frames are made, for
+    example by an emulator or by a Gymnasium environment.
 
-    `report()` gives "score" (the sum of rewards), "won" and "drawn" (None: the game has no such thing), "start" (an
-    object; its "state" names the save state), "actions_sha256" and "trajectory_sha256".
+    `report` returns "score" (the sum of rewards), "won" and "drawn" (None if the game does not define them), "start" (an
+    object, whose "state" is the name of the save state), "actions_sha256" and "trajectory_sha256".
     """
 
-    game: str | tuple[str, ...] = widget(rebuild=True, doc="one game, or several: the first whose ROM is there plays")
+    game: str | tuple[str, ...] = widget(rebuild=True, doc="one game, or several, of which the first with a ROM is played")
     states: tuple[str, ...] = widget(
-        default=(), rebuild=True, doc="save states to start from; none: the one the game's maker chose"
+        default=(), rebuild=True, doc="save states to start from; none: the one that the game defines"
     )
-    noops: int = widget(default=0, min=0, max=30, doc="an episode starts after 0 to this many frames without a button")
+    noops: int = widget(default=0, min=0, max=30, doc="an episode starts after 0 to this many frames in which no button is held")
     write: Mapping[str, int | str] = widget(
         default=MappingProxyType({}),
         rebuild=True,
         doc='variables to set at the start; "$seed" is a number of the episode\'s own',
     )
-    players: int = widget(default=1, min=1, max=2, rebuild=True, doc="how many pads are plugged in")
+    players: int = widget(default=1, min=1, max=2, rebuild=True, doc="the number of pads that are plugged in")
 
     def __init_subclass__(cls, **options: Unpack[NodeOptions]) -> None:
         super().__init_subclass__(**options)

@@ -52,9 +52,17 @@ class Hook:
     `between_ticks` and `on_edit` are not called, and `run.engine` is not open.
 
     Example:
-        class PrintScores(Hook):
-            def after_episode(self, run, episode):
-                print(episode.index, episode.score)
+        >>> class CollectScores(Hook):
+        ...     def __init__(self):
+        ...         self.scores = []
+        ...
+        ...     def after_episode(self, run, episode):
+        ...         self.scores.append(episode.score)
+        >>> class Misspelt(Hook):
+        ...     def after_episodes(self, run, episode):
+        ...         pass
+        Traceback (most recent call last):
+        minibrains.errors.MinibrainsError: Misspelt.after_episodes is not called by any run. ...
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -69,7 +77,12 @@ class Hook:
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
         """Change the workflow before it is checked, for example by adding a node. Called for live edits too.
 
-        registry:  the node types of the run; the workflow's nodes have their versions
+        Args:
+            workflow: The workflow as read, with the changes of the spec.
+            registry: The node types of the run; the workflow's nodes have been migrated to their versions.
+
+        Returns:
+            The workflow to check and play.
         """
         return workflow
 
@@ -83,11 +96,13 @@ class Hook:
         """Observe the beginning of an episode: the nodes were reset."""
 
     def between_ticks(self, run: Run) -> Budget | None:
-        """Observe or change the engine between two ticks, and return how far it may go until the next call.
+        """Observe or change the engine between two ticks.
 
-        None: as far as the other hooks allow. With `Budget(ticks=1)` it is called before every tick.
+        It may wait, but must then call `run.clock.resume()` if the clock is a realtime one.
 
-        It may wait, but then has to call `resume` of a realtime clock.
+        Returns:
+            How far the run may go until the next call, or None for as far as the other hooks allow. With
+            `Budget(ticks=1)` it is called before every tick.
         """
         return None
 

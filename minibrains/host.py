@@ -28,8 +28,11 @@ class Episode:
     """
 
     index: int
+    """The number of the episode in its run, from 0."""
     seed: int
+    """The seed of the run."""
     node: str = ""
+    """The id of the node in the workflow."""
     limit: int | None = None
     """Number of ticks after which the run ends the episode; None: no limit."""
 
@@ -68,9 +71,18 @@ class Host(Protocol):
         """Ticks a second of the game's own clock, once the console is open; None in a graph without one."""
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        """Return what `make` makes of a brain file, for example a model, from a cache of this process if it is there.
+        """Return what `make` makes of a brain file, for example a model, or take it from the cache of this process.
 
-        `what` names it: the same reference and name give the same object in every node and run. It must not be changed.
+        Args:
+            ref: The brain.
+            what: A name for the result. The same reference and name give the same object in every node and run.
+            make: Makes the object; called only if it is not in the cache.
+
+        Returns:
+            The object, which must not be changed.
+
+        Raises:
+            BrainError: The file is missing, or is not the one that the reference means.
         """
 
     def size(self, **sizes: int) -> None:
@@ -89,10 +101,19 @@ class Host(Protocol):
         """Apply the function to every item, and return the results in the order of the items.
 
         In a run with `--workers` the items are spread over this worker and those that are free; otherwise they
-        are processed here, one after the other. The function must be defined at the top level of a module, which may
-        be that of a node pack, and have no side effects; functions, items and results travel as pickles. If an item
-        raises, this raises the same once the items already begun are done. Raises RunError if something cannot be
-        pickled, or if an item's worker died twice.
+        are processed here, one after the other. If an item raises, this raises the same once the items already begun
+        are done.
+
+        Args:
+            function: A function without side effects, defined at the top level of a module, which may be that of a
+                node pack.
+            items: Its arguments. Functions, items and results travel as pickles.
+
+        Returns:
+            The result for each item.
+
+        Raises:
+            RunError: Something cannot be pickled, or an item's worker died twice.
         """
 
 

@@ -1,4 +1,4 @@
-"""References to brains, which travel on links, and the cache of what is made of them, which does not."""
+"""References to brains, which travel on links, and the cache of the objects that are made from brains, which do not."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ class BrainRef:
     """A reference to a brain: a file and its SHA-256, and the adapters to merge with their weights."""
 
     file: str
+    """The path of the file."""
     sha256: str
+    """Its SHA-256, in hexadecimal."""
     adapters: tuple[tuple[BrainRef, float], ...] = ()
+    """Adapters with the weights to merge them with."""
 
     @property
     def label(self) -> str:

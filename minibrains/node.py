@@ -18,10 +18,20 @@ from minibrains.widgets import Widget, widget
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(widget,))
 class Node:
-    """A part of an agent. Subclass it, annotate `tick`, and it is a node.
+    """A part of an agent. Subclass it and annotate `tick`: its arguments are the inputs, its result is the outputs.
 
-    Life: `open(host)`, then for each episode `reset(episode)` and many `tick(…)`, then `close()`. A node
-    that has `reset` has state. Inputs are never modified, outputs never written after they were returned.
+    The engine calls `open(host)`, then for each episode `reset(episode)` and many `tick(…)`, and finally `close()`. A node
+    with `reset` has state. A node never modifies its inputs, and never writes to an output after returning it.
+
+    Example:
+        >>> from minibrains import Number, widget
+        >>> class Scale(Node):
+        ...     factor: float = widget(default=2.0, doc="multiplies the number")
+        ...
+        ...     def tick(self, number: Number) -> Number:
+        ...         return self.factor * number
+        >>> Scale(factor=3.0).tick(4.0)
+        12.0
     """
 
     # the defaults of the class options
@@ -42,11 +52,15 @@ class Node:
     brain: Any
 
     def __init__(self, *, brain: Brain | None = None, **widgets: Any) -> None:
-        """Set widgets by name.
+        """Make a node.
+
+        Args:
+            brain: Its brain, if the class declares one.
+            widgets: Its widgets by name; those with a default may be left out.
 
         Raises:
-            TypeError: a widget is unknown or missing, or the brain is not of the kind the class declares
-            ValueError: a widget has a wrong value
+            TypeError: A widget is unknown or missing, or the brain is not of the kind that the class declares.
+            ValueError: A widget has a wrong value.
         """
         cls = type(self)
         _check_widget_names(cls, widgets)
@@ -84,7 +98,7 @@ class Node:
         """Acquire what the node needs: files, processes, modules. Raises a MinibrainsError with a sentence for people."""
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
-        """Do slow work in advance that depends only on inputs that do not change, for example merging an adapter into a model.
+        """Do slow work in advance that depends only on inputs that do not change, such as merging an adapter into a model.
 
         Called once the node is open, and at each live edit, which may change the constants. `tick` may be running on
         another thread meanwhile. So keep the result with `host.load`, where `tick` finds it, and set no attributes.
@@ -138,10 +152,13 @@ class Register(Node, abstract=True):
     """
 
     def receive(self, value: Any) -> None:
-        """Receive a value that a page sends to a register that is `outside`: any JSON, or None once no page sends any more.
+        """Receive a value that a page sends to a register that is `outside`.
 
-        Called on another thread, at any time: keep the value in one assignment, and return it from `emit`. Return the
-        same object for as long as nothing changed, because each new one is written to the tape.
+        Called on another thread, at any time: store the value in one assignment, and return it from `emit`. Return the
+        same object as long as nothing has changed, because each new one is written to the tape.
+
+        Args:
+            value: Any JSON value; None once no page sends values any more.
         """
 
 

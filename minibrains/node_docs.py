@@ -63,7 +63,7 @@ def inherited_docs(bases: Iterable[type]) -> NodeDocs:
     """Return the docs of a class, including those of sockets that its bases documented.
 
     Args:
-        bases: the node classes it derives from, the most general first, and the class itself
+        bases: The node classes that it derives from, the most general first, and the class itself.
     """
     prose = ""
     sockets: dict[str, str] = {}

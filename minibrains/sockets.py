@@ -49,7 +49,21 @@ adapter to the model it was made for."""
 
 
 def parse_spec(spec: str) -> tuple[str, tuple[int | str, ...]]:
-    """Parse a spec: `"u8[h w 3]"` -> `("u8", ("h", "w", 3))`. Raises NodeClassError if it is not a valid one."""
+    """Parse the spec of a socket.
+
+    Args:
+        spec: A dtype and a shape. A size is a number, a name, or a `{name}` that the node itself knows.
+
+    Returns:
+        The dtype, and the sizes.
+
+    Raises:
+        NodeClassError: The spec is not a valid one.
+
+    Example:
+        >>> parse_spec("u8[h {width} 3]")
+        ('u8', ('h', '{width}', 3))
+    """
     match = _SPEC.fullmatch(spec)
     if not match or match[1] not in (*DTYPES, *_NO_ARRAYS):
         raise NodeClassError(f"the socket spec {spec!r} cannot be read; expected for example 'f32[n {{width}} 3]'")
@@ -63,10 +77,18 @@ def parse_spec(spec: str) -> tuple[str, tuple[int | str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Socket:
-    """The label of a socket type: its name and, for arrays, its dtype and shape."""
+    """The label of a socket type: its name and, for arrays, its dtype and shape.
+
+    Example:
+        >>> GreyFrame = Annotated[np.ndarray, Socket("frame", "u8[h w 1]")]
+        >>> str(read_socket(GreyFrame))
+        'frame u8[h w 1]'
+    """
 
     name: str
+    """The kind of value, such as "frame". It is also the default name of an output of this type."""
     spec: str | None = None
+    """The dtype and shape, such as "u8[h w 3]"; None for a value that is no array."""
 
 
 @dataclass(frozen=True, slots=True)

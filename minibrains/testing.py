@@ -1,9 +1,11 @@
 """The conformance test that every node passes, for our nodes and yours.
 
-from minibrains.testing import check_node
+A test of a node usually needs only `check_node`:
 
-def test_my_node() -> None:
-    check_node(MyNode(strength=3), {"frame": picture}, {"frame": other_picture}, {"frame": picture})
+    from minibrains.testing import check_node
+
+    def test_my_node() -> None:
+        check_node(MyNode(strength=3), {"frame": picture}, {"frame": other_picture}, {"frame": picture})
 """
 
 from __future__ import annotations
@@ -76,18 +78,45 @@ def opened(node: Node, host: ScratchHost | None = None) -> Iterator[ScratchHost]
 
 
 def play(node: Node, *ticks: Inputs, episode: Episode | None = None) -> list[Any]:
-    """Reset an opened node, call it once for each of `ticks`, which are inputs by name, and return its results."""
+    """Play an episode with an opened node.
+
+    Args:
+        node: An opened node; it is reset first.
+        ticks: The inputs of each tick, by name.
+        episode: The episode to reset it for; None: the first one, with seed 0.
+
+    Returns:
+        The result of `tick`, or of `emit`, on each tick.
+    """
     node.reset(episode or Episode(0, 0, "node"))
     check_names(node)
     return [_step(node, inputs) for inputs in ticks]
 
 
 def check_node(node: Node, *ticks: Inputs, host: ScratchHost | None = None) -> list[Any]:
-    """Check that a node keeps the rules, on at least two ticks of inputs; return its results.
+    """Check that a node keeps the rules.
 
     It accepts read-only inputs and does not change them; its results are unchanged a tick later; after `reset` it behaves
     like a new node; `state()` and `load_state()` restore any tick, and the state can be pickled. A TorchNode's `forward`
-    returns the same for an item in a batch as for the item alone. Raises AssertionError, which names the rule.
+    returns the same for an item in a batch as for the item alone.
+
+    Args:
+        node: A node that is not open yet.
+        ticks: The inputs of each tick, by name; at least two ticks.
+        host: The host to open the node with; None: a new one, with a temporary folder.
+
+    Returns:
+        The result of `tick`, or of `emit`, on each tick.
+
+    Raises:
+        AssertionError: The node breaks a rule, which the message names.
+
+    Example:
+        >>> import numpy as np
+        >>> from nodes.vision.frames import Grayscale
+        >>> black, white = np.zeros((2, 2, 3), np.uint8), np.full((2, 2, 3), 255, np.uint8)
+        >>> [int(frame.max()) for frame in check_node(Grayscale(), {"frame": black}, {"frame": white})]
+        [0, 255]
     """
     if len(ticks) < 2:
         raise AssertionError("check_node needs at least two ticks of inputs")

@@ -52,9 +52,10 @@ class TorchNode(Node, abstract=True, background="optional"):
         initial: ClassVar[Any]
 
     def build(self, config: Mapping[str, Any]) -> nn.Module:
-        """Return a new, untrained network; its parameters have the names of the brain's tensors.
+        """Return a new, untrained network, whose parameters have the names of the brain's tensors.
 
-        Use nothing but `config`: all nodes with the same brain share one network.
+        Args:
+            config: The settings of the brain. Use nothing else, because all nodes with the same brain share one network.
         """
         raise NotImplementedError
 
@@ -106,7 +107,7 @@ class TorchNode(Node, abstract=True, background="optional"):
         """Return a brain of the node's kind with the weights of `module`, and the settings of the node's own brain.
 
         Raises:
-            BrainError: The module has other weights than such a brain.
+            BrainError: The weights of the module are not those of such a brain.
         """
         return _read_weights(module, type(self.brain), self.brain.config)
 
@@ -116,7 +117,7 @@ class TorchNode(Node, abstract=True, background="optional"):
 
         Args:
             config: Settings of the brain; those with a default may be left out.
-            seed: Decides the weights.
+            seed: The seed of the random weights.
 
         Raises:
             BrainError: A setting is missing, unknown or of another type.

@@ -1,4 +1,4 @@
-"""The engine as DESIGN.md describes it, written to be read and not to be fast.
+"""The engine as docs/architecture.md describes it, written to be read and not to be fast.
 
 Nothing is compiled, shared, skipped or inherited: on each tick every register gives out everything it has,
 every node is asked whether it is due, and every register that has its inputs takes them. What a node

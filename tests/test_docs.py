@@ -147,6 +147,14 @@ def test_every_picture_of_the_documentation_is_shown() -> None:
         assert path.parent == ROOT / "docs" / "images"
 
 
+def test_the_plan_in_the_architecture_is_the_one_that_check_prints(minibrains: Callable[..., Any]) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    shown = re.search(r"`python -m server check (\w+)`:\n\n```\n(.*?)```", page, re.DOTALL)
+    assert shown is not None
+    printed = minibrains("check", shown[1]).stdout
+    assert shown[2] in printed
+
+
 def test_the_claims_of_the_readme_name_commands_that_exist() -> None:
     commands = re.findall(r"python -m server ([a-z-]+)", (ROOT / "README.md").read_text())
     helped = subprocess.run([sys.executable, "-m", "server", "--help"], capture_output=True, text=True, timeout=60)

@@ -37,7 +37,13 @@ class Engine:
     """
 
     def __init__(self, plan: Plan, cache: OutputCache | None = None, tape: Tape | None = None) -> None:
-        """Make the nodes of a plan. `cache` is shared by the runs of a process; `tape` is written, or read if it `replays`."""
+        """Make the nodes of a plan.
+
+        Args:
+            plan: The plan.
+            cache: A cache of outputs, which the runs of a process share.
+            tape: The tape to write, or to read if it `replays`.
+        """
         self.plan = plan
         self.runtimes = instantiate_nodes(plan, plan.graph.nodes, tape)
         """The record of each node by id. A live edit replaces the records."""
@@ -83,7 +89,13 @@ class Engine:
         self._make_ready(self.plan, self.runtimes, self.execution, make_host)
 
     def reset(self, index: int, seed: int, limit: int | None = None) -> None:
-        """Start episode `index` of a run with this seed. `limit`: ticks after which the run will end it."""
+        """Start an episode.
+
+        Args:
+            index: The number of the episode, from 0.
+            seed: The seed of the run.
+            limit: Number of ticks after which the run will end the episode; None: no limit.
+        """
         self.tick = 0
         self.episode = index, seed, limit
         for runtime in self.runtimes.values():
@@ -150,7 +162,8 @@ class Engine:
     def advance(self, ticks: int) -> bool:
         """Run up to `ticks` ticks of the episode.
 
-        Returns True if the episode ended. False: it did not, perhaps because of `stopping` or a live edit.
+        Returns True if the episode ended. It returns False, perhaps early, if it did not: after `ticks` ticks, once
+        `stopping` is set, or when live edits were applied.
 
         The phases of a tick, and what holds at the end of each:
 
@@ -315,9 +328,17 @@ class Engine:
     # -- live edit ----------------------------------------------------------------------------------
 
     def prepare(self, plan: Plan, source: Any, make_host: MakeHost) -> Edit:
-        """Prepare a live edit to another plan. Everything slow happens here, while the game runs; then append it to `edits`.
+        """Prepare a live edit to another plan. Everything slow happens here, while the game runs.
 
-        `source` is what the tape records of the edit. Raises what opening a workflow raises; then nothing has changed.
+        If it raises an error, which is one of those of opening a workflow, nothing has changed.
+
+        Args:
+            plan: The new plan.
+            source: The record of the edit for the tape.
+            make_host: Makes the host of each new node.
+
+        Returns:
+            The edit, to be appended to `edits`.
         """
         edit = Edit.diff(self.plan, plan, self.runtimes, source, self.context.tape)
         try:

@@ -21,8 +21,8 @@ from minibrains.host import Episode
 class Edit:
     """One edit. Nodes are matched by id and type: they keep their state, and widgets are set in place.
 
-    A node whose brain changed, or that computes elsewhere from now on, is made anew and inherits the state of the one
-    before; one with a changed widget that says `rebuild` starts afresh.
+    A node whose brain changed, or that is to compute in another place, is replaced by a new node that inherits its state.
+    A node with a changed widget that has `rebuild` is replaced by a new one without the state.
     """
 
     plan: Plan

@@ -1,4 +1,4 @@
-"""Play the missing episodes of an evaluation in worker processes, and keep each as it ends."""
+"""Play the missing episodes of an evaluation in worker processes, and store each as it ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ class Games:
     def __init__(
         self, launch: Callable[[], Launcher], say: Callable[[str], None], ended: Callable[[dict[str, Any]], None]
     ) -> None:
-        """`launch` returns the launcher of the workers, `say` gets lines for people, `ended` gets the row of each episode."""
+        """Prepare to play; nothing is started yet.
+
+        Args:
+            launch: Returns the launcher of the workers.
+            say: Called with lines for people.
+            ended: Called with the row of each episode that is over.
+        """
         self._launch, self._say, self._ended = launch, say, ended
         self._pool: Pool | None = None
         self._stopping = False
@@ -37,10 +43,16 @@ class Games:
             self._pool.stopping = stopping
 
     def play(self, player: Player, missing: Sequence[int], rows: Rows, folder: Path) -> None:
-        """Play these episodes into `rows`; nodes write below `folder`. Ends early, in good order, once `stopping` is set.
+        """Play episodes of a player. Returns early, without an error, once `stopping` is set.
 
-        An episode that fails is kept as failed, with its error, and the others are played. Raises the error of a workflow
-        that could not be opened at all.
+        An episode that fails gets a row with its error, and the others are played. A workflow that cannot be opened at
+        all raises its error.
+
+        Args:
+            player: The player.
+            missing: The numbers of the episodes.
+            rows: Gets the row of each episode as it ends.
+            folder: The folder below which nodes write.
         """
         if not missing or self._stopping:
             return

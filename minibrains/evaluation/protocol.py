@@ -1,8 +1,8 @@
 """The protocol of an evaluation, shared by all players: the game, its states, and how episodes begin and end.
 
-A game brings it in two files beside its ROM: `splits.json` names save states by the SHA-256 of their files, and
-`evaluation.json` says how episodes begin and end and which workflows are the baselines. So the conditions are never chosen by
-the person whose agent is evaluated.
+It comes with the game, in two files beside its ROM: `splits.json` names save states by the SHA-256 of their files, and
+`evaluation.json` defines how episodes begin and end, and which workflows are the baselines. So the conditions are never chosen
+by the person whose agent is evaluated.
 """
 
 from __future__ import annotations
@@ -61,7 +61,13 @@ class Protocol:
     def pin(self, workflow: Workflow, registry: Registry, episodes: int) -> Workflow:
         """Return the workflow with its console, its run settings and the added nodes set to these conditions.
 
-        Raises WorkflowError if it cannot play this game, or has a node or a link where one is to be added.
+        Args:
+            workflow: The player's workflow.
+            registry: The node types.
+            episodes: The number of episodes.
+
+        Raises:
+            WorkflowError: It cannot play this game, or has a node or a link where one is to be added.
         """
         workflow = registry.migrate(workflow)
         name, games = _console(workflow, registry)
@@ -108,7 +114,18 @@ def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
 
 
 def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -> Protocol:
-    """Return the protocol for `states`, a split or SPLIT/PATTERN. Raises GameError if a state or the ROM has been changed."""
+    """Return the protocol of an evaluation.
+
+    Args:
+        game: The game.
+        rules: The contents of its evaluation.json.
+        states: A split, or SPLIT/PATTERN.
+        seed: The seed of the choice and order of the starts.
+        ticks: The limit of an episode in ticks; None: that of the rules.
+
+    Raises:
+        GameError: There are no such states, or a state or the ROM has been changed.
+    """
     splits = Splits.of(game)
     if splits is None:
         raise GameError(f"{game.data} has no splits.json, which names the states to evaluate on")

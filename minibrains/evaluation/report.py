@@ -31,9 +31,14 @@ def outcome(row: Row) -> str:
 def figures(rows: Iterable[Row]) -> dict[str, Any]:
     """Return the figures of one player. Of identical episodes only the first counts, because the others add no information.
 
-    `n` were played, `distinct` count; OUTCOMES, `share` and its interval `low` to `high`, `ticks` (the mean) and
-    `by_state` are of those that count. `by_clock` of those that were won, the clock decided; None if nobody tells.
-    `nodes` failed in any of them, and their fallback played.
+    Args:
+        rows: The results of its episodes.
+
+    Returns:
+        `n`: the number of episodes played; `distinct`: the number of those that count. The other entries are over the
+        episodes that count: the number of each of OUTCOMES, the `share` of wins and its interval `low` to `high`, the mean
+        of `ticks`, and `by_state`. `by_clock`: the number of wins that the clock decided; None if no node reports it.
+        `nodes`: over all episodes, the nodes that failed while the episode went on.
     """
     played = list(rows)
     counted = _distinct(played)
@@ -95,10 +100,15 @@ def _borne(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
 def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any]:
     """Compare two players in pairs of episodes with the same start.
 
-    `better` counts the pairs that only the first player won, `worse` those that only the second won; `p` is the p-value of
-    the sign test.
+    If both episodes of a pair are identical to those of an earlier pair, the pair does not count.
 
-    Of pairs in which both episodes are identical to those of an earlier pair, only the first counts.
+    Args:
+        mine: The episodes of the first player, by number.
+        theirs: Those of the second player.
+
+    Returns:
+        `pairs`: the number of pairs; `better`: of those that only the first player won; `worse`: of those that only the
+        second won; `p`: the p-value of the sign test.
     """
     pairs: dict[tuple[object, object], int] = {}
     for index in sorted(mine.keys() & theirs, reverse=True):
@@ -114,7 +124,12 @@ def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any
 def compared(players: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[int, Row]]) -> list[dict[str, Any]]:
     """Return the figures of each player. The first is the evaluated one, and the others are compared with it.
 
-    `players` are their identities, `rows` their episodes by number. Raises RunError if an episode did not begin alike for all.
+    Args:
+        players: The identities of the players.
+        rows: The episodes of each player, by number.
+
+    Raises:
+        RunError: An episode did not begin in the same way for all players.
     """
     mine = rows[0]
     results = []

@@ -1,4 +1,4 @@
-"""The episodes of one player, kept as they end, so that an interrupted evaluation can be resumed."""
+"""The episodes of one player, stored as they end, so that an interrupted evaluation can be resumed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ class Rows:
     """An append-only file of JSON lines: first the identity of the player, then one episode a line."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
-        """Open the file, or create it with `identity`. Raises MinibrainsError."""
+        """Open the file, or create it.
+
+        Args:
+            path: The file.
+            identity: Everything that determines the player's games, which becomes the first line of a new file.
+
+        Raises:
+            MinibrainsError: The file cannot be read or written.
+        """
         self.path = path
         self.episodes: dict[int, dict[str, Any]] = {}
         """The episodes by number, from 0. One that was written twice, by two evaluations at once, counts once."""
@@ -35,7 +43,15 @@ class Rows:
             self._write("\n")  # the last line is incomplete, and is left as it is
 
     def append(self, episode: int, row: Mapping[str, Any]) -> None:
-        """Append an episode. Once this returns, the row survives the end of this process. Raises RunError."""
+        """Append an episode. Once this returns, the row survives the end of this process.
+
+        Args:
+            episode: The number of the episode, from 0.
+            row: Its results.
+
+        Raises:
+            RunError: The file cannot be written.
+        """
         whole = {"episode": episode, **row}
         self._append(whole)
         self.episodes[episode] = whole

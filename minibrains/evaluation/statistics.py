@@ -10,11 +10,24 @@ _Z: Final = 1.959963984540054
 
 
 def wilson(won: int, played: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval for a share of `won` in `played`: lower and upper bound, (0, 1) if none was played.
+    """Return Wilson's 95 % confidence interval for a share of wins.
 
-    It is every p for which |won / played - p| <= z * sqrt(p * (1 - p) / played).
+    It contains each p for which |won / played - p| <= z * sqrt(p * (1 - p) / played).
+
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of the American
     Statistical Association 22 (1927), 209-212.
+
+    Args:
+        won: The number of wins.
+        played: The number of games.
+
+    Returns:
+        The lower and the upper bound, (0, 1) if no game was played.
+
+    Example:
+        >>> low, high = wilson(60, 100)
+        >>> round(low, 3), round(high, 3)
+        (0.502, 0.691)
     """
     if not played:
         return 0.0, 1.0
@@ -32,10 +45,20 @@ def wilson(won: int, played: int) -> tuple[float, float]:
 
 
 def sign_test(better: int, worse: int) -> float:
-    """Return the p-value of the two-sided exact sign test.
+    """Return the p-value of the two-sided exact sign test: the probability of a split at least as uneven between equals.
 
-    That is how likely a split at least as uneven is if both sides are equally good, 0 to 1. `better` and `worse` count the
-    pairs that differ; pairs that do not differ carry no information. With none that differ it is 1.
+    Pairs with the same outcome carry no information, and are left out.
+
+    Args:
+        better: The number of pairs that only the first player won.
+        worse: The number of pairs that only the second player won.
+
+    Returns:
+        The p-value, 0 to 1; 1 if there are no such pairs.
+
+    Example:
+        >>> sign_test(3, 1)
+        0.625
     """
     total = better + worse
     tail = sum(comb(total, count) for count in range(min(better, worse) + 1))

@@ -153,7 +153,9 @@ def _migrate(raw: dict[str, Any], entry: NodeEntry, cls: type[Node]) -> dict[str
 def _rename_links(raw: Any, renamed: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
     """Rename the sources of the inputs and of the `when` in a node's entry. Values that are not links stay as they are.
 
-    renamed:  node id -> for each version that it was migrated by, the new names of its outputs
+    Args:
+        raw: The entry.
+        renamed: Node id -> the new names of its outputs, for each version from which it was migrated.
     """
 
     def follow(link: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The JSON Schema of workflow files, generated from the node classes: for editors, and for files that are generated.
+"""The JSON Schema of workflow files, generated from the node classes, for editors and for programs that write such files.
 
 It describes the form of a file and its widgets. Links, socket types and brains are left to the checker.
 """

@@ -16,12 +16,15 @@ class EpisodeResult:
     """One episode that is over."""
 
     index: int
+    """The number of the episode in its run, from 0."""
     score: float | None
+    """The score of the game; None if no node reports one."""
     won: bool | None
     """None if the game does not define winning."""
     ended: str
     """"done" (by itself), "limit" (by the run's `ticks`), "stopped" or "failed"."""
     ticks: int
+    """The number of ticks played."""
     row: Mapping[str, Any]
     """Everything that the nodes reported, as written to episodes.jsonl and the summary."""
 

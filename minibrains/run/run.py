@@ -54,9 +54,14 @@ class Run:
     handler. A process can play only one run with an emulator at a time.
 
     Example:
-        with Run(RunSpec("sf2", episodes=3)) as run:
-            for episode in run:
-                print(episode.score)
+        >>> from minibrains import Run, RunSpec
+        >>> with Run(RunSpec("airstriker_random", episodes=2, ticks=60)) as run:
+        ...     for episode in run:
+        ...         print(episode.index, episode.score, episode.ended)
+        0 0.0 limit
+        1 0.0 limit
+        >>> run.summary["ticks"]
+        120
     """
 
     _open_engines: ClassVar[int] = 0

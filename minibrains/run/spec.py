@@ -23,7 +23,11 @@ class RunSpec:
     A field that is None takes its value from the workflow file.
 
     Example:
-        RunSpec("sf2", episodes=3, seed=7, widgets={"console.noops": 10})
+        >>> from dataclasses import replace
+        >>> spec = RunSpec("sf2", episodes=3, widgets={"console.noops": 10})
+        >>> other = replace(spec, seed=8)
+        >>> spec.seed, other.seed, other.episodes
+        (None, 8, 3)
     """
 
     workflow: str | os.PathLike[str] | Mapping[str, Any] | Workflow
@@ -49,7 +53,7 @@ class RunSpec:
     record: bool = False
     """Write a tape into the run folder, for replay."""
     runs: str | os.PathLike[str] | None = None
-    """The folder in which to make a run folder for episodes, summary and the files of nodes. None: nothing is kept."""
+    """The folder in which to make a run folder for episodes, summary and the files of nodes. None: nothing is stored."""
     workers: int | str = 1
     """Number of processes that play the episodes, or the address of a Ray cluster (`ray://HOST:PORT?n=N`)."""
     models: Path | None = None

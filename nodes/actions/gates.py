@@ -20,8 +20,8 @@ class AntiRepeat(Node, category="actions"):
     Out:     the action to take, on the ticks on which one is wanted
     """
 
-    limit: int = widget(default=2, min=1, max=1000, doc="how often one action may be taken running")
-    instead: tuple[int, ...] = widget(default=(0, 1), doc="at least two different actions, for want of a second best")
+    limit: int = widget(default=2, min=1, max=1000, doc="the number of times that an action may be taken in succession")
+    instead: tuple[int, ...] = widget(default=(0, 1), doc="at least two different actions, for ticks without a second best")
 
     def check(self) -> None:
         if len(set(self.instead)) < 2 or min(self.instead) < 0:
@@ -50,7 +50,7 @@ class RecoveryTable(Brain):
     """The ticks that each action takes to recover from."""
 
     kind = "recovery"
-    recovery: np.ndarray = tensor("i32[actions]", "ticks after the action on which no other is let through")
+    recovery: np.ndarray = tensor("i32[actions]", "number of ticks after the action during which no other is let through")
 
     def check(self, where: str) -> None:
         if (self.recovery < 0).any():

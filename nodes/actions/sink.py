@@ -23,9 +23,9 @@ class ActionTable(Brain):
     """
 
     kind = "action_table"
-    names: tuple[str, ...] = setting(doc="what each action is called")
+    names: tuple[str, ...] = setting(doc="the name of each action")
     buttons: tuple[str, ...] = setting(doc="the names of the buttons, the columns of rows")
-    starts: np.ndarray = tensor("i32[ends]", "where each action's rows begin, and where the last one's end")
+    starts: np.ndarray = tensor("i32[ends]", "the first row of each action, and the end of the last one's rows")
     rows: np.ndarray = tensor("u8[rows buttons]", "1: held during this tick")
 
     @classmethod

@@ -52,7 +52,7 @@ class PersonPad(Register, category="consoles", outside=True):
     """
 
     keys: Mapping[str, str] = widget(
-        default=MappingProxyType(KEYS), doc="which button each key presses; other keys press nothing"
+        default=MappingProxyType(KEYS), doc="the button that each key presses; other keys press nothing"
     )
 
     def open(self, host: Host) -> None:
@@ -84,9 +84,9 @@ class PadFace(Brain):
     """The look of a pad: pictures with nothing held and with everything held, and the button that each pixel belongs to."""
 
     kind = "pad_face"
-    buttons: tuple[str, ...] = setting(doc="the buttons that can be seen; others are not shown")
-    dark: np.ndarray = tensor("u8[height width 3]", "nothing held")
-    lit: np.ndarray = tensor("u8[height width 3]", "everything held")
+    buttons: tuple[str, ...] = setting(doc="the buttons that the picture shows; others are not drawn")
+    dark: np.ndarray = tensor("u8[height width 3]", "the picture with nothing held")
+    lit: np.ndarray = tensor("u8[height width 3]", "the picture with everything held")
     button: np.ndarray = tensor("u8[height width]", "0: no button; n: the n-th of buttons, counted from 1")
 
     def check(self, where: str) -> None:
@@ -138,8 +138,8 @@ class ButtonColumns(Brain):
     """The buttons that a network is shown, and the number of ticks."""
 
     kind = "button_history"
-    buttons: tuple[str, ...] = setting(doc="the names of the buttons, a column each")
-    steps: int = setting(doc="how many pads, 1 to 4096, a row each")
+    buttons: tuple[str, ...] = setting(doc="the names of the buttons, one column each")
+    steps: int = setting(doc="the number of pads, 1 to 4096, one row each")
 
     @classmethod
     def derived_sizes(cls, sizes: Mapping[str, int], config: Mapping[str, Any]) -> Mapping[str, int]:
@@ -160,7 +160,7 @@ class ButtonHistory(Register, category="consoles"):
     pad:  the names of the buttons held now; before the first, and without a link: none. Opposite directions cancel each other
     Out:  uint8 [steps, columns], 1: held. One row per tick, oldest first; the last is the tick before this one, whose pad the
           console's picture shows; rows from before the episode are 0. The columns are the brain's buttons
-    Raises MinibrainsError for a button that is none of them.
+    Raises MinibrainsError for a button that is not among them.
     """
 
     brain: ButtonColumns

@@ -43,7 +43,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
     """
 
     game: str | tuple[str, ...] = widget(
-        default="Airstriker-Genesis-v0", rebuild=True, doc="one game, or several: the first whose ROM is there plays"
+        default="Airstriker-Genesis-v0", rebuild=True, doc="one game, or several, of which the first with a ROM is played"
     )
 
     def check(self) -> None:

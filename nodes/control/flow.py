@@ -64,7 +64,7 @@ class Every(Node, category="control", clocked=True):
     now:  True on ticks `offset`, `offset + ticks`, … of the episode
     """
 
-    ticks: int = widget(default=30, min=1, doc="ticks from one True to the next")
+    ticks: int = widget(default=30, min=1, doc="the number of ticks from one True to the next")
     offset: int = widget(default=0, min=0, doc="the first tick that is True")
 
     def reset(self, episode: Episode) -> None:

@@ -45,7 +45,7 @@ class Compare(Node, category="control"):
     Out:     True while the comparison holds
     """
 
-    op: Literal["<", "<=", "==", "!=", ">=", ">"] = widget(default="<", doc="number op limit")
+    op: Literal["<", "<=", "==", "!=", ">=", ">"] = widget(default="<", doc="the comparison: number op limit")
     value: float = widget(default=0.0, doc="the limit, if nothing is linked to it")
 
     def tick(self, number: Number, limit: Number | None = None) -> Flag:

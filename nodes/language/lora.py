@@ -40,7 +40,7 @@ class LoraAdapter(Brain):
 
     kind = "lora_adapter"
     adapter: Mapping[str, Any] = setting(doc="PEFT's adapter_config.json")
-    base: str = setting(doc="the title of the model it was made for")
+    base: str = setting(doc="the title of the model that the adapter was made for")
     base_sha256: str = setting(doc="the SHA-256 of that model's file")
 
     @classmethod
@@ -142,7 +142,7 @@ class LoRALoader(Node, category="language"):
     """
 
     brain: LoraAdapter
-    weight: float = widget(default=1.0, min=-4.0, max=4.0, doc="how much of the change: 0 none, 1 as it was trained")
+    weight: float = widget(default=1.0, min=-4.0, max=4.0, doc="the weight of the change: 0: none, 1: as trained")
 
     def tick(self) -> AdapterLink:
         if self.brain.ref is None:
@@ -234,7 +234,7 @@ def _rank(adapter: Mapping[str, Any], module: str) -> int:
 
 
 def _of_module(adapter: Mapping[str, Any], pattern: str, module: str, default: Any) -> Any:
-    """Return the value for a module: that of the first name in a pattern which the module's own name ends with."""
+    """Return the value for a module: that of the first name in the pattern that its own name ends with."""
     for name, value in (adapter.get(pattern) or {}).items():
         if f".{module}".endswith(f".{name}"):
             return value

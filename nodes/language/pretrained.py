@@ -49,11 +49,11 @@ class VisionLanguageModel(Brain):
 
     kind = "vlm"
     files: Mapping[str, str] = setting(doc="the text files of a Hugging Face model folder, by name")
-    answers: tuple[str, ...] = setting((), doc="what it may be asked to choose from; each is one token")
+    answers: tuple[str, ...] = setting((), doc="the answers to choose from; each is one token")
 
     @classmethod
     def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
-        """Check no names and shapes: transformers does that when the model is loaded."""
+        """Check neither names nor shapes: transformers does that when the model is loaded."""
         for name, info in tensors.items():
             if info.dtype not in FLOATS:
                 raise BrainError(f"{where}: tensor {short(name)} is {info}; expected one of {', '.join(FLOATS)}")
@@ -80,8 +80,8 @@ class VisionLanguageModel(Brain):
 def load_pretrained(ref: BrainRef) -> Pretrained:
     """Load a model with transformers, as f32, from this one file.
 
-    A file that does not ship with Minibrains is tried out first, once, in a process with limits: its text files may take
-    for ever, or all memory.
+    A file that does not come with Minibrains is tried out first, once, in a process with limits, because its text files
+    could use up all time or memory.
 
     Raises:
         BrainError: The model does not fit its configuration, or failed its trial.

@@ -1,8 +1,8 @@
 """Ask a Qwen3-VL in less time: the same numbers as transformers' own calls, part by part.
 
 For a model as small as ours, most of the time of a decision is overhead of the libraries, which check for options that are never
-used here. So the parts of processor and model are called one by one, values that depend on sizes alone are kept, the result for
-each of a colour's 256 levels is looked up, and the last layer is computed for the last token only.
+used here. So the parts of processor and model are called one by one, values that depend only on sizes are stored, the result for
+each of the 256 levels of a colour is looked up, and the last layer is computed only for the last token.
 tests/test_nodes_vlm.py asks the same questions in both ways.
 """
 

@@ -1,4 +1,4 @@
-"""ActionParser: finds an action of the table in whatever a language model answered."""
+"""ActionParser: finds an action of the table in any answer of a language model."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class ReplyWords(Brain):
 
     kind = "reply_words"
     basic: tuple[int, ...] = setting(doc="the basic actions, in the order in which the fallback goes through them")
-    keywords: Mapping[str, int] = setting(doc="words or phrases, in small letters, and the action each means")
+    keywords: Mapping[str, int] = setting(doc="words or phrases, in lower case, and the action that each stands for")
     to_basic: np.ndarray = tensor(
-        "i32[facings actions]", "for each action the basic one that comes nearest to it: for who looks right, for who looks left"
+        "i32[facings actions]", "the basic action nearest to each action, for a player who faces right and for one who faces left"
     )
 
     def check(self, where: str) -> None:
@@ -54,7 +54,7 @@ _NO_REPLY: Final = Parsed(ABSENT, ABSENT)
 
 
 class ActionParser(Node, category="language"):
-    """Find the action in a reply; there always is one. Each reply is read once, on the tick on which it is delivered.
+    """Find the action in a reply. There is always one. Each reply is read once, on the tick on which it is delivered.
 
     text:    the model's answer, any text
     facing:  True, or no link: the player faces right; decides which basic action is nearest to forward or back
@@ -62,12 +62,12 @@ class ActionParser(Node, category="language"):
     rung:    how it was found, the first of these that yields one:
              "basic" the first number that is a basic action; "complex" the first number that is an action, as the basic
              one nearest to it; "keyword" the first word with a meaning; "fallback" the next basic action in turn.
-             With `basic_first` off the first two are replaced by "number", the first number that is an action, as it is
+             With `basic_first` off, the first two are replaced by "number": the first number that is an action, unchanged
     With `basic_first` off, all actions can be chosen, including those that block while crouching.
     """
 
     brain: ReplyWords
-    basic_first: bool = widget(default=True, doc="take basic actions only, as far as there are numbers")
+    basic_first: bool = widget(default=True, doc="for a number in the reply, choose a basic action")
 
     def open(self, host: Host) -> None:
         longest_first = sorted(self.brain.keywords, key=len, reverse=True)

@@ -37,7 +37,7 @@ class VLMStrategist(Node, category="language", background="either", fallback=Ans
 
     image:     uint8 [h, w, 3]; a picture whose size is not a multiple of the model's patches is scaled to one
     prompt:    the question
-    adapters:  any number of LoRALoaders, all for this very model
+    adapters:  any number of LoRALoaders, all for this model
     text:      the answer
     tokens:    the number of tokens of picture and prompt
     confidence:     of the chosen answer, 0 to 1; only when choosing
@@ -48,9 +48,9 @@ class VLMStrategist(Node, category="language", background="either", fallback=Ans
 
     brain: VisionLanguageModel
     answer: Literal["generate", "choose"] = widget(
-        default="generate", rebuild=True, doc="write an answer token by token, or choose one of those the brain names"
+        default="generate", rebuild=True, doc="generate an answer token by token, or choose one of the brain's answers"
     )
-    most: int = widget(default=50, min=1, max=4096, doc="tokens that a generated answer may have")
+    most: int = widget(default=50, min=1, max=4096, doc="the largest number of tokens of a generated answer")
 
     def check(self) -> None:
         if self.answer == "choose" and not self.brain.answers:

@@ -35,7 +35,7 @@ class RandomPolicy(Node, category="policies", clocked=True):
     Out:  an action, 0 to `actions` - 1, on the ticks on which one is drawn
     """
 
-    actions: int = widget(min=1, doc="how many actions there are to choose from")
+    actions: int = widget(min=1, doc="the number of actions to choose from")
     hold: int = widget(default=8, min=1, doc="ticks from one action to the next")
 
     def reset(self, episode: Episode) -> None:
@@ -54,9 +54,9 @@ class ReflexTable(Brain):
     """For each situation a macro: rows of an action and the number of ticks for which to hold it."""
 
     kind = "reflex"
-    actions: int = setting(doc="how many actions the table chooses from")
+    actions: int = setting(doc="the number of actions that the table chooses from")
     action: np.ndarray = tensor("i32[situations rows]", "the action of each row")
-    ticks: np.ndarray = tensor("i32[situations rows]", "how long it is wanted; 0 ends the macro before this row")
+    ticks: np.ndarray = tensor("i32[situations rows]", "number of ticks for which it is held; 0 ends the macro before this row")
 
     def check(self, where: str) -> None:
         if self.action.size == 0 or (self.action < 0).any() or (self.action >= self.actions).any():

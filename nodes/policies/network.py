@@ -36,7 +36,7 @@ class PolicyWeights(Brain):
     channels: int = setting(doc="input channels")
     height: int = setting(doc="input pixels")
     width: int = setting(doc="input pixels")
-    actions: int = setting(doc="how many actions, the size of the output")
+    actions: int = setting(doc="the number of actions, which is the size of the output")
     hidden: int = setting(doc="width of the layer before the output")
     convolutions: tuple[tuple[int, ...], ...] = setting(doc="[filters, kernel, stride] of each layer")
 
@@ -112,8 +112,10 @@ class ActionSampler(Node, category="policies"):
     Out:     the action chosen, 0 to actions - 1
     """
 
-    mode: Literal["greedy", "sample"] = widget(default="greedy", doc="the most likely action, or a random one by its likelihood")
-    temperature: float = widget(default=1.0, min=0.01, max=100.0, doc="of the softmax; higher is more random")
+    mode: Literal["greedy", "sample"] = widget(
+        default="greedy", doc="choose the most likely action, or draw one by its probability"
+    )
+    temperature: float = widget(default=1.0, min=0.01, max=100.0, doc="the temperature of the softmax; higher is more random")
 
     def reset(self, episode: Episode) -> None:
         self.rng = episode.rng()

@@ -39,11 +39,13 @@ class DecisionLog(Node, category="recording", collects=True):
     A line has episode, tick and the values delivered on that tick; if question and answer come on one tick, there is one line
     per decision. `image` names a file in the folder with the node's name; equal pictures are one file. Lines and pictures are
     written on a thread, a picture before the line that names it; when the run is killed, only the last moment is lost. A model
-    can be trained on these files, so while this node is there no game begins in a state that is held back.
+    can be trained on these files, so no game begins in a held-back state while this node is in the graph.
     """
 
     brain: ActionTable | None
-    pictures: int = widget(default=2000, min=0, max=1_000_000, doc="at most so many different pictures; later lines name none")
+    pictures: int = widget(
+        default=2000, min=0, max=1_000_000, doc="the largest number of different pictures; later lines name none"
+    )
 
     @classmethod
     def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:

@@ -43,9 +43,9 @@ class VideoWriter(Node, category="recording"):
     frame:  uint8 [h, w, c]; every delivered frame is written. Encoding happens in a process of its own.
     """
 
-    file: str = widget(default="clip.mp4", rebuild=True, doc="name within the run folder")
-    episodes: int = widget(default=1, min=0, doc="how many episodes from the first on; 0: all")
-    scale: int = widget(default=2, min=1, max=8, rebuild=True, doc="how many times larger than the frame")
+    file: str = widget(default="clip.mp4", rebuild=True, doc="the file's name within the run folder")
+    episodes: int = widget(default=1, min=0, doc="the number of episodes to write, from the first on; 0: all")
+    scale: int = widget(default=2, min=1, max=8, rebuild=True, doc="the factor by which the clip is larger than the frame")
 
     @classmethod
     def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:
@@ -138,7 +138,7 @@ class Log(Node, category="recording"):
     """Append every delivered value to a file of JSON lines in the run folder: episode, tick, value.
 
     value:  anything; of an array, shape, dtype and mean are written
-    Each line is written at once: nothing is lost when the run is killed.
+    Each line is written at once, so nothing is lost when the run is killed.
     """
 
     @classmethod

@@ -19,11 +19,11 @@ class OverlayStyle(Brain):
     """Colours by label, and the shapes of the letters."""
 
     kind = "overlay_style"
-    labels: tuple[str, ...] = setting(doc="labels that have a colour; what has another label is left as it is")
+    labels: tuple[str, ...] = setting(doc="the labels that have a colour; tiles with other labels are left as they are")
     letters: str = setting(doc="the characters that can be written, in the order of glyphs; others are blank")
-    palette: np.ndarray = tensor("u8[labels 4]", "red, green, blue, and how much of it is laid over the picture")
-    grid: np.ndarray = tensor("u8[4]", "of the lines between tiles, likewise")
-    ink: np.ndarray = tensor("u8[4]", "of coordinates and markers, likewise")
+    palette: np.ndarray = tensor("u8[labels 4]", "red, green, blue and opacity of each label")
+    grid: np.ndarray = tensor("u8[4]", "the same for the lines between tiles")
+    ink: np.ndarray = tensor("u8[4]", "the same for coordinates and markers")
     glyphs: np.ndarray = tensor("u8[letters height width]", "1: ink")
 
     def check(self, where: str) -> None:

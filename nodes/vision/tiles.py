@@ -26,9 +26,9 @@ class TileCodebook(Brain):
     """Known tiles, each with a label."""
 
     kind = "tile_codebook"
-    labels: tuple[str, ...] = setting(doc="what tiles can be: wall, floor, water, …")
-    tiles: np.ndarray = tensor("u8[tiles 8 8 colors]", "the tiles; a tile's place is its id")
-    label: np.ndarray = tensor("i32[tiles]", "what each tile is: a place in labels")
+    labels: tuple[str, ...] = setting(doc="the names of the labels, such as wall, floor, water")
+    tiles: np.ndarray = tensor("u8[tiles 8 8 colors]", "the tiles; the id of a tile is its index")
+    label: np.ndarray = tensor("i32[tiles]", "the label of each tile, as an index into labels")
 
     @classmethod
     def derived_sizes(cls, sizes: Mapping[str, int], config: Mapping[str, object]) -> Mapping[str, int]:

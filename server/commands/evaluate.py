@@ -42,7 +42,7 @@ class _Section:
 
 def main(arguments: argparse.Namespace) -> int:
     """Evaluate a workflow and print the results. Returns the exit status."""
-    # who plays, and where the rows of each player are
+    # the players, and the rows of each
     registry = read_registry(arguments)
     rules, sections = _prepare(arguments, registry)
     players: list[Player] = []
@@ -57,7 +57,7 @@ def main(arguments: argparse.Namespace) -> int:
         _say_stopped(arguments, rows_of, out)
         return STOPPED
 
-    # what counts of their rows: the file of a player may have more episodes than are asked for now
+    # the rows that count: the file of a player may have more episodes than are requested now
     counted: dict[str, dict[int, dict[str, Any]]] = {}
     failed: list[str] = []
     for key, rows in rows_of.items():

@@ -91,7 +91,7 @@ def duel() -> MadeBrain:
     training = tuple(splits.parts["training"])
     validation = tuple(splits.parts["validation"])
     refuse_held_back(game, training, (), ["make-brains"])
-    # what is learned is of the training stages alone; the others say what is right where it is measured
+    # the codebook is learned from the training stages alone; the other stages are needed to measure it
     stages = empty_stages((*training, *validation), seed=0)
     codebook = learn(stages, training, seed=0)
     metrics = {
