@@ -18,7 +18,7 @@ from games.source.duel.native.players import action_numbers, won
 from games.source.duel.native.teacher import ACTIONS, BANDS, CELLS, Teacher, Worth, record_teacher, teach
 from games.source.duel.search import teaching
 from games.source.duel.search.teaching import as_source, improve, told_by_facing, weights
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
 from nodes.fighting.choices import PATIENT
 from nodes.fighting.strategist import CASES
@@ -51,7 +51,7 @@ def pads_of(player: fighters.Restricted, match: Setting, frames: int) -> list[in
 
 
 def test_the_teacher_chooses_among_the_actions_of_its_table() -> None:
-    table = ActionTable.load(shipped("models") / "action_table/sf2.safetensors")
+    table = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
     absolute = {"left", "right"}
     assert set(NAMES.values()) <= set(table.names) - absolute
     assert len(set(NAMES.values())) == len(NAMES) > 40

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from minibrains import GameError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.games.catalog import find_game, known_games
 
 COMPILERS = {"m68k-linux-gnu-gcc": "gcc-m68k-linux-gnu", "arm-none-eabi-gcc": "gcc-arm-none-eabi"}
 """Cross compilers and the Debian packages that have them."""
-ROMS = sorted(path for path in shipped("games").glob("*/rom.*") if path.suffix != ".sha")
+ROMS = sorted(path for path in bundled_dir("games").glob("*/rom.*") if path.suffix != ".sha")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.fail(f"the games cannot be built here; on Debian: apt-get install {' '.join(missing)}", pytrace=False)
     folder = tmp_path_factory.mktemp("built") / "games"
     built = ["build", *(path.name for path in ROMS), "__pycache__"]
-    shutil.copytree(shipped("games"), folder, ignore=shutil.ignore_patterns(*built))
+    shutil.copytree(bundled_dir("games"), folder, ignore=shutil.ignore_patterns(*built))
     # make's own variables of a make that runs this test are none of this one's
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     command = ["make", "-C", str(folder), f"PYTHON={sys.executable}"]
@@ -42,7 +42,7 @@ def test_there_are_games() -> None:
 
 
 def test_the_sources_are_no_game() -> None:
-    assert (shipped("games") / "source").is_dir()
+    assert (bundled_dir("games") / "source").is_dir()
     assert "source" not in [name for name, _ in known_games()]
     with pytest.raises(GameError, match="there is no game called 'source'"):
         find_game(("source",))

@@ -16,14 +16,14 @@ from games.source.duel import fighters
 from minibrains import MinibrainsError
 from minibrains.evaluation.rules import HELD_BACK as HELD_BACK_GROUP
 from minibrains.evaluation.rules import TRAINING, read_rules
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.fighting.fighters import READ, Scripted, ScriptedFighter
 from nodes.fighting.styles import ATTACK, CROUCH, HELD_BACK, HIT, JUMP, SPECIAL, STAND, STYLES
 
 
 def test_it_reads_only_variables_of_the_shared_map() -> None:
-    shared = json.loads((shipped("games") / "Duel-Genesis/data_sf2.json").read_text())["info"]
+    shared = json.loads((bundled_dir("games") / "Duel-Genesis/data_sf2.json").read_text())["info"]
     assert set(READ) <= set(shared)
     assert len(shared) == 14
 
@@ -91,7 +91,7 @@ def test_what_is_held_back_for_evaluations_is_not_learned_from(style: str) -> No
 
 
 def test_the_game_holds_the_same_styles_back_as_the_node() -> None:
-    rules = read_rules(shipped("games") / "Duel-Genesis/evaluation.json")
+    rules = read_rules(bundled_dir("games") / "Duel-Genesis/evaluation.json")
     groups = {HELD_BACK_GROUP: set(), TRAINING: set()}
     for opponent in rules.opponents:
         groups[opponent.group].add(opponent.nodes["opponent"]["set"]["style"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minibrains import BrainError, MinibrainsError, Pad
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.fighting.simple import SimpleFighter, SimplePlayers
 
@@ -133,7 +133,7 @@ def test_a_player_that_is_not_there_is_named() -> None:
 
 
 def test_the_shipped_players_of_a_level_play_a_match_each(summary: Callable[..., dict[str, Any]]) -> None:
-    players = json.loads((shipped("games") / "Duel-Genesis/simple_players.json").read_text())["players"]
+    players = json.loads((bundled_dir("games") / "Duel-Genesis/simple_players.json").read_text())["players"]
     names = [name for name in players if name.startswith("level 4,")]
     assert names
     trajectories = set()

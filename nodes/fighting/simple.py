@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from minibrains import Brain, Episode, Host, MinibrainsError, Node, Pad, Variables, setting, widget
-from minibrains.errors import BrainError, near
-from minibrains.values import read_value
+from minibrains.errors import BrainError, suggest
+from minibrains.values import parse_value
 from nodes.fighting.styles import FLOOR, STAND
 
 BUTTONS: Final = ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "C", "X", "Y", "Z", "START", "MODE")
@@ -129,7 +129,7 @@ def read_player(value: Mapping[str, Any]) -> SimplePlayer:
     }
     if value.keys() != types.keys():
         raise ValueError(f"it has {', '.join(value)}; expected {', '.join(types)}")
-    fields = {name: read_value(kind, value[name]) for name, kind in types.items()}
+    fields = {name: parse_value(kind, value[name]) for name, kind in types.items()}
     fields["answers"] = tuple(tuple(map(_read_step, answer)) for answer in fields["answers"])
     fields["conditions"] = tuple(map(_read_condition, fields["conditions"]))
     player = SimplePlayer(**fields)
@@ -140,7 +140,7 @@ def read_player(value: Mapping[str, Any]) -> SimplePlayer:
 def _read_step(value: Mapping[str, Any]) -> Step:
     if value.keys() != {"held", "frames"}:
         raise ValueError(f"a step has {', '.join(value)}; expected held, frames")
-    step = Step(read_value(str, value["held"]), read_value(int, value["frames"]))
+    step = Step(parse_value(str, value["held"]), parse_value(int, value["frames"]))
     if not 1 <= step.frames <= LONGEST:
         raise ValueError(f"a step lasts {step.frames} frames; expected 1 to {LONGEST}")
     return step
@@ -149,7 +149,7 @@ def _read_step(value: Mapping[str, Any]) -> Step:
 def _read_condition(value: Mapping[str, Any]) -> Condition:
     if value.keys() != {"feature", "below"}:
         raise ValueError(f"a condition has {', '.join(value)}; expected feature, below")
-    return Condition(read_value(Feature, value["feature"]), read_value(int, value["below"]))
+    return Condition(parse_value(Feature, value["feature"]), parse_value(int, value["below"]))
 
 
 def _check_player(player: SimplePlayer) -> None:
@@ -289,7 +289,7 @@ class SimpleFighter(Node, category="fighting"):
 
     def open(self, host: Host) -> None:
         if self.player not in self.brain.players:
-            hint = near(self.player, self.brain.players) or f"Expected one of {', '.join(self.brain.players)}"
+            hint = suggest(self.player, self.brain.players) or f"Expected one of {', '.join(self.brain.players)}"
             raise MinibrainsError(f"the brain has no player {self.player!r}. {hint}")
         self._player = read_player(self.brain.players[self.player])
 

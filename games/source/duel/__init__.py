@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 
-FOLDER = shipped("games") / "Duel-Genesis"
+FOLDER = bundled_dir("games") / "Duel-Genesis"
 """ROM, data and save states: what stable-retro reads."""
 
 

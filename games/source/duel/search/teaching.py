@@ -23,7 +23,7 @@ from games.source.duel.matches import settings
 from games.source.duel.native.players import action_numbers, won
 from games.source.duel.native.teacher import ACTIONS, BANDS, CELLS, Lessons, Teacher, Worth, teach
 from games.source.duel.search.evolution import shuffled_settings
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
 from nodes.fighting.strategist import CASES, NEARER_THAN, STAY_LOW
 
@@ -65,7 +65,7 @@ def improve(worth: Worth, lessons: Lessons) -> None:
 
 def told_by_facing() -> dict[int, str]:
     """Return the actions of the teacher's table by their numbers while the enemy stands on the right."""
-    table = ActionTable.load(shipped("models") / "action_table/sf2.safetensors")
+    table = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
     names = {}
     for name, number in action_numbers().items():
         by_facing = name.removesuffix(" right").replace("right", "forward").replace("left", "back")
