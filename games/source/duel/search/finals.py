@@ -197,7 +197,8 @@ def finals(found: Mapping[Group, Sequence[Finalist]], matches: int, seeds: str) 
         turtles.setdefault((level, late, TURTLE), []).extend(slow)
     for (level, late, player_class), finalists in {**found, **turtles}.items():
         ranked = sorted(finalists, key=lambda finalist: finalist.score, reverse=True)
-        players = tuple(dict.fromkeys(finalist.player for finalist in ranked))
+        distinct = dict.fromkeys([finalist.player for finalist in ranked])
+        players = tuple(distinct)
         if players:
             yield Final(player_class, late, level, players[:BEST], matches, seeds)
 

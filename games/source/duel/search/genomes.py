@@ -174,14 +174,16 @@ class Space:
         """Draw a table of these answers."""
         answers = [rng.choice(palette) for _ in range(CELLS)]
         edges = sorted(rng.sample(range(36, 220), DISTANCE_BANDS - 1))
+        height = rng.randint(1, 60)
+        groups = [rng.randrange(STATUS_GROUPS) for _ in STATUSES]
         return Player(
             "table",
             tuple(answers),
             self.late,
             self.interval,
             distance_edges=tuple(edges),
-            height_edge=rng.randint(1, 60),
-            status_groups=tuple(rng.randrange(STATUS_GROUPS) for _ in STATUSES),
+            height_edge=height,
+            status_groups=tuple(groups),
         )
 
     def changed(self, rng: Random, player: Player) -> Player:

@@ -160,8 +160,9 @@ def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
 
 def entry_of(row: Row) -> dict[str, Any]:
     """Return the entry of a row in the log. If a limit is missed, it has all players that were played."""
-    told = ("what", "n", "won", "by_clock", "low", "high", "limit", "met", "dealt_a_round", "on_rom", "player")
-    entry = {name: row[name] for name in told}
+    entry: dict[str, Any] = {}
+    for name in ("what", "n", "won", "by_clock", "low", "high", "limit", "met", "dealt_a_round", "on_rom", "player"):
+        entry[name] = row[name]
     if row["met"] is False:
         entry["players"] = [one["player"] for one in row["all"]]
     return entry
