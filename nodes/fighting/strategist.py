@@ -18,7 +18,7 @@ from nodes.fighting.fighters import Scripted, noticed
 from nodes.fighting.styles import ATTACK, BLOCK, CROUCH, HIT, JUMP, SPECIAL, STAND, View
 
 NEARER_THAN = (44, 62, 90, 130, 190)
-"""Where the bands of distance end by which a rule chooses, in pixels between the two; one more band lies beyond."""
+"""The ends of the bands of distance by which a rule chooses, in pixels between the two; one more band lies beyond."""
 
 
 class Rule(NamedTuple):

@@ -372,7 +372,11 @@ def is_rival(row: Row) -> bool:
 def too_near(taught: Row, rivals: Iterable[Row]) -> list[str]:
     """Return the simple players that come too near to the teacher at its level, with their upper bounds."""
     most = taught["low"] - BELOW_TEACHER
-    return [f"{row['what']} ({row['high']:.1%})" for row in rivals if row["high"] > most]
+    near: list[str] = []
+    for row in rivals:
+        if row["high"] > most:
+            near.append(f"{row['what']} ({row['high']:.1%})")
+    return near
 
 
 # ---- the report ----

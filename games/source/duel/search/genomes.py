@@ -105,8 +105,10 @@ class Space:
         if what < 0.75:
             way = rng.choice(WAYS)
             return (Step(self.to_pad(way), rng.choice((1, 2, 4, 8, 16))),)
-        count = rng.randint(1, 4)
-        return tuple(self.step(rng) for _ in range(count))
+        steps: list[Step] = []
+        for _ in range(rng.randint(1, 4)):
+            steps.append(self.step(rng))
+        return tuple(steps)
 
     def changed_step(self, rng: Random, step: Step) -> Step:
         """Change the buttons or the frames of a step, or draw another one."""

@@ -146,7 +146,9 @@ def changed(rng: Random, card: Card, limits: Card) -> Card:
 def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """Search, and yield the row of the best of each class, delay and level with its limit and whether it is met."""
     spaces = list(draw.spaces())
-    tasks = [Task(draw.number, level, space, BUDGET) for level, space in product(JUDGED, spaces)]
+    tasks: list[Task] = []
+    for level, space in product(JUDGED, spaces):
+        tasks.append(Task(draw.number, level, space, BUDGET))
     groups: dict[Group, list[Finalist]] = {}
     for task, found in zip(tasks, pool.map(anneal, tasks), strict=True):
         groups.setdefault((task.level, task.space.late, task.space.player_class), []).extend(found)

@@ -44,7 +44,9 @@ def best_of_each(rows: Iterable[Row]) -> Best:
 
 def simple_players(best: Best, rom_sha1: str) -> dict[str, Any]:
     """Return the content of simple_players.json."""
-    players = {f"level {level}, {kind}": row["player"] for (level, kind), row in best.items()}
+    players: dict[str, Any] = {}
+    for (level, kind), row in best.items():
+        players[f"level {level}, {kind}"] = row["player"]
     return {
         "about": ABOUT,
         "rom_sha1": rom_sha1,

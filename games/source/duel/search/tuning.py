@@ -240,13 +240,18 @@ class Tuner:
 
     def batches(self, bouts: Sequence[Bout]) -> list[Batch]:
         """Divide the bouts among the processes."""
-        return [Batch(self.table, bouts[first :: self.workers]) for first in range(self.workers)]
+        batches: list[Batch] = []
+        for first in range(self.workers):
+            batches.append(Batch(self.table, bouts[first :: self.workers]))
+        return batches
 
     # ---- how good it is ----
 
     def check(self) -> float:
         """Let the whole pool play; return the loss: the excess of the players over their limits, and a little of their shares."""
-        bouts = [Bout(place, player, f"check {place}", CHECKED_MATCHES) for place, player in enumerate(self.pool)]
+        bouts: list[Bout] = []
+        for place, player in enumerate(self.pool):
+            bouts.append(Bout(place, player, f"check {place}", CHECKED_MATCHES))
         batches = self.batches(bouts)
         for batch, shares in zip(batches, self.processes.map(shares_of, batches), strict=True):
             self.shares[[bout.place for bout in batch.bouts]] = shares
