@@ -649,7 +649,7 @@ def test_at_a_pace_the_match_goes_alike(game: Game, blank: int) -> None:
 def test_pads_from_the_queue_are_pads(game: Game) -> None:
     """Another one on each frame, several frames in one of the console's: the match goes as with pads that are held."""
     rng = np.random.default_rng(6)
-    pads = [int(pad) & ~PAD_BITS["START"] for pad in rng.integers(4096, size=3000)]
+    pads = (rng.integers(4096, size=3000) & ~PAD_BITS["START"]).tolist()
     settings = {"mode": 0, "enemy_level": 4, "seed": 9}
     game.begin(**settings)
     first = game.now()["frame"]

@@ -40,8 +40,9 @@ def names_of(pad: int) -> tuple[str, ...]:
 
 def random_pad(rng: np.random.Generator) -> int:
     """Any buttons but MODE, a few of them at a time."""
-    held = rng.random(len(BITS)) < 0.2
-    return int(np.array(list(BITS.values()))[held].sum())
+    bits = np.array(list(BITS.values()))
+    held = rng.random(len(bits)) < 0.2
+    return int(bits[held].sum())
 
 
 def shown_by_rom(bench: RomBench) -> dict[str, int]:
@@ -120,6 +121,12 @@ def walks_and_sweeps() -> tuple[Answer, ...]:
     return tuple(answers)
 
 
+def actions_in_turn() -> tuple[Answer, ...]:
+    """The answers of a table: an action each."""
+    names = fighters.action_names()[:CELLS]
+    return tuple((Step(name),) for name in names)
+
+
 PLAYERS = {
     "a loop that knows the side": Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)),
     "a blind loop of actions": Player(
@@ -140,7 +147,7 @@ PLAYERS = {
     ),
     "a table of actions": Player(
         "table",
-        tuple((Step(name),) for name in fighters.action_names()[:CELLS]),
+        actions_in_turn(),
         interval=6,
         distance_edges=(50, 90, 150),
         height_edge=40,
@@ -215,15 +222,15 @@ def test_damage_and_rounds_by_the_clock_are_counted() -> None:
 
 def test_several_games_are_played_at_once() -> None:
     """Two games a frame each in turn: neither knows of the other."""
-    alone = [played_alone(seed) for seed in (1, 2)]
-    together = [Game(), Game()]
-    for seed, game in enumerate(together, 1):
-        game.begin(mode=2, seed=seed)
+    one, other = Game(), Game()
+    one.begin(mode=2, seed=1)
+    other.begin(mode=2, seed=2)
     for _ in range(1000):
-        for game in together:
-            game.step()
-    assert [game.variables() for game in together] == alone
-    assert alone[0] != alone[1]
+        one.step()
+        other.step()
+    assert one.variables() == played_alone(1)
+    assert other.variables() == played_alone(2)
+    assert one.variables() != other.variables()
 
 
 def played_alone(seed: int) -> dict[str, int]:

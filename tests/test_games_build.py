@@ -74,11 +74,11 @@ def test_no_console_maker_is_named_in_a_rom(rom: Path) -> None:
     assert b"NINTENDO" not in words
 
 
-@pytest.mark.parametrize("rom", bundled_dir("games").glob("*/rom.gba"), ids=lambda rom: rom.parent.name)
+@pytest.mark.parametrize("rom", sorted(bundled_dir("games").glob("*/rom.gba")), ids=lambda rom: rom.parent.name)
 def test_a_gba_header_has_zeros_where_the_logo_was(rom: Path) -> None:
     assert not any(rom.read_bytes()[0x04:0xA0])
 
 
-@pytest.mark.parametrize("rom", bundled_dir("games").glob("*/rom.md"), ids=lambda rom: rom.parent.name)
+@pytest.mark.parametrize("rom", sorted(bundled_dir("games").glob("*/rom.md")), ids=lambda rom: rom.parent.name)
 def test_a_genesis_header_has_our_own_words(rom: Path) -> None:
     assert rom.read_bytes()[0x100:0x110].strip() == b"MINIBRAINS"

@@ -131,12 +131,14 @@ def test_the_restricted_player_keeps_to_the_restrictions(interval: int) -> None:
 
 def _rest(name: str) -> int:
     """Return the frames that an action of the table binds its player, at least."""
-    if name.startswith(("projectile", "rising")) or name[-1] in "XYZ":
+    if name.startswith(("projectile", "rising")):
         return 11
     if name.startswith(("up", "jump")):
         return 15
     if name[-1] in "ABC":
         return 12
+    if name[-1] in "XYZ":
+        return 11
     return 0
 
 

@@ -14,7 +14,9 @@ from games.source.duel.native import Game
 from games.source.duel.native.players import CELLS, Condition, Player, Step, record
 from nodes.fighting.simple import PlayerState, read_player
 
-ACTIONS = {name: tuple(map("+".join, pads)) for name, pads in zip(fighters.action_names(), fighters.actions(), strict=True)}
+ACTIONS: dict[str, tuple[str, ...]] = {}
+for name, pads in zip(fighters.action_names(), fighters.actions(), strict=True):
+    ACTIONS[name] = tuple(map("+".join, pads))
 LOOKS_AT = ("agent_x", "agent_status", "agent_hp", "enemy_x", "enemy_y", "enemy_status", "enemy_hp")
 
 
