@@ -276,8 +276,9 @@ def draw_pose(pose: str, build: Build) -> Image:
     """Return a picture of a fighter in a pose, u8 [HIGH, WIDE]."""
     joints: list[Point] = []
     for x, y in POSES[pose]:
-        across, down = (x - MIDDLE) * build.width, (y - FLOOR) * build.height
-        joints.append((AT[0] + across, AT[1] + down))
+        joint_x = AT[0] + (x - MIDDLE) * build.width
+        joint_y = AT[1] + (y - FLOOR) * build.height
+        joints.append((joint_x, joint_y))
     head, neck, hip, far_elbow, far_hand, near_elbow, near_hand, far_knee, far_foot, near_knee, near_foot = joints
     thick = build.limbs * 1.15
     skin, suit, trim, hair = SHADES[SKIN], SHADES[SUIT], SHADES[TRIM], SHADES[HAIR]
