@@ -20,11 +20,11 @@ from typing import Any, ClassVar, Final, Self, get_origin
 import numpy as np
 
 from minibrains.brain_file import BrainHeader, TensorInfo, hash_file, read_open_header, short
-from minibrains.errors import BrainError, NodeClassError, near
+from minibrains.errors import BrainError, NodeClassError, suggest
 from minibrains.files import write_atomic
 from minibrains.loading import BrainRef
 from minibrains.sockets import DTYPES, parse_spec
-from minibrains.values import describe_type, is_value_type, read_value, to_json
+from minibrains.values import describe_type, is_value_type, parse_value, to_json
 
 MAP_FROM: Final = 64 * 2**20
 """Files of at least this many bytes are memory-mapped. Smaller ones are read, because a mapped file that
@@ -188,12 +188,12 @@ class Brain:
             if name not in config and declared.default is UNSET:
                 raise BrainError(f"{where}: the setting {name!r} is missing; expected {describe_type(declared.annotation)}")
             try:
-                result[name] = read_value(declared.annotation, config.get(name, declared.default))
+                result[name] = parse_value(declared.annotation, config.get(name, declared.default))
             except ValueError as error:
                 raise BrainError(f"{where}: the setting {name!r}: {error}") from None
         for name in config:
             if name not in result:
-                raise BrainError(f"{where}: there is no setting {short(name)}. {near(name, result) or ''}".rstrip(" "))
+                raise BrainError(f"{where}: there is no setting {short(name)}. {suggest(name, result) or ''}".rstrip(" "))
         return MappingProxyType(result)
 
     @classmethod
@@ -223,7 +223,7 @@ class Brain:
         for name, info in tensors.items():
             if name not in specs:
                 raise BrainError(
-                    f"{where}: there is no tensor {short(name)} in a {cls.kind}. {near(name, specs) or ''}".rstrip(" ")
+                    f"{where}: there is no tensor {short(name)} in a {cls.kind}. {suggest(name, specs) or ''}".rstrip(" ")
                 )
             dtype, dims = parsed[name]
             if info.dtype != dtype or len(info.shape) != len(dims):

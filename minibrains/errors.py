@@ -189,7 +189,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     return None
 
 
-def near(name: str, known: Iterable[str]) -> str | None:
+def suggest(name: str, known: Iterable[str]) -> str | None:
     """Return a hint with the known name that was probably meant, or None."""
     meant = closest(name, known)
     if meant:

@@ -112,7 +112,7 @@ def find_inside(name: str, folders: Iterable[Path]) -> Path | None:
     return None
 
 
-def shipped(folder: str) -> Path:
+def bundled_dir(folder: str) -> Path:
     """Return a shipped folder, `workflows`, `models` or `games`: the one of the checkout, else the copy in the wheel."""
     package = Path(__file__).resolve().parent
     checkout = package.parent / folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from minibrains.errors import MinibrainsError, near
+from minibrains.errors import MinibrainsError, suggest
 
 if TYPE_CHECKING:
     from minibrains.engine.live_edit import Edit
@@ -71,7 +71,7 @@ class Hook:
         for name in vars(cls):
             if name.startswith(_MOMENTS) and not hasattr(Hook, name):
                 known = [method for method in vars(Hook) if not method.startswith("_")]
-                hint = near(name, known) or f"Hooks have {', '.join(known)}"
+                hint = suggest(name, known) or f"Hooks have {', '.join(known)}"
                 raise MinibrainsError(f"{cls.__name__}.{name} is not called by any run. {hint}")
 
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Unpack, dataclass_transform
 
 from minibrains.brain import Brain
-from minibrains.errors import NodeClassError, near
+from minibrains.errors import NodeClassError, suggest
 from minibrains.host import Episode, Host
 from minibrains.node_options import Background, Migration, NodeOptions, check_options, set_options
 from minibrains.node_schema import NodeSchema, read_schema
@@ -166,7 +166,7 @@ def _check_widget_names(cls: type[Node], widgets: Mapping[str, Any]) -> None:
     known = cls.schema.widgets
     for name in widgets:
         if name not in known:
-            hint = near(name, known) or f"Its widgets are: {', '.join(known) or 'none'}"
+            hint = suggest(name, known) or f"Its widgets are: {', '.join(known) or 'none'}"
             raise TypeError(f"{cls.__name__} has no widget {name!r}. {hint}")
 
 

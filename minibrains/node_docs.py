@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from minibrains.errors import NodeClassError, near
+from minibrains.errors import NodeClassError, suggest
 
 ONLY_OUTPUT = "Out"
 """The name of the only output in the documentation."""
@@ -88,5 +88,5 @@ def check_docs(cls: type, known: Collection[str]) -> None:
     for name in read_docs(cls).sockets:
         if name in known:
             continue
-        hint = near(name, known) or f"Its sockets are: {', '.join(known) or 'none'}"
+        hint = suggest(name, known) or f"Its sockets are: {', '.join(known) or 'none'}"
         raise NodeClassError(f"{cls.__name__}: the documentation has a line about {name!r}, which is no socket of it. {hint}")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from inspect import get_annotations, isroutine
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, get_type_hints
 
-from minibrains.errors import NodeClassError, closest, near
+from minibrains.errors import NodeClassError, closest, suggest
 from minibrains.node_schema import Output
-from minibrains.values import describe_type, is_value_type, read_value
+from minibrains.values import describe_type, is_value_type, parse_value
 
 if TYPE_CHECKING:
     from minibrains.node import Node
@@ -144,13 +144,13 @@ def _check_no_register(cls: type[Node]) -> None:
 
 def _check_option(cls: type, name: str, value: Any) -> None:
     if name not in _TYPES:
-        hint = near(name, _TYPES) or f"The options are: {', '.join(_TYPES)}"
+        hint = suggest(name, _TYPES) or f"The options are: {', '.join(_TYPES)}"
         raise NodeClassError(f"{cls.__name__}: there is no class option {name!r}. {hint}")
     annotation = _TYPES[name]
     if not is_value_type(annotation):
         return
     try:
-        read_value(annotation, value)
+        parse_value(annotation, value)
     except ValueError:
         expected = describe_type(annotation)
         raise NodeClassError(f"{cls.__name__}: the class option {name!r} is {value!r}; expected {expected}") from None

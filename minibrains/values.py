@@ -92,7 +92,7 @@ def _check_depth(value: Any) -> None:
         raise ValueError("it is nested too deeply")
 
 
-def read_value(annotation: Any, value: Any) -> Any:
+def parse_value(annotation: Any, value: Any) -> Any:
     """Convert a JSON value to the type of an annotation. Raises ValueError if it has another type."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation is Any or isinstance(annotation, TypeVar):
@@ -104,15 +104,15 @@ def read_value(annotation: Any, value: Any) -> Any:
     elif origin in (Union, UnionType):
         for option in arguments:
             try:
-                return read_value(option, value)
+                return parse_value(option, value)
             except ValueError:
                 continue
     elif origin is tuple:
         if isinstance(value, (list, tuple)):
-            return tuple(read_value(arguments[0], item) for item in value)
+            return tuple(parse_value(arguments[0], item) for item in value)
     elif _is_mapping(origin):
         if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-            read = {key: read_value(arguments[1], item) for key, item in value.items()}
+            read = {key: parse_value(arguments[1], item) for key, item in value.items()}
             return MappingProxyType(read)
     elif annotation is float:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
@@ -123,7 +123,7 @@ def read_value(annotation: Any, value: Any) -> Any:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value back to lists and dicts for JSON: the inverse of `read_value`."""
+    """Convert a value back to lists and dicts for JSON: the inverse of `parse_value`."""
     if isinstance(value, Mapping):
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -132,7 +132,7 @@ def to_json(value: Any) -> Any:
 
 
 def is_value_type(annotation: Any) -> bool:
-    """Return True if `read_value` supports this annotation."""
+    """Return True if `parse_value` supports this annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation in (int, float, str, bool, NoneType, Any) or origin is Literal or isinstance(annotation, TypeVar):
         return True

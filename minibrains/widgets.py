@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from minibrains.errors import NodeClassError
-from minibrains.values import describe_type, is_value_type, read_value
+from minibrains.values import describe_type, is_value_type, parse_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Widget:
         Raises:
             ValueError: The value has another type, or is out of range.
         """
-        result = read_value(self.annotation, value)
+        result = parse_value(self.annotation, value)
         if isinstance(result, bool) or not isinstance(result, (int, float)):
             return result
         if self.min is not None and result < self.min:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 
 N = 30
 
@@ -18,7 +18,7 @@ def _scores(result: dict[str, Any]) -> dict[int, float]:
 
 
 def test_the_reflex_beats_random_and_doing_nothing(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    nothing = json.loads((shipped("workflows") / "airstriker.json").read_text())
+    nothing = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
     nothing["nodes"]["reflex"]["mode"] = "mute"
     (tmp_path / "nothing.json").write_text(json.dumps(nothing))
 

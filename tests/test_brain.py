@@ -25,12 +25,12 @@ from hypothesis import strategies as st
 
 from minibrains import Brain, BrainError, setting, tensor
 from minibrains.brain_file import read_header
-from minibrains.files import find_inside, shipped, write_atomic
+from minibrains.files import bundled_dir, find_inside, write_atomic
 from minibrains.graph.catalog import node_types
 from minibrains.sockets import DTYPES
 from minibrains.tensors import as_array, as_tensor
 
-SHIPPED = sorted(shipped("models").glob("**/*.safetensors"))
+SHIPPED = sorted(bundled_dir("models").glob("**/*.safetensors"))
 
 
 def kinds() -> dict[str, type[Brain]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.actions.gates import RecoveryTable
 from server.cli import main
 
@@ -71,7 +71,7 @@ def test_everything_for_people(capsys, brain):
 
 
 def test_every_shipped_brain_is_found_by_name_and_fits(capsys):
-    folder = shipped("models")
+    folder = bundled_dir("models")
     names = sorted(str(path.relative_to(folder)) for path in folder.glob("**/*.safetensors"))
     assert names
     for name in names:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.language.lora import LoraAdapter
 from nodes.language.pretrained import VisionLanguageModel
 from server.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-WORKFLOWS = list(shipped("workflows").glob("*.json"))
+WORKFLOWS = list(bundled_dir("workflows").glob("*.json"))
 CONSOLE = {"type": "RetroEmulator@2"}
 CLOCK = {"type": "Every@1", "set": {"ticks": 60}}
 GREY = {"type": "Grayscale@1", "in": {"frame": "console.frame"}}
@@ -92,7 +92,7 @@ def test_a_console_without_its_game_is_a_fault_with_the_sentence_of_a_run(widget
 @pytest.fixture
 def stranger(tmp_path):
     """An adapter that was made for another model than the one in sf2."""
-    adapter = LoraAdapter.load(shipped("models") / "lora/sf2-untrained.safetensors")
+    adapter = LoraAdapter.load(bundled_dir("models") / "lora/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(tmp_path / "stranger.safetensors", title="stranger", made_by="test")
     return tmp_path / "stranger.safetensors"
@@ -110,7 +110,7 @@ def test_an_adapter_for_another_model_is_refused_before_anything_is_opened(comma
 
 
 def test_another_model_is_played_without_the_adapter_of_the_first(tmp_path, capsys):
-    model = VisionLanguageModel.load(shipped("models") / "vlm/sf2-untrained.safetensors")
+    model = VisionLanguageModel.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
     model.save(tmp_path / "mine.safetensors", title="my own model", made_by="test")
     brain = ["--brain", f"strategist={tmp_path / 'mine.safetensors'}"]
     assert main(["check", "sf2", *brain]) == 2
@@ -119,7 +119,7 @@ def test_another_model_is_played_without_the_adapter_of_the_first(tmp_path, caps
 
 
 def test_an_adapter_is_compared_wherever_its_link_passes_through(tmp_path, stranger, capsys):
-    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
     nodes = workflow["nodes"]
     nodes["between"] = {"type": "Reroute@1", "in": {"value": "lora.adapter"}}
     nodes["strategist"]["in"]["adapters"] = ["between.value"]
@@ -152,7 +152,7 @@ def test_events_behind_a_slow_clock_are_said_to_be_lost(score, lost, tmp_path, c
 def test_sf2_loses_no_decision_unless_its_strategist_continues(tmp_path, capsys):
     """The log runs when it is asked; an answer that comes later comes while it does not."""
     assert checked(capsys, "sf2")["lost_events"] == []
-    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
     workflow["nodes"]["strategist"] |= {"busy": "continue", "latency": 5}
     (tmp_path / "continues.json").write_text(json.dumps(workflow))
     lost = set()

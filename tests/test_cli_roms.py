@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import stable_retro.data
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.games import catalog as games
 from server.cli import main
 from server.commands import roms
@@ -75,7 +75,7 @@ def test_an_imported_rom_is_found_by_the_console(capsys, home, search, monkeypat
 
 def test_an_own_cartridge_plays_under_the_shared_map(home):
     game = "StreetFighterIISpecialChampionEdition-Genesis-v0"
-    ours = shipped("games") / game
+    ours = bundled_dir("games") / game
     assert dict(games.known_games())[game] == ours
     assert games.known_hashes()[(ours / "rom.sha").read_text().strip()] == game
     rom = home / "roms" / game / "rom.md"

@@ -17,12 +17,12 @@ from PIL import Image
 
 from minibrains import MinibrainsError
 from minibrains.errors import RunError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable
 from nodes.recording.decision_log import DecisionLog
 
-TABLE = ActionTable.load(shipped("models") / "action_table/sf2.safetensors")
+TABLE = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
 BLACK = np.full((16, 24, 3), 0, np.uint8)
 WHITE = np.full((16, 24, 3), 255, np.uint8)
 GREY = np.full((16, 24, 1), 128, np.uint8)

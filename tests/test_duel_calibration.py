@@ -1,4 +1,4 @@
-"""The calibration: how matches are counted, kept and judged."""
+"""The calibration: the counts of matches, the rows that are kept, and the verdicts."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_damage_is_told_by_move_and_a_win_by_the_clock_apart() -> None:
                 print(json.dumps([policy, result.won, result.time_outs, result.won_by_clock, result.damage]))
     """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    moves: dict[str, set[str]] = {policy: set() for policy, *_ in told}
-    for policy, won, time_outs, by_clock, damage in told:
+    moves: dict[str, set[str]] = {}
+    for line in done.stdout.splitlines():
+        policy, won, time_outs, by_clock, damage = json.loads(line)
         assert not by_clock or time_outs
         assert by_clock or not won or policy == "random44" or sum(damage.values()) >= 2 * 177
-        moves[policy] |= damage.keys()
+        moves.setdefault(policy, set()).update(damage)
     assert "throw" in moves["patient@30"]
     assert moves["patient-stand@30"]
     assert moves["random44"] == set(), "who does not look is played too quickly to see that"
@@ -71,8 +71,7 @@ def test_matches_that_went_alike_count_once_and_are_made_up_for(monkeypatch: pyt
 
 def test_a_suite_is_alive_by_the_bounds_of_its_matches() -> None:
     def rows(timed_out: int, kinds: int = 3, frames: int = 3600) -> list[dict[str, Any]]:
-        each = [(kinds, i < timed_out, frames) for i in range(100)]
-        results = [Result(True, False, f, 2, late, (3, k), str(i)) for i, (k, late, f) in enumerate(each)]
+        results = [Result(True, False, frames, 2, number < timed_out, (3, kinds), str(number)) for number in range(100)]
         return [counting.row_of("one", results[:50]), counting.row_of("other", results[50:])]
 
     assert calibrate.lifeless(rows(4)) == []

@@ -15,7 +15,7 @@ from games.source.duel import FOLDER, LEVELS, fighters
 from games.source.duel.matches import BITS, CHARACTERS, STAGES, RomBench, Setting, settings
 from games.source.duel.native import Game
 from games.source.duel.native.compiled import build
-from games.source.duel.native.players import CELLS, NOBODY, STATUSES, Condition, Player, Step, mirrored, play, record, won
+from games.source.duel.native.players import CELLS, NOBODY, STATUSES, Answer, Condition, Player, Step, mirrored, play, record, won
 from games.source.duel.search.finals import Recorded
 from minibrains import GameError
 
@@ -40,17 +40,23 @@ def names_of(pad: int) -> tuple[str, ...]:
 
 def random_pad(rng: np.random.Generator) -> int:
     """Any buttons but MODE, a few of them at a time."""
-    held = rng.random(len(BITS)) < 0.2
-    return sum(bit for bit, is_held in zip(BITS.values(), held, strict=True) if is_held)
+    bits = np.array(list(BITS.values()))
+    held = rng.random(len(bits)) < 0.2
+    return int(bits[held].sum())
 
 
 def shown_by_rom(bench: RomBench) -> dict[str, int]:
-    variables = dict(bench.data.lookup_all())
-    return {name: value for name, value in variables.items() if name not in CONSOLES_OWN}
+    return without_the_consoles_own(dict(bench.data.lookup_all()))
 
 
 def shown_by(game: Game) -> dict[str, int]:
-    return {name: value for name, value in game.variables().items() if name not in CONSOLES_OWN}
+    return without_the_consoles_own(game.variables())
+
+
+def without_the_consoles_own(variables: dict[str, int]) -> dict[str, int]:
+    for name in CONSOLES_OWN:
+        del variables[name]
+    return variables
 
 
 def compare_match(bench: RomBench, number: int) -> int:
@@ -102,6 +108,25 @@ SWEEP, RISE, WALK = (
 )
 NEAR = Condition("distance", 70)
 IN_THE_AIR = Condition("enemy is", 1 << STATUSES.index("jump"))
+
+
+def walks_and_sweeps() -> tuple[Answer, ...]:
+    """The answers of a table: a sweep, and a walk of another length, by turns."""
+    answers: list[Answer] = []
+    for cell in range(CELLS):
+        if cell % 2:
+            answers.append((Step("F", cell + 1), Step("C", 2)))
+        else:
+            answers.append(SWEEP)
+    return tuple(answers)
+
+
+def actions_in_turn() -> tuple[Answer, ...]:
+    """The answers of a table: an action each."""
+    names = fighters.action_names()[:CELLS]
+    return tuple((Step(name),) for name in names)
+
+
 PLAYERS = {
     "a loop that knows the side": Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)),
     "a blind loop of actions": Player(
@@ -114,7 +139,7 @@ PLAYERS = {
     "a rule with two": Player("rule", (WALK, (Step("G+DOWN", 9),), SWEEP, RISE), late=24, conditions=(NEAR, IN_THE_AIR)),
     "a table": Player(
         "table",
-        tuple((Step("F", cell + 1), Step("C", 2)) if cell % 2 else SWEEP for cell in range(CELLS)),
+        walks_and_sweeps(),
         late=12,
         distance_edges=(60, 80, 120),
         height_edge=20,
@@ -122,7 +147,7 @@ PLAYERS = {
     ),
     "a table of actions": Player(
         "table",
-        tuple((Step(name),) for name in fighters.action_names()[:CELLS]),
+        actions_in_turn(),
         interval=6,
         distance_edges=(50, 90, 150),
         height_edge=40,
@@ -139,7 +164,8 @@ def test_a_match_of_a_player_ends_on_the_rom_as_here(bench: RomBench, name: str)
         on_rom = bench.play(match, Recorded(pads))
         assert on_rom.won == bool(won(result))
         assert (on_rom.rounds, on_rom.time_outs) == (int(result["rounds"]), int(result["time_outs"]))
-        assert on_rom.kinds == tuple(int(landed).bit_count() for landed in result["landed"])
+        mine, theirs = map(int, result["landed"])
+        assert on_rom.kinds == (mine.bit_count(), theirs.bit_count())
 
 
 def test_a_player_that_is_late_does_as_it_would_at_once_but_later() -> None:
@@ -196,15 +222,15 @@ def test_damage_and_rounds_by_the_clock_are_counted() -> None:
 
 def test_several_games_are_played_at_once() -> None:
     """Two games a frame each in turn: neither knows of the other."""
-    alone = [played_alone(seed) for seed in (1, 2)]
-    together = [Game(), Game()]
-    for seed, game in enumerate(together, 1):
-        game.begin(mode=2, seed=seed)
+    one, other = Game(), Game()
+    one.begin(mode=2, seed=1)
+    other.begin(mode=2, seed=2)
     for _ in range(1000):
-        for game in together:
-            game.step()
-    assert [game.variables() for game in together] == alone
-    assert alone[0] != alone[1]
+        one.step()
+        other.step()
+    assert one.variables() == played_alone(1)
+    assert other.variables() == played_alone(2)
+    assert one.variables() != other.variables()
 
 
 def played_alone(seed: int) -> dict[str, int]:

@@ -25,12 +25,14 @@ from games.source.duel.search.genomes import LONGEST, Space, kind_of
 from minibrains import GameError
 
 KINDS = ("blind loop", "side loop", "one threshold", "two thresholds", "table")
-SPACES = [Space(kind, late, interval) for kind in KINDS for late, interval in ((0, 0), (12, 6))]
+SPACES: list[Space] = []
+for kind in KINDS:
+    SPACES += [Space(kind, 0, 0), Space(kind, 12, 6)]
 ANSWERS = {"one threshold": 2, "two thresholds": 4, "table": CELLS}
 
 
 def check_player(space: Space, player: Player) -> None:
-    """A player of its space, which plays."""
+    """Check that a player is one of its space, and can play."""
     assert kind_of(player) == space.kind
     assert (player.late, player.interval) == (space.late, space.interval)
     assert len(player.answers) == ANSWERS.get(space.kind, 1)
@@ -51,8 +53,10 @@ def matches(count: int, level: int = 1) -> list[Any]:
 def test_what_is_drawn_changed_or_crossed_is_a_player_of_its_space(space: Space) -> None:
     rng = Random(3)
     players = [space.random(rng) for _ in range(30)]
-    players += [space.changed(rng, player) for player in players for _ in range(3)]
-    players += [space.crossed(rng, rng.choice(players), rng.choice(players)) for _ in range(30)]
+    for player in players * 3:
+        players.append(space.changed(rng, player))
+    for one in players[:30]:
+        players.append(space.crossed(rng, one, rng.choice(players)))
     for player in players:
         check_player(space, player)
 
@@ -60,36 +64,42 @@ def test_what_is_drawn_changed_or_crossed_is_a_player_of_its_space(space: Space)
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_every_card_is_a_player(space: Space) -> None:
     rng = Random(4)
-    highest = tuple(size - 1 for size in sizes(space))
-    cards = [tuple(rng.randrange(size) for size in sizes(space)) for _ in range(30)]
-    for card in [highest, *cards]:
+    highest = [size - 1 for size in sizes(space)]
+    check_player(space, player_of(space, tuple(highest)))
+    for _ in range(30):
+        card = tuple(map(rng.randrange, sizes(space)))
         check_player(space, player_of(space, card))
 
 
 def test_a_rule_with_one_threshold_goes_on_as_it_was_among_those_with_two() -> None:
     rng = Random(5)
     narrow, wide = Space("one threshold", 12, 0), Space("two thresholds", 12, 0)
-    players = [narrow.random(rng) for _ in range(5)]
-    widened = [wide.widened(rng, player) for player in players]
-    before, after = play(players, matches(3)), play(widened, matches(3))
-    assert (before["trace"] == after["trace"]).all()
+    for _ in range(5):
+        player = narrow.random(rng)
+        widened = wide.widened(rng, player)
+        before, after = play([player, widened], matches(3))
+        assert (before["trace"] == after["trace"]).all()
 
 
 def test_every_sixteen_matches_have_all_match_ups() -> None:
     for block in (matches(16), matches(32)[16:]):
-        assert len({(match.agent, match.enemy) for match in block}) == 16
-    assert len({match.seed for match in matches(64)}) == 64
+        match_ups = {(match.agent, match.enemy) for match in block}
+        assert len(match_ups) == 16
+    seeds = {match.seed for match in matches(64)}
+    assert len(seeds) == 64
 
 
 def test_evolution_climbs_and_finds_the_same_again() -> None:
-    course = matches(CHECKS[-1])
-    searches = [Evolution(Space("side loop", 0, 0), course, Random(1)) for _ in range(2)]
-    for search in searches:
+    found: list[list[Player]] = []
+    for _ in range(2):
+        search = Evolution(Space("side loop", 0, 0), matches(CHECKS[-1]), Random(1))
         search.run(5000)
-    first, again = ([candidate.player for candidate in search.selected(matches(40), 3)] for search in searches)
+        best = search.selected(matches(40), 3)
+        found.append([candidate.player for candidate in best])
+        assert 5000 <= search.played < 9000
+    first, again = found
     assert first == again
     assert won(play(first[:1], matches(100)[40:])).mean() > 0.9
-    assert 5000 <= searches[0].played < 9000
 
 
 def test_who_begins_with_the_best_does_not_lose_it() -> None:
@@ -133,11 +143,17 @@ def finalist(frames: int, score: float, dealt: float = 100.0) -> Finalist:
 
 
 def test_the_ten_best_play_on_and_who_deals_little_is_a_turtle_as_well() -> None:
-    found = {(4, 12, "side loop"): [finalist(frames, frames / 100, 20.0 if frames > 10 else 90.0) for frames in range(1, 13)]}
-    loops, turtles = finals(found, 5, "test")
-    assert [player.answers[0][0].frames for player in loops.players] == list(range(12, 2, -1))
+    finalists = [finalist(frames, frames / 100, 90.0) for frames in range(1, 11)]
+    finalists += [finalist(11, 0.11, 20.0), finalist(12, 0.12, 20.0)]
+    loops, turtles = finals({(4, 12, "side loop"): finalists}, 5, "test")
+    assert frames_of(loops) == list(range(12, 2, -1))
     assert (turtles.player_class, turtles.late, turtles.level) == ("turtle", 12, 4)
-    assert [player.answers[0][0].frames for player in turtles.players] == [12, 11]
+    assert frames_of(turtles) == [12, 11]
+
+
+def frames_of(final: Final) -> list[int]:
+    """Return for how many frames each of the players holds its first step."""
+    return [player.answers[0][0].frames for player in final.players]
 
 
 def test_limits_are_for_a_class_at_a_level_from_a_delay_on() -> None:
@@ -162,7 +178,8 @@ def test_a_final_plays_here_and_on_the_rom() -> None:
     row = play_final(Final("side loop", 0, 1, players, 2, "test"))
     assert (row["n"], row["on_rom"]) == (2, [2, 2])
     assert row["won"] > 0
-    assert [one["won"] for one in row["all"]] == [0, row["won"]]
+    nobody, winner = row["all"]
+    assert (nobody["won"], winner["won"]) == (0, row["won"])
     assert Player.from_json(row["player"]) == players[1]
 
 
@@ -182,7 +199,10 @@ def test_a_search_that_was_cut_off_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_
         asked.append(str(task.interval))
         if len(asked) == 3:
             raise KeyboardInterrupt
-        return [(space, a_row(str(space))) for space in task.spaces()]
+        rows = []
+        for space in task.spaces():
+            rows.append((space, a_row(str(space))))
+        return rows
 
     def final(final: Final) -> Row:
         asked.append(final.what)
@@ -194,8 +214,8 @@ def test_a_search_that_was_cut_off_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_
         list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))
     rows = list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))
     assert asked[:5] == ["0", "30", "12", "12", "6"]
-    limited = {row["what"]: str(limit) for row, limit in rows if limit}
-    assert limited["one threshold, 12 late, at 4"] == "at most 35%"
+    limits = {row["what"]: str(limit) for row, limit in rows}
+    assert limits["one threshold, 12 late, at 4"] == "at most 35%"
     assert "side loop, 12 late, at 4" in asked
     played = len(asked)
     assert len(list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))) == len(rows)
@@ -251,10 +271,11 @@ def test_a_judge_that_has_failed_a_rom_is_spent_and_its_players_are_known(
 
 
 def test_another_draw_is_another_judge() -> None:
-    first, other = (list(judge.Draw(number).spaces()) for number in (1, 2))
+    first = list(judge.Draw(1).spaces())
     assert first == list(judge.Draw(1).spaces())
-    assert set(first) != set(other)
-    assert not {space.interval for space in first} & set(exploits.INTERVALS[1:])
+    assert set(first) != set(judge.Draw(2).spaces())
+    for space in first:
+        assert space.interval not in exploits.INTERVALS[1:]
 
 
 def test_annealing_finds_who_wins() -> None:

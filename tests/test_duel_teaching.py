@@ -1,4 +1,4 @@
-"""How the scripted teacher's rules are found: the teacher in C, a step of the policy gradient, and the rules in Python."""
+"""The search for the scripted teacher's rules: the teacher in C, a step of the policy gradient, and the rules in Python."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from games.source.duel.native.players import action_numbers, won
 from games.source.duel.native.teacher import ACTIONS, BANDS, CELLS, Teacher, Worth, record_teacher, teach
 from games.source.duel.search import teaching
 from games.source.duel.search.teaching import as_source, improve, told_by_facing, weights
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
-from nodes.fighting.choices import PATIENT
+from nodes.fighting.choices import PATIENT, Choice
 from nodes.fighting.strategist import CASES
 
 NAMES = told_by_facing()
 
 
 def worth_of_the_rules() -> Worth:
-    """What makes the teacher in C choose as nodes/fighting/choices.py says."""
+    """Return logarithms by which the teacher in C chooses as nodes/fighting/choices.py says."""
     numbers = {name: number for number, name in NAMES.items()}
     worth = np.zeros((CELLS, ACTIONS), np.float32)
-    choices = [choice for case in CASES for choice in PATIENT[case]]
+    choices: list[Choice] = []
+    for case in CASES:
+        choices += PATIENT[case]
     for row, (best, second) in zip(worth, choices, strict=True):
         row[numbers[best]] = 2.0
         row[numbers[second]] = 1.0
@@ -38,20 +40,21 @@ def worth_of_the_rules() -> Worth:
 
 
 def pads_of(player: fighters.Restricted, match: Setting, frames: int) -> list[int]:
-    """What the player in Python holds on each frame."""
+    """Return the buttons that the player in Python holds on each frame, as bits of a pad."""
     names = list(json.loads((FOLDER / "data_sf2.json").read_text())["info"])
     game = Game()
     game.begin(seed=match.seed, mode=0, enemy_level=match.level, agent_character=match.agent, enemy_character=match.enemy)
     player.reset(match.seed)
     pads = []
     for _ in range(frames):
-        pads.append(bits(player.pad({name: game.get(name) for name in names})))
+        variables = {name: game.get(name) for name in names}
+        pads.append(bits(player.pad(variables)))
         game.step(pads[-1])
     return pads
 
 
 def test_the_teacher_chooses_among_the_actions_of_its_table() -> None:
-    table = ActionTable.load(shipped("models") / "action_table/sf2.safetensors")
+    table = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
     absolute = {"left", "right"}
     assert set(NAMES.values()) <= set(table.names) - absolute
     assert len(set(NAMES.values())) == len(NAMES) > 40

@@ -1,4 +1,4 @@
-"""How Duel's opponent is tuned: the tables, what came of its choices, and a step of the policy gradient."""
+"""The tuning of Duel's opponent: the tables, the outcomes of its choices, and a step of the policy gradient."""
 
 from __future__ import annotations
 
@@ -117,9 +117,18 @@ def test_the_source_says_how_it_was_made(table: Table) -> None:
 
 
 def circumstances_of(player: Player, level: int, matches: int = 8) -> list[np.ndarray[Any, np.dtype[np.uint16]]]:
-    """For each match, the circumstances in which the opponent chose, one after the other."""
-    every = islice(settings("circumstances", level), matches)
-    return [sample(player, [match], weights())[0]["circumstances"] for match in every]
+    """Return for each match the circumstances in which the opponent chose, one after the other."""
+    circumstances = []
+    for match in islice(settings("circumstances", level), matches):
+        samples, _ = sample(player, [match], weights())
+        circumstances.append(samples["circumstances"])
+    return circumstances
+
+
+def later_circumstances_of(player: Player, level: int) -> np.ndarray[Any, np.dtype[np.uint16]]:
+    """Return the circumstances of the second halves of the matches."""
+    later = [chosen[len(chosen) // 2 :] for chosen in circumstances_of(player, level)]
+    return np.concatenate(later)
 
 
 def bit(circumstance: str) -> int:
@@ -134,7 +143,7 @@ def test_how_soon_a_level_reacts_is_a_circumstance(level: int, quick: bool, inst
 
 
 def test_which_fighter_it_is_is_a_circumstance() -> None:
-    fighters = [bit(f"AS_{name}") for name in ("KAZE", "BRON", "MIRA", "TARN")]
+    fighters = (bit("AS_KAZE"), bit("AS_BRON"), bit("AS_MIRA"), bit("AS_TARN"))
     for match, chosen in zip(settings("circumstances", 6), circumstances_of(KICKS, 6, 16), strict=False):
         assert (chosen & sum(fighters) == fighters[match.enemy]).all()
 
@@ -163,8 +172,8 @@ def test_who_has_lost_a_round_knows_it_until_the_end_of_the_match() -> None:
     ids=["shoots", "jumps", "rises", "guards", "grabs"],
 )
 def test_what_the_other_does_all_the_time_is_noticed(player: Player, habit: str) -> None:
-    late = np.concatenate([chosen[len(chosen) // 2 :] for chosen in circumstances_of(player, 8)])
-    others = np.concatenate([chosen[len(chosen) // 2 :] for chosen in circumstances_of(Player("loop", ((Step("", 60),),)), 8)])
+    late = later_circumstances_of(player, 8)
+    others = later_circumstances_of(Player("loop", ((Step("", 60),),)), 8)
     assert (late & bit(habit) > 0).mean() > 0.3
     assert (others & bit(habit) > 0).mean() == 0
 
@@ -194,7 +203,8 @@ def test_after_a_while_without_a_blow_it_tries_something_else(table: Table) -> N
 
 def test_options_are_drawn_by_their_weights(table: Table) -> None:
     """The first choice of many matches: nothing was learned yet."""
-    first = sample(NOBODY, list(islice(settings("weights", 8), 1)), weights())[0]["situation"][0]
+    samples, _ = sample(NOBODY, list(islice(settings("weights", 8), 1)), weights())
+    first = samples["situation"][0]
     options = table[first]
     count = int(options["count"])
     options["logarithms"] = 0
@@ -202,9 +212,11 @@ def test_options_are_drawn_by_their_weights(table: Table) -> None:
     expected = np.exp2(np.arange(count) * 4 / 16)
     expected /= expected.sum()
     write_tactics(table)
-    matches = list(islice(settings("weights", 8), 2000))
-    chosen = [sample(NOBODY, [match], weights())[0][0] for match in matches]
-    options_chosen = [choice["option"] for choice in chosen if choice["situation"] == first]
+    options_chosen = []
+    for match in islice(settings("weights", 8), 2000):
+        samples, _ = sample(NOBODY, [match], weights())
+        if samples["situation"][0] == first:
+            options_chosen.append(samples["option"][0])
     assert len(options_chosen) > 500
     shares = np.bincount(options_chosen, minlength=count) / len(options_chosen)
     deviation = np.sqrt(expected * (1 - expected) / len(options_chosen))
@@ -229,7 +241,7 @@ def test_a_player_of_the_pool_may_win_a_part_of_its_limit() -> None:
 
 def test_a_full_pool_gives_up_who_wins_least_for_its_limit_and_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "MOST_IN_POOL", len(tuning.RIVALS) + 2)
-    weak, strong, new = (Exploiter(level, KICKS) for level in (4, 6, 8))
+    weak, strong, new = Exploiter(4, KICKS), Exploiter(6, KICKS), Exploiter(8, KICKS)
     with ProcessPoolExecutor(1) as processes:
         tuner = Tuner([weak, strong], Random(1), processes, 1)
     tuner.shares[-2:] = (0.01, 0.3)

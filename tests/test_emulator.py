@@ -133,7 +133,7 @@ def own_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "games"
     original = find_game([GAME])
     shutil.copytree(original.data, folder / "Mine-Genesis-v0")
-    monkeypatch.setattr(games, "shipped", lambda name: folder)
+    monkeypatch.setattr(games, "bundled_dir", lambda name: folder)
     return folder / "Mine-Genesis-v0"
 
 

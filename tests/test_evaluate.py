@@ -26,7 +26,7 @@ from minibrains.errors import MinibrainsError
 from minibrains.evaluation.report import compare, describe, figures, judge
 from minibrains.evaluation.rules import read_rules
 from minibrains.evaluation.statistics import sign_test, wilson
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.language.lora import LoraAdapter
 from server import cli
 
@@ -168,7 +168,7 @@ def test_rules_that_cannot_be_read_are_refused(change: dict[str, Any], words: st
 
 
 def test_the_states_of_one_level_have_simple_players() -> None:
-    rules = read_rules(shipped("games") / "Duel-Genesis/evaluation.json")
+    rules = read_rules(bundled_dir("games") / "Duel-Genesis/evaluation.json")
     assert rules.level_of(["Level4.KazeVsBron", "Random01.Level4.KazeVsBron"]) == "*Level4.*"
     assert rules.level_of(["Level4.KazeVsBron", "Level5.KazeVsBron"]) is None
     assert set(rules.simple_players("*Level4.*")) == {
@@ -188,7 +188,7 @@ def test_the_states_of_one_level_have_simple_players() -> None:
 def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], str]:
     """Four episodes of 120 ticks of five players: the folder, the result, and what was said."""
     folder = tmp_path_factory.mktemp("four")
-    other = json.loads((shipped("workflows") / "duel_expert.json").read_text().replace("console", "box"))
+    other = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text().replace("console", "box"))
     other["nodes"]["box"]["set"] = {"game": [SF2, "Duel-Genesis"], "states": ["Level8.TarnVsTarn"], "noops": 3}
     other["nodes"]["fighter"]["set"]["style"] = "aggressive"
     (folder / "other.json").write_text(json.dumps(other))
@@ -224,7 +224,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[str, Any], str]) -> None:
     folder, result, _ = four
     protocol = result["protocol"]
-    splits = json.loads((shipped("games") / "Duel-Genesis/splits.json").read_text())
+    splits = json.loads((bundled_dir("games") / "Duel-Genesis/splits.json").read_text())
     states = {}
     for match_up in splits["validation_match_ups"]:
         name = f"Level4.{match_up}"
@@ -335,7 +335,7 @@ def test_what_collects_is_left_out_against_opponents_that_are_held_back(tmp_path
     ],
 )
 def test_a_workflow_that_has_an_opponent_of_its_own_is_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
-    workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text())
     if "console" in change:
         workflow["nodes"]["console"]["in"].update(change["console"])
     else:
@@ -384,7 +384,7 @@ def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
 
 
 def test_a_node_that_failed_while_the_game_went_on_is_named(with_baselines: Path) -> None:
-    workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text())
     workflow["nodes"]["extra"] = {"type": "worker_pack.Raises@1", "in": {"reward": "console.reward"}, "on_error": "hold"}
     (with_baselines / "mine.json").write_text(json.dumps(workflow))
     done = _evaluate(with_baselines, "mine.json", "--pack", str(PACK), *LEVEL4, "2")
@@ -409,7 +409,7 @@ def test_what_collects_is_left_out_where_states_are_held_back(with_baselines: Pa
 
 
 def test_an_adapter_for_another_model_is_refused_before_a_game(with_baselines: Path) -> None:
-    adapter = LoraAdapter.load(shipped("models") / "lora/sf2-untrained.safetensors")
+    adapter = LoraAdapter.load(bundled_dir("models") / "lora/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(with_baselines / "other.safetensors", title="other", made_by="test")
     done = _evaluate(with_baselines, "sf2", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json")
@@ -425,7 +425,7 @@ def test_an_adapter_for_another_model_is_refused_before_a_game(with_baselines: P
     ],
 )
 def test_an_episode_that_fails_counts_and_the_others_are_played(with_baselines: Path, extra: dict[str, Any], words: str) -> None:
-    workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text())
     widgets = dict(extra["set"])
     if "Dies" in extra["type"]:
         widgets["marks"] = str(with_baselines)
@@ -481,8 +481,8 @@ def test_a_state_that_was_changed_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     games = tmp_path / "games"
-    shutil.copytree(shipped("games") / "Duel-Genesis", games / "Duel-Genesis")
-    monkeypatch.setattr("minibrains.games.catalog.shipped", tmp_path.joinpath)
+    shutil.copytree(bundled_dir("games") / "Duel-Genesis", games / "Duel-Genesis")
+    monkeypatch.setattr("minibrains.games.catalog.bundled_dir", tmp_path.joinpath)
     monkeypatch.chdir(tmp_path)
     (games / "Duel-Genesis/Level4.KazeVsMira.state").write_bytes(b"another")
     assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from minibrains.errors import Fault, FaultCode, WorkflowError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph.catalog import brain_finder, node_types
 from minibrains.graph.check import check, check_sizes
 from minibrains.graph.workflow import load_workflow, parse_workflow
@@ -17,7 +17,7 @@ from minibrains.graph.workflow import load_workflow, parse_workflow
 ROOT = Path(__file__).resolve().parent.parent
 CODES = get_args(FaultCode)
 REGISTRY, _ = node_types(packs=False)
-PIXELS = shipped("workflows") / "airstriker_pixels.json"
+PIXELS = bundled_dir("workflows") / "airstriker_pixels.json"
 
 
 def test_the_protocol_says_what_every_code_means() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 
 PACK = Path(__file__).parent / "data" / "fault_pack.py"
 MINUTES = 6
@@ -29,7 +29,7 @@ COST_OF_A_DEATH = 10.0
 
 def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_path: Path) -> None:
     brain = tmp_path / "table.safetensors"
-    whole = (shipped("models") / "action_table/airstriker.safetensors").read_bytes()
+    whole = (bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes()
     brain.write_bytes(whole)
     command = [sys.executable, "-m", "server", "run", "airstriker_random", "--brain", f"sink={brain}", "--json"]
     with subprocess.Popen([*command, "--episodes", "100000"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:

@@ -12,25 +12,27 @@ from pathlib import Path
 import pytest
 
 from minibrains import GameError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.games.catalog import find_game, known_games
 
-COMPILERS = {"m68k-linux-gnu-gcc": "gcc-m68k-linux-gnu", "arm-none-eabi-gcc": "gcc-arm-none-eabi"}
+COMPILERS = {"arm-none-eabi-gcc": "gcc-arm-none-eabi", "m68k-linux-gnu-gcc": "gcc-m68k-linux-gnu"}
 """Cross compilers and the Debian packages that have them."""
-ROMS = sorted(path for path in shipped("games").glob("*/rom.*") if path.suffix != ".sha")
+ROMS = sorted(bundled_dir("games").glob("*/rom.[gm]*"))
 
 
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of games/ without its ROMs, after `make` there."""
-    missing = sorted(package for compiler, package in COMPILERS.items() if shutil.which(compiler) is None)
+    missing = [package for compiler, package in COMPILERS.items() if shutil.which(compiler) is None]
     if missing:
         pytest.fail(f"the games cannot be built here; on Debian: apt-get install {' '.join(missing)}", pytrace=False)
     folder = tmp_path_factory.mktemp("built") / "games"
-    built = ["build", *(path.name for path in ROMS), "__pycache__"]
-    shutil.copytree(shipped("games"), folder, ignore=shutil.ignore_patterns(*built))
+    built = shutil.ignore_patterns("build", "rom.gba", "rom.md", "__pycache__")
+    shutil.copytree(bundled_dir("games"), folder, ignore=built)
     # make's own variables of a make that runs this test are none of this one's
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    environment = dict(os.environ)
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+        environment.pop(name, None)
     command = ["make", "-C", str(folder), f"PYTHON={sys.executable}"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -42,8 +44,8 @@ def test_there_are_games() -> None:
 
 
 def test_the_sources_are_no_game() -> None:
-    assert (shipped("games") / "source").is_dir()
-    assert "source" not in [name for name, _ in known_games()]
+    assert (bundled_dir("games") / "source").is_dir()
+    assert "source" not in dict(known_games())
     with pytest.raises(GameError, match="there is no game called 'source'"):
         find_game(("source",))
 
@@ -72,11 +74,11 @@ def test_no_console_maker_is_named_in_a_rom(rom: Path) -> None:
     assert b"NINTENDO" not in words
 
 
-@pytest.mark.parametrize("rom", [rom for rom in ROMS if rom.suffix == ".gba"], ids=lambda rom: rom.parent.name)
+@pytest.mark.parametrize("rom", sorted(bundled_dir("games").glob("*/rom.gba")), ids=lambda rom: rom.parent.name)
 def test_a_gba_header_has_zeros_where_the_logo_was(rom: Path) -> None:
     assert not any(rom.read_bytes()[0x04:0xA0])
 
 
-@pytest.mark.parametrize("rom", [rom for rom in ROMS if rom.suffix == ".md"], ids=lambda rom: rom.parent.name)
+@pytest.mark.parametrize("rom", sorted(bundled_dir("games").glob("*/rom.md")), ids=lambda rom: rom.parent.name)
 def test_a_genesis_header_has_our_own_words(rom: Path) -> None:
     assert rom.read_bytes()[0x100:0x110].strip() == b"MINIBRAINS"

@@ -16,7 +16,7 @@ from conftest import Command
 from minibrains import Budget, GameError, Hook, Run, RunSpec
 from minibrains.engine.compile import compile_graph
 from minibrains.errors import WorkflowError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.games import catalog as games
 from minibrains.hooks import NO_LIMIT
 from minibrains.tape.recording import tape_record
@@ -54,7 +54,7 @@ def test_nor_is_one_made_by_writing_into_another(variable: str) -> None:
 
 
 def test_another_name_does_not_hide_a_held_back_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(shipped("games") / "Duel-Genesis", tmp_path / "games/Duel-Genesis")
+    shutil.copytree(bundled_dir("games") / "Duel-Genesis", tmp_path / "games/Duel-Genesis")
     duel = tmp_path / "games/Duel-Genesis"
     shutil.copyfile(duel / "Level4.KazeVsTarn.state", duel / "Mine.state")
     monkeypatch.setattr(games, "folders", lambda: [tmp_path / "games"])
@@ -63,7 +63,7 @@ def test_another_name_does_not_hide_a_held_back_state(tmp_path: Path, monkeypatc
 
 
 def test_a_workflow_that_collects_on_held_back_states_is_refused(tmp_path: Path) -> None:
-    workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text())
     workflow["nodes"]["console"]["set"]["states"] = ["Level4.TarnVsKaze"]
     workflow["nodes"]["writer"] = {"type": "pack.Collector@1", "in": {"variables": "console.variables"}}
     (tmp_path / "collect.json").write_text(json.dumps(workflow))
@@ -75,7 +75,7 @@ def test_a_workflow_that_collects_on_held_back_states_is_refused(tmp_path: Path)
 
 
 def test_a_workflow_that_collects_from_a_held_back_style_is_refused(minibrains: Command, tmp_path: Path) -> None:
-    workflow = json.loads((shipped("workflows") / "duel_expert.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text())
     workflow["nodes"]["fighter"]["set"]["style"] = "turtle"
     workflow["nodes"]["writer"] = {"type": "pack.Collector@1", "in": {"variables": "console.variables"}}
     (tmp_path / "collect.json").write_text(json.dumps(workflow))

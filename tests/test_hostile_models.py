@@ -13,13 +13,13 @@ import pytest
 from minibrains import BrainError
 from minibrains.brain_file import hash_file
 from minibrains.disk_cache import DiskCache, Made
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.loading import BrainRef
 from minibrains.process import trial
 from nodes.language.model_files import REFUSED
 from nodes.language.pretrained import OURS, VisionLanguageModel, load_pretrained
 
-BRAIN = VisionLanguageModel.load(shipped("models") / "vlm/sf2-untrained.safetensors")
+BRAIN = VisionLanguageModel.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
 CONFIG = json.loads(BRAIN.files["config.json"])
 TOKENIZER = json.loads(BRAIN.files["tokenizer.json"])
 TEMPLATE = BRAIN.files["chat_template.jinja"]
@@ -168,7 +168,7 @@ def test_the_verdict_on_another_model_is_not_taken_for_its_own(tmp_path: Path) -
 
 
 def test_the_shipped_model_is_known_by_its_hash() -> None:
-    assert hash_file(shipped("models") / "vlm/sf2-untrained.safetensors") in OURS
+    assert hash_file(bundled_dir("models") / "vlm/sf2-untrained.safetensors") in OURS
 
 
 def test_a_model_of_ours_is_not_tried_out() -> None:

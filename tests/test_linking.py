@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from minibrains.errors import WorkflowError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph.catalog import brain_finder, node_types
 from minibrains.graph.check import check, examine
 from minibrains.graph.linking import Linking, linking
 from minibrains.graph.workflow import load_workflow, parse_workflow
 
 REGISTRY, _ = node_types(packs=False)
-WORKFLOWS = sorted(shipped("workflows").glob("*.json"))
+WORKFLOWS = sorted(bundled_dir("workflows").glob("*.json"))
 CONSOLE = {"type": "RetroEmulator@2"}
 
 

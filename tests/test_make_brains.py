@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from server.cli import main
 from server.commands.make_brains import MAKERS, duel_tiles
 
-MODELS = shipped("models")
+MODELS = bundled_dir("models")
 SLOW = "tile_codebook/duel.safetensors"
 """Learned by playing for more than a minute."""
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minibrains import ABSENT, BrainError, Episode, MinibrainsError, Node
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.actions.gates import CooldownGate, RecoveryTable
 from nodes.actions.sink import ActionTable, EmulatorSink
@@ -144,7 +144,7 @@ def test_sampled_actions_follow_the_softmax() -> None:
 def test_the_policy_head_computes_what_torch_computes() -> None:
     import torch
 
-    brain = PolicyWeights.load(shipped("models") / "policy_head/airstriker-untrained.safetensors")
+    brain = PolicyWeights.load(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
     frames = np.random.default_rng(0).random((4, 84, 84), np.float32)
     (logits,) = _outputs(PolicyHead(brain=brain), {"frames": frames})
     x = torch.from_numpy(frames)[None]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from minibrains import Frames, Node
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph.catalog import node_types
 from minibrains.testing import Inputs, ScratchHost, check_node
 from nodes.actions import gates, sink
@@ -23,7 +23,7 @@ from nodes.policies import baselines, network
 from nodes.recording import decision_log, output
 from nodes.vision import frames, overlay, tiles
 
-MODELS = shipped("models")
+MODELS = bundled_dir("models")
 RANDOM = np.random.default_rng(7)
 FRAMES = list(RANDOM.integers(0, 256, (5, 30, 40, 3), np.uint8))
 GREY = [frame[:, :, :1] for frame in FRAMES]

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from games.source.duel import fighters
 from minibrains import ABSENT, BrainError, MinibrainsError, Node
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.actions.gates import AntiRepeat, CooldownGate, RecoveryTable
 from nodes.actions.sink import ActionTable, EmulatorSink
@@ -27,7 +27,7 @@ from nodes.language.pretrained import VisionLanguageModel
 from nodes.language.prompt import PromptBuilder, PromptTemplate
 from nodes.language.reply import RUNGS, ActionParser, ReplyWords
 
-MODELS = shipped("models")
+MODELS = bundled_dir("models")
 TABLE = ActionTable.load(MODELS / "action_table/sf2.safetensors")
 RECOVERY = RecoveryTable.load(MODELS / "recovery/sf2.safetensors")
 PROMPT = PromptTemplate.load(MODELS / "prompt/sf2.safetensors")
@@ -349,7 +349,7 @@ def test_the_scripted_workflow_plays_and_decides_by_the_clock(
     beat: int, waits: bool, summary: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     """Every action has recovered after 30 frames; with a beat of 10 a closed gate waits for the next beat but one."""
-    workflow = json.loads((shipped("workflows") / "sf2_scripted.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2_scripted.json").read_text())
     links = {
         "asked": "ask.flag",
         "chosen": "strategist.action",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minibrains import BrainError, MinibrainsError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.consoles.retro import RetroEmulator
 from nodes.vision.frames import FrameStack, FrameStackTaps, Grayscale, Resize, ToPicture
@@ -139,4 +139,4 @@ def test_pictures_of_all_kinds_may_be_linked() -> None:
         "one": {"type": "ToPicture@1", "in": {"frame": "stack.frames"}},
         "small": {"type": "Resize@1", "in": {"frame": "one.frame"}},
     }
-    make_plan(nodes, (RetroEmulator, Grayscale, ToPicture, FrameStack, Resize), shipped("models"))
+    make_plan(nodes, (RetroEmulator, Grayscale, ToPicture, FrameStack, Resize), bundled_dir("models"))

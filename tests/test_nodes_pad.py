@@ -13,11 +13,11 @@ import pytest
 from pad_barcode import BITS, read_barcode
 
 from minibrains import BrainError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.consoles.pads import PadFace, PadView
 
-FACE = PadFace.load(shipped("models") / "pad_face/plain.safetensors")
+FACE = PadFace.load(bundled_dir("models") / "pad_face/plain.safetensors")
 HEIGHT, WIDTH = FACE.button.shape
 
 

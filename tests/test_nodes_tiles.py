@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from minibrains import BrainError, Episode, MinibrainsError, Node
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.consoles.retro import RetroEmulator
 from nodes.vision.overlay import GridOverlay, OverlayStyle
@@ -17,7 +17,7 @@ from nodes.vision.tiles import TileCodebook, TileTokenizer
 RANDOM = np.random.default_rng(3)
 TILES = RANDOM.integers(0, 256, (500, 8, 8, 3), np.uint8)
 BOOK = TileCodebook(tiles=TILES, label=np.arange(500, dtype=np.int32) % 3, labels=("wall", "floor", "water"))
-STYLE = OverlayStyle.load(shipped("models") / "overlay_style/plain.safetensors")
+STYLE = OverlayStyle.load(bundled_dir("models") / "overlay_style/plain.safetensors")
 HIT_OR_DOWN = 524
 """The status of a fighter of Duel that may be lying."""
 
@@ -154,7 +154,7 @@ def test_labels_of_another_picture_are_refused() -> None:
 def test_duels_codebook_knows_what_stands_still_and_little_of_what_moves() -> None:
     """On a stage that it was learned from; `make-brains tile_codebook/duel.safetensors` measures it over all of them."""
     console = RetroEmulator(game="Duel-Genesis", states=("Level3.KazeVsBron",))
-    tokenizer = TileTokenizer(brain=TileCodebook.load(shipped("models") / "tile_codebook/duel.safetensors"))
+    tokenizer = TileTokenizer(brain=TileCodebook.load(bundled_dir("models") / "tile_codebook/duel.safetensors"))
     unknown = []
     with opened(console), opened(tokenizer):
         console.reset(Episode(0, 0, "console"))

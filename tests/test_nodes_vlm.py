@@ -19,7 +19,7 @@ from minibrains import ABSENT, BrainError, ColorFrame, MinibrainsError, Node, Nu
 from minibrains.brain_file import read_header
 from minibrains.engine.engine import Engine
 from minibrains.errors import WorkflowError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import opened
@@ -29,7 +29,7 @@ from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
 from nodes.language.vlm import Answer, Probabilities, VLMStrategist
 
-MODELS = shipped("models")
+MODELS = bundled_dir("models")
 FILE, LORA = MODELS / "vlm/sf2-untrained.safetensors", MODELS / "lora/sf2-untrained.safetensors"
 BRAIN, ADAPTER = VisionLanguageModel.load(FILE), LoraAdapter.load(LORA)
 IMAGE = np.random.default_rng(1).integers(0, 256, (96, 128, 3), np.uint8)
@@ -603,7 +603,7 @@ def _logged(file: Path) -> list[dict[str, Any]]:
 def test_a_strategist_that_hangs_costs_its_time_limit_once_and_the_fight_goes_on(
     summary: Callable[..., dict[str, Any]], minibrains: Callable[..., Any], tmp_path: Path
 ) -> None:
-    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
     workflow["nodes"]["strategist"] |= {"type": "hangs.Hangs@1", "timeout": 0.3}
     workflow["nodes"]["text"] = {"type": "Log@1", "in": {"value": "strategist.text"}}
     (tmp_path / "sf2.json").write_text(json.dumps(workflow))
@@ -623,7 +623,7 @@ def test_a_strategist_that_hangs_costs_its_time_limit_once_and_the_fight_goes_on
 def test_each_answer_of_a_strategist_that_continues_is_acted_on_once(
     summary: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
     workflow["nodes"]["strategist"] |= {"type": "answers.Answers@1", "busy": "continue", "latency": 5}
     workflow["nodes"]["sent"] = {"type": "Log@1", "in": {"value": "gate.action"}}
     (tmp_path / "sf2.json").write_text(json.dumps(workflow))
@@ -641,7 +641,7 @@ def test_sf2_plays_decides_by_the_clock_and_is_the_same_again(summary: Callable[
     for name in ("strategist", "tiles", "overlay", "view", "features"):
         assert first["nodes"][name]["runs"] == 10, name
     assert 0 < first["episodes"][0]["unknown_tiles"] < 0.5
-    workflow = json.loads((shipped("workflows") / "sf2.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
     links = {"answer": "strategist.probabilities", "sent": "gate.action"}
     for name, link in links.items():
         workflow["nodes"][name] = {"type": "Log@1", "in": {"value": link}}

@@ -14,7 +14,7 @@ from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from minibrains import MinibrainsError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import check_node, opened
 from nodes.language.asking import Pretrained
 from nodes.language.model_files import FAMILIES
@@ -23,8 +23,8 @@ from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
 from nodes.language.vlm import GREEDY, VLMStrategist
 
-QWEN = VisionLanguageModel.load(shipped("models") / "vlm/sf2-untrained.safetensors")
-PROMPT = PromptTemplate.load(shipped("models") / "prompt/sf2.safetensors").template
+QWEN = VisionLanguageModel.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+PROMPT = PromptTemplate.load(bundled_dir("models") / "prompt/sf2.safetensors").template
 RANDOM = np.random.default_rng(3)
 
 

@@ -23,7 +23,7 @@ from thinking_nodes import Seen as SeenNumbers
 from minibrains import Episode, Node, Number, On, Socket, Variables
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph.check import check
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
@@ -425,7 +425,7 @@ def test_the_command_line_plays_to_the_tick_that_was_asked_for(
     (tmp_path / "pad.json").write_text(json.dumps({"minibrains": 1, "title": "Pad", "nodes": nodes}))
     result = summary("pad.json", "--episodes", 5, "--seed", 3)
     assert result["game"] == game
-    assert result["rom_sha1"] == (shipped("games") / game / "rom.sha").read_text().strip()
+    assert result["rom_sha1"] == (bundled_dir("games") / game / "rom.sha").read_text().strip()
     assert result["distinct_episodes"] == 5
     text = (Path(result["run_dir"]) / "log.jsonl").read_text()
     lines = [json.loads(line) for line in text.splitlines()]
@@ -450,7 +450,7 @@ def test_the_command_line_plays_to_the_tick_that_was_asked_for(
 
 @every_game
 def test_the_directory_is_whole(game: str) -> None:
-    folder = shipped("games") / game
+    folder = bundled_dir("games") / game
     for name in ("README.md", "data.json", "scenario.json", "metadata.json", "Start.state", "picture.png"):
         assert (folder / name).stat().st_size
     for word in (*BITS[game], *json.loads((folder / "data.json").read_text())["info"]):

@@ -13,9 +13,9 @@ import aiohttp
 from crash_states import Files, Promises, find_broken, read_calls, record
 from service_fixtures import TIMEOUT, Json, Page, Talk, film, serving
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 
-BRAIN = (shipped("models") / "action_table/airstriker.safetensors").read_bytes()
+BRAIN = (bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes()
 PICTURE = b"\x89PNG, as far as anybody looks"
 
 

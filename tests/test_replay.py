@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.tape.recording import FILE, read_events
 from minibrains.tape.tape import Event
 from minibrains.tape.tape_file import TapeWriter
@@ -102,7 +102,7 @@ def test_from_the_middle(summary: Callable[..., dict[str, Any]], replay: Callabl
 
 def test_a_run_that_was_edited_while_it_played(tmp_path: Path, replay: Callable[..., dict[str, Any]]) -> None:
     file = tmp_path / "edited.json"
-    plain = json.loads((shipped("workflows") / "airstriker_random.json").read_text())
+    plain = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
     file.write_text(json.dumps(plain))
     with _playing(tmp_path, file, "--clock", "realtime", "--live") as run:
         for hold in (3, 5):
@@ -123,9 +123,9 @@ def test_a_run_that_was_edited_while_it_played(tmp_path: Path, replay: Callable[
 
 def test_another_brain_and_a_clip_are_part_of_the_tape(tmp_path: Path, replay: Callable[..., dict[str, Any]]) -> None:
     file = tmp_path / "edited.json"
-    plain = json.loads((shipped("workflows") / "airstriker_random.json").read_text())
+    plain = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
     file.write_text(json.dumps(plain))
-    table = (shipped("models") / "action_table/airstriker.safetensors").read_bytes()
+    table = (bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes()
     (tmp_path / "other.safetensors").write_bytes(table.replace(b"Airstriker", b"Another one"[:10]))
     with _playing(tmp_path, file, "--clock", "realtime", "--live", "--video", str(tmp_path / "clip.mp4")) as run:
         plain["nodes"]["sink"]["brain"] = "other.safetensors"
@@ -191,11 +191,11 @@ def test_what_is_different_is_said(summary: Callable[..., dict[str, Any]], repla
 
 def test_a_brain_that_has_changed_is_refused(minibrains: Command, tmp_path: Path) -> None:
     brain = tmp_path / "table.safetensors"
-    brain.write_bytes((shipped("models") / "action_table/airstriker.safetensors").read_bytes())
+    brain.write_bytes((bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes())
     done = minibrains("run", "airstriker_random", "--brain", f"sink={brain}", "--ticks", 30, "--record", "--json")
     folder = json.loads(done.stdout)["run_dir"]
     brain.write_bytes(
-        (shipped("models") / "action_table/airstriker.safetensors").read_bytes().replace(b"Airstriker", b"Airstricker"[:10])
+        (bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes().replace(b"Airstriker", b"Airstricker"[:10])
     )
     done = minibrains("replay", folder)
     assert done.returncode == 2
@@ -219,7 +219,7 @@ def test_a_brain_whose_answers_are_on_the_tape_may_have_changed(
 ) -> None:
     """So do the games of a model that has been trained on since, and of its adapter."""
     brain = tmp_path / "brain.safetensors"
-    brain.write_bytes((shipped("models") / name).read_bytes())
+    brain.write_bytes((bundled_dir("models") / name).read_bytes())
     played = summary("sf2", "--ticks", 60, "--record", "--brain", f"{node}={brain}", *arguments)
     brain.write_bytes(brain.read_bytes().replace(b"Minibrains", b"Maxibrains"))
     assert replay(played["run_dir"])["equal"]

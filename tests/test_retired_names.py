@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = [path for folder in ("minibrains", "nodes", "server", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+FILES = [path for folder in ("games", "minibrains", "nodes", "server", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 TYPESCRIPT = [path for folder in ("src", "test") for path in sorted((ROOT / "web" / folder).rglob("*.ts"))]
 
 RETIRED = {
@@ -111,8 +111,13 @@ RETIRED = {
     "LOADED": "MODEL_CACHE",
     "name_type": "describe_type",
     "plain_value": "to_json",
+    "read_value": "parse_value",
+    "shipped": "bundled_dir",
 }
-"""Retired identifier -> what to write instead. Words of everyday English that may be right elsewhere are left out."""
+"""Retired identifier -> what to write instead.
+
+Words of everyday English that may be right elsewhere are left out, such as `near`, which is `suggest` in `minibrains.errors`.
+"""
 
 RETIRED_TYPESCRIPT = {
     # links

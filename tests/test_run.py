@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.policies.network import PolicyWeights
 
 Summary = Callable[..., dict[str, Any]]
@@ -67,7 +67,7 @@ def test_same_seed_same_actions_with_and_without_a_clip(summary: Summary, tmp_pa
 
 
 def test_other_seed_or_brain_other_actions(summary: Summary, tmp_path: Path) -> None:
-    brain = PolicyWeights.load(shipped("models") / "policy_head/airstriker-untrained.safetensors")
+    brain = PolicyWeights.load(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
     other = PolicyWeights({name: array * 1.5 for name, array in brain.tensors.items()}, **brain.config)
     other.save(tmp_path / "other.safetensors", title="other", made_by="a test")
     hashes = [
@@ -136,7 +136,7 @@ def test_the_first_game_that_is_there_plays_and_is_named(minibrains: Any) -> Non
 
 
 def test_a_node_that_fails_is_named_and_the_summary_is_there(minibrains: Any, tmp_path: Path) -> None:
-    workflow = json.loads((shipped("workflows") / "airstriker.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
     workflow["nodes"]["hp"] = {"type": "Variable@1", "set": {"name": "hp"}, "in": {"variables": "console.variables"}}
     (tmp_path / "broken.json").write_text(json.dumps(workflow))
     done = minibrains("run", "broken.json", "--json")
@@ -148,11 +148,11 @@ def test_a_node_that_fails_is_named_and_the_summary_is_there(minibrains: Any, tm
 
 
 def test_holding_an_error_goes_on_and_counts(summary: Summary, tmp_path: Path) -> None:
-    workflow = json.loads((shipped("workflows") / "airstriker.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
     links = {"variables": "console.variables"}
     workflow["nodes"]["hp"] = {"type": "Variable@1", "set": {"name": "hp"}, "in": links, "on_error": "hold"}
     (tmp_path / "broken.json").write_text(json.dumps(workflow))
-    shutil.copytree(shipped("models"), tmp_path, dirs_exist_ok=True)
+    shutil.copytree(bundled_dir("models"), tmp_path, dirs_exist_ok=True)
     result = summary("broken.json", "--ticks", 20, "--episodes", 1)
     assert result["nodes"]["hp"]["errors"] == result["nodes"]["hp"]["runs"] == 20
 
@@ -188,7 +188,7 @@ def test_a_pack_file_that_cannot_be_imported_is_a_sentence(minibrains: Any, tmp_
 
 
 def test_a_clip_of_a_workflow_with_a_writer_of_its_own(summary: Summary, tmp_path: Path) -> None:
-    workflow = json.loads((shipped("workflows") / "airstriker.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
     small = {"type": "Resize@1", "set": {"width": 32, "height": 32}, "in": {"frame": "console.frame"}}
     writer = {"type": "VideoWriter@1", "set": {"file": "thumb.mp4", "scale": 1}, "in": {"frame": "small.frame"}}
     workflow["nodes"].update(small=small, thumb=writer)
@@ -237,7 +237,7 @@ def _wait_for_an_episode(process: subprocess.Popen[str], folder: Path) -> int:
 
 
 def test_reading_a_workflow_imports_no_emulator_and_no_torch(tmp_path: Path) -> None:
-    for arguments in (["--help"], *(["check", str(path)] for path in sorted(shipped("workflows").glob("*.json")))):
+    for arguments in (["--help"], *(["check", str(path)] for path in sorted(bundled_dir("workflows").glob("*.json")))):
         code = (
             "import sys\nfrom server.cli import main\n"
             f"try: status = main({arguments!r})\nexcept SystemExit as end: status = end.code\n"
@@ -271,8 +271,8 @@ def test_a_brain_that_was_dropped_into_the_editor_is_found_by_every_command(
 ) -> None:
     models = tmp_path / "home" / "models"
     models.mkdir(parents=True)
-    shutil.copy(shipped("models") / "action_table/airstriker.safetensors", models / "dropped.safetensors")
-    workflow = json.loads((shipped("workflows") / "airstriker_random.json").read_text())
+    shutil.copy(bundled_dir("models") / "action_table/airstriker.safetensors", models / "dropped.safetensors")
+    workflow = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
     workflow["nodes"]["sink"]["brain"] = "dropped.safetensors"
     (tmp_path / "mine.json").write_text(json.dumps(workflow))
     for command in (

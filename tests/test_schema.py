@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from minibrains import Flag, Node, Number, On, widget
 from minibrains.errors import WorkflowError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph import workflow
 from minibrains.graph.catalog import brain_finder, node_types
 from minibrains.graph.check import check
@@ -89,7 +89,7 @@ def test_it_knows_the_keys_that_the_reader_knows():
 
 
 def test_shipped_workflows_are_valid():
-    files = sorted(shipped("workflows").glob("*.json"))
+    files = sorted(bundled_dir("workflows").glob("*.json"))
     assert files
     for file in files:
         VALIDATOR.validate(json.loads(file.read_text()))

@@ -1,5 +1,4 @@
-"""ScriptedFighter plays Duel by the variables of the shared map alone; the slow player of the calibration keeps to
-what binds a learning agent."""
+"""ScriptedFighter plays Duel by the variables of the shared map alone; the scripted teacher has the limits of an agent."""
 
 from __future__ import annotations
 
@@ -16,14 +15,14 @@ from games.source.duel import fighters
 from minibrains import MinibrainsError
 from minibrains.evaluation.rules import HELD_BACK as HELD_BACK_GROUP
 from minibrains.evaluation.rules import TRAINING, read_rules
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.fighting.fighters import READ, Scripted, ScriptedFighter
 from nodes.fighting.styles import ATTACK, CROUCH, HELD_BACK, HIT, JUMP, SPECIAL, STAND, STYLES
 
 
 def test_it_reads_only_variables_of_the_shared_map() -> None:
-    shared = json.loads((shipped("games") / "Duel-Genesis/data_sf2.json").read_text())["info"]
+    shared = json.loads((bundled_dir("games") / "Duel-Genesis/data_sf2.json").read_text())["info"]
     assert set(READ) <= set(shared)
     assert len(shared) == 14
 
@@ -37,17 +36,17 @@ def test_a_game_without_these_variables_is_told_which_is_missing() -> None:
 def moments(count: int) -> list[dict[str, int]]:
     """Situations that change every 20 frames, as players see them."""
     rng = random.Random(5)
-    scenes = [
-        {
+    frames: list[dict[str, int]] = []
+    while len(frames) < count:
+        situation = {
             "agent_x": rng.randrange(30, 480),
             "enemy_x": rng.randrange(30, 480),
             "enemy_y": rng.choice((192, 192, 150)),
             "agent_status": rng.choice((STAND, CROUCH, JUMP)),
             "enemy_status": rng.choice((STAND, CROUCH, JUMP, ATTACK, SPECIAL, HIT)),
         }
-        for _ in range(count // 20)
-    ]
-    return [scene for scene in scenes for _ in range(20)]
+        frames += [situation] * 20
+    return frames
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -57,7 +56,8 @@ def test_a_style_sees_nothing_of_the_latest_frames(style: str) -> None:
     for last in (seen[-1], {**seen[-1], "enemy_x": 256, "enemy_status": ATTACK}):
         player = Scripted(STYLES[style])
         player.reset(3)
-        pads.append([player.pad(now) for now in [*seen, *[last] * player.late]])
+        frames = seen + [last] * player.late
+        pads.append(list(map(player.pad, frames)))
     assert pads[0] == pads[1]
     assert len(set(pads[0])) >= 5
 
@@ -68,7 +68,11 @@ def test_either_side_sees_itself_as_the_one_who_plays(style: str) -> None:
     pads = []
     for side in ("agent", "enemy"):
         fighter = ScriptedFighter(style=style, side=side)
-        ticks = [{"variables": moment if side == "agent" else _exchanged(moment)} for moment in moments(2000)]
+        ticks = []
+        for moment in moments(2000):
+            if side == "enemy":
+                moment = _exchanged(moment)
+            ticks.append({"variables": moment})
         with opened(fighter):
             pads.append(play(fighter, *ticks))
     assert pads[0] == pads[1]
@@ -91,7 +95,7 @@ def test_what_is_held_back_for_evaluations_is_not_learned_from(style: str) -> No
 
 
 def test_the_game_holds_the_same_styles_back_as_the_node() -> None:
-    rules = read_rules(shipped("games") / "Duel-Genesis/evaluation.json")
+    rules = read_rules(bundled_dir("games") / "Duel-Genesis/evaluation.json")
     groups = {HELD_BACK_GROUP: set(), TRAINING: set()}
     for opponent in rules.opponents:
         groups[opponent.group].add(opponent.nodes["opponent"]["set"]["style"])
@@ -119,10 +123,23 @@ def test_the_restricted_player_keeps_to_the_restrictions(interval: int) -> None:
     assert set(names) <= set(fighters.action_names())
     assert len(set(names)) > 8
     assert all(frame % interval == 0 for frame, _ in begun)
-    assert not any(a == b == c for a, b, c in zip(chosen, chosen[1:], chosen[2:], strict=False))
+    for a, b, c in zip(chosen, chosen[1:], chosen[2:], strict=False):
+        assert not a == b == c
     for (frame, name), (after, _) in itertools.pairwise(begun):
-        rest = 15 if name.startswith(("up", "jump")) else 12 if name[-1] in "ABC" else 11 if name[-1] in "XYZ" else 0
-        assert after - frame >= (11 if name.startswith(("projectile", "rising")) else rest)
+        assert after - frame >= _rest(name)
+
+
+def _rest(name: str) -> int:
+    """Return the frames that an action of the table binds its player, at least."""
+    if name.startswith(("projectile", "rising")):
+        return 11
+    if name.startswith(("up", "jump")):
+        return 15
+    if name[-1] in "ABC":
+        return 12
+    if name[-1] in "XYZ":
+        return 11
+    return 0
 
 
 def test_every_style_plays_a_match_to_its_end(summary: Callable[..., dict[str, Any]]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pad_barcode import BITS, read_barcode
 
 from minibrains import BrainError, Episode, MinibrainsError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.gates import RecoveryTable
 from nodes.actions.sink import ActionTable, EmulatorSink
@@ -25,7 +25,7 @@ from nodes.fighting.features import FightNumbers, FightVector, GameFeatures
 from nodes.fighting.fighters import ScriptedFighter
 from nodes.vision.frames import FrameStack, FrameStackTaps, Resize
 
-MODELS = shipped("models")
+MODELS = bundled_dir("models")
 PAD = "Pad-Genesis"
 COMBOS = ActionTable.load(MODELS / "action_table/combos57.safetensors")
 NUMBERS = FightNumbers.load(MODELS / "fight_vector/sf2.safetensors")
@@ -251,7 +251,7 @@ def _side(moment: dict[str, int]) -> int:
 
 
 def test_a_fight_is_21_numbers_in_20_states_of_duel(tmp_path: Path) -> None:
-    training = list(json.loads((shipped("games") / "Duel-Genesis/splits.json").read_text())["training"])
+    training = list(json.loads((bundled_dir("games") / "Duel-Genesis/splits.json").read_text())["training"])
     console = RetroEmulator(game="Duel-Genesis", states=tuple(training[: 4 * 20 : 4]))
     features = GameFeatures()
     vector = FightVector(brain=NUMBERS)

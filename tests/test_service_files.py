@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from PIL import Image
 from service_fixtures import Server, Talk, film, serving
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.language.lora import LoraAdapter
 
 
@@ -237,7 +237,7 @@ def _form(field: str, data: bytes, name: str, **more: str) -> aiohttp.FormData:
 
 
 def test_brains_are_listed_read_and_uploaded(server: Server) -> None:
-    source = shipped("models") / "reflex" / "airstriker.safetensors"
+    source = bundled_dir("models") / "reflex" / "airstriker.safetensors"
     data = source.read_bytes()
 
     async def talk(client: Talk) -> None:
@@ -260,7 +260,7 @@ def test_brains_are_listed_read_and_uploaded(server: Server) -> None:
         assert first == again
         assert (first["file"], first["renamed_from"]) == ("mine.safetensors", None)
         assert first["sha256"] == header["sha256"]
-        other = (shipped("models") / "action_table" / "airstriker.safetensors").read_bytes()
+        other = (bundled_dir("models") / "action_table" / "airstriker.safetensors").read_bytes()
         renamed = await client.ask("POST", "/upload/brain", data=_form("file", other, "mine.safetensors"))
         assert (renamed["file"], renamed["renamed_from"]) == ("mine (1).safetensors", "mine.safetensors")
         assert await client.ask("POST", "/upload/brain", data=_form("file", other, "mine.safetensors")) == renamed
@@ -277,7 +277,7 @@ def test_brains_are_listed_read_and_uploaded(server: Server) -> None:
 
 def test_a_name_that_a_brain_beside_a_workflow_has_is_taken(server: Server) -> None:
     """That one a workflow would find first."""
-    tables = shipped("models") / "action_table"
+    tables = bundled_dir("models") / "action_table"
     beside = server.data / "workflows" / "deep" / "mine.safetensors"
     beside.parent.mkdir()
     shutil.copy(tables / "combos57.safetensors", beside)
@@ -299,7 +299,7 @@ def test_a_name_that_a_brain_beside_a_workflow_has_is_taken(server: Server) -> N
 
 def test_a_workflow_finds_an_uploaded_brain(server: Server) -> None:
     own = server.data / "models" / "found.safetensors"
-    shutil.copy(shipped("models") / "reflex" / "airstriker.safetensors", own)
+    shutil.copy(bundled_dir("models") / "reflex" / "airstriker.safetensors", own)
     workflow = {"minibrains": 1, "nodes": {"reflex": {"type": "ReflexPolicy@1", "brain": "found.safetensors"}}}
 
     async def talk(client: Talk) -> None:
@@ -312,7 +312,7 @@ def test_a_workflow_finds_an_uploaded_brain(server: Server) -> None:
 
 
 def test_an_adapter_for_another_model_is_a_fault_in_the_editor(server: Server) -> None:
-    adapter = LoraAdapter.load(shipped("models") / "lora/sf2-untrained.safetensors")
+    adapter = LoraAdapter.load(bundled_dir("models") / "lora/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(server.data / "models" / "other.safetensors", title="other", made_by="test")
 

@@ -20,11 +20,11 @@ from aiohttp import web
 from service_fixtures import Json, Server, Talk, film, serving, workers_of
 from test_service_files import _form
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph.catalog import node_types
 from server.http.app import ServiceSettings, make_app, make_runner
 
-BRAIN = shipped("models") / "reflex" / "airstriker.safetensors"
+BRAIN = bundled_dir("models") / "reflex" / "airstriker.safetensors"
 
 
 @pytest.fixture(scope="module")

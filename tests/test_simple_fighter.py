@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minibrains import BrainError, MinibrainsError, Pad
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.fighting.simple import SimpleFighter, SimplePlayers
 
@@ -42,8 +42,9 @@ def _moment(gap: int = 100, **changed: int) -> dict[str, int]:
 def _pads(player: Mapping[str, Any], *moments: Mapping[str, int]) -> list[Pad]:
     brain = SimplePlayers(players={"one": player}, actions=ACTIONS)
     fighter = SimpleFighter(brain=brain, player="one")
+    ticks = [{"variables": moment} for moment in moments]
     with opened(fighter):
-        return play(fighter, *({"variables": moment} for moment in moments))
+        return play(fighter, *ticks)
 
 
 def test_a_loop_goes_on_for_ever_and_looks_for_the_enemy_at_each_step() -> None:
@@ -72,7 +73,8 @@ def test_a_rule_answers_by_how_its_conditions_hold() -> None:
 )
 def test_a_rule_looks_at_this(feature: str, below: int, moment: dict[str, int]) -> None:
     rule = {**LOOP, "kind": "rule", "conditions": [{"feature": feature, "below": below}], "answers": _answers("", "X")}
-    other = {**rule, "conditions": [{"feature": feature, "below": 0 if feature.endswith(" is") else below - 1}]}
+    less = 0 if feature.endswith(" is") else below - 1
+    other = {**rule, "conditions": [{"feature": feature, "below": less}]}
     assert (_pads(rule, moment), _pads(other, moment)) == ([("X",)], [()])
 
 
@@ -133,7 +135,7 @@ def test_a_player_that_is_not_there_is_named() -> None:
 
 
 def test_the_shipped_players_of_a_level_play_a_match_each(summary: Callable[..., dict[str, Any]]) -> None:
-    players = json.loads((shipped("games") / "Duel-Genesis/simple_players.json").read_text())["players"]
+    players = json.loads((bundled_dir("games") / "Duel-Genesis/simple_players.json").read_text())["players"]
     names = [name for name in players if name.startswith("level 4,")]
     assert names
     trajectories = set()

@@ -14,10 +14,9 @@ from games.source.duel.native import Game
 from games.source.duel.native.players import CELLS, Condition, Player, Step, record
 from nodes.fighting.simple import PlayerState, read_player
 
-ACTIONS = {
-    name: tuple("+".join(pad) for pad in pads)
-    for name, pads in zip(fighters.action_names(), fighters.actions(), strict=True)
-}  # fmt: skip
+ACTIONS: dict[str, tuple[str, ...]] = {}
+for name, pads in zip(fighters.action_names(), fighters.actions(), strict=True):
+    ACTIONS[name] = tuple(map("+".join, pads))
 LOOKS_AT = ("agent_x", "agent_status", "agent_hp", "enemy_x", "enemy_y", "enemy_status", "enemy_hp")
 
 
@@ -26,7 +25,7 @@ def _step(random: Random, interval: int) -> Step:
         return Step(random.choice(list(ACTIONS)))
     way = random.choice(["", "F", "G", "UP", "DOWN", "F+UP", "DOWN+F", "DOWN+G", "LEFT", "RIGHT"])
     button = random.choice(["", "", "A", "C", "Z", "Y"])
-    held = "+".join(name for name in (way, button) if name)
+    held = f"{way}+{button}" if way and button else way or button
     return Step(held, random.randint(1, 20))
 
 
@@ -45,26 +44,34 @@ def _condition(random: Random) -> Condition:
 
 
 def _player(seed: int) -> Player:
-    """Any player of any kind."""
+    """Draw a player of any kind."""
     random = Random(seed)
     kind = ("loop", "rule", "table")[seed % 3]
     interval = random.choice([0, 0, 6, 12, 30])
-    conditions = tuple(_condition(random) for _ in range(random.randint(1, 2))) if kind == "rule" else ()
+    conditions: list[Condition] = []
+    if kind == "rule":
+        for _ in range(random.randint(1, 2)):
+            conditions.append(_condition(random))
     count = {"loop": 1, "rule": 2 ** len(conditions), "table": CELLS}[kind]
     answers = []
     for _ in range(count):
         steps = [_step(random, interval) for _ in range(random.randint(1, 4))]
         answers.append(tuple(steps))
+    edges: list[int] = []
+    groups: list[int] = []
+    if kind == "table":
+        edges = sorted(random.sample(range(30, 200), 3))
+        groups = random.choices(range(3), k=7)
     return Player(
         kind=kind,
         answers=tuple(answers),
         late=random.choice([0, 12, 24]),
         interval=interval,
         knows_side=random.random() < 0.7,
-        conditions=conditions,
-        distance_edges=tuple(sorted(random.sample(range(30, 200), 3))) if kind == "table" else (),
+        conditions=tuple(conditions),
+        distance_edges=tuple(edges),
         height_edge=random.randint(1, 40),
-        status_groups=tuple(random.randrange(3) for _ in range(7)) if kind == "table" else (),
+        status_groups=tuple(groups),
     )
 
 

@@ -16,10 +16,10 @@ from engine_fixtures import FakeHost, make_plan, node, open_engine
 from minibrains import Episode, Register
 from minibrains.engine.engine import Engine
 from minibrains.errors import WorkflowError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.policies.network import HeadFrames, HeadLogits, PolicyHead
 
-MODELS = shipped("models")
+MODELS = bundled_dir("models")
 WEIGHTS = "policy_head/airstriker-untrained.safetensors"
 let_through = threading.Event()
 """Where Slow stands until it is let through."""
@@ -154,7 +154,7 @@ def test_a_running_policy_is_moved_to_a_thread_and_back() -> None:
 
 def test_airstriker_by_a_policy_on_a_thread_is_the_same_every_time(summary: Callable[..., Any], tmp_path: Path) -> None:
     """In the fast clock, in which the clock waits for a thought that is late."""
-    workflow = json.loads((shipped("workflows") / "airstriker_pixels.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "airstriker_pixels.json").read_text())
     workflow["nodes"]["head"] |= {"busy": "continue", "latency": 4, "timeout": 10, "on_error": "fallback"}
     (tmp_path / "thread.json").write_text(json.dumps(workflow))
     first, again = [summary("./thread.json", "--ticks", 200) for _ in range(2)]

@@ -25,7 +25,7 @@ import pytest
 from minibrains.engine.node_runtime import NodeFailed
 from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import RunError, WorkflowError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph.workflow import Fault
 from minibrains.process.messages import Failure
 from minibrains.testing import ScratchHost
@@ -65,7 +65,7 @@ def random_with(tmp_path: Path) -> Callable[..., list[object]]:
     """airstriker_random with one more node, from the pack of this test: the arguments of a run of it."""
 
     def write(type_: str, **widgets: Any) -> list[object]:
-        workflow = json.loads((shipped("workflows") / "airstriker_random.json").read_text())
+        workflow = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
         entry = {"type": f"worker_pack.{type_}@1", "set": widgets, "in": {"reward": "console.reward"}}
         workflow["nodes"]["extra"] = entry
         (tmp_path / "w.json").write_text(json.dumps(workflow))
@@ -84,7 +84,7 @@ def test_two_workers_play_what_one_process_plays(summary: Summary, arguments: tu
 
 
 def test_each_worker_has_a_folder_and_the_clip_is_delivered(summary: Summary, tmp_path: Path) -> None:
-    workflow = json.loads((shipped("workflows") / "airstriker_random.json").read_text())
+    workflow = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
     workflow["nodes"]["log"] = {"type": "Log@1", "in": {"value": "console.reward"}}
     (tmp_path / "log.json").write_text(json.dumps(workflow))
     result = summary("log.json", "--episodes", 4, "--ticks", 100, "--workers", 2, "--video", "first.mp4")

@@ -17,7 +17,7 @@ from test_brain import JSON, mutate
 from minibrains import Brain, BrainError, Flag, MinibrainsError, Node, Number, Register, Text, setting, tensor, widget
 from minibrains.engine.compile import compile_graph
 from minibrains.errors import Fault, WorkflowError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph.catalog import brain_finder, node_types
 from minibrains.graph.check import Graph, check
 from minibrains.graph.registry import Registry
@@ -33,7 +33,7 @@ from minibrains.graph.workflow import (
 )
 
 DATA = Path(__file__).parent / "data"
-SHIPPED = sorted(shipped("workflows").glob("*.json"))
+SHIPPED = sorted(bundled_dir("workflows").glob("*.json"))
 T = TypeVar("T")
 Entry = dict[str, Any]
 
@@ -549,7 +549,7 @@ def test_an_older_format_is_migrated(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of a workflow, with table.safetensors in it, in models/ and outside of both."""
-    monkeypatch.setattr("minibrains.graph.catalog.shipped", lambda name: tmp_path / name)
+    monkeypatch.setattr("minibrains.graph.catalog.bundled_dir", lambda name: tmp_path / name)
     table = Table(values=np.zeros(3, np.float32))
     for place in ("table", "models/shipped", "flows/own"):
         table.save(tmp_path / f"{place}.safetensors", title="t", made_by="test")
@@ -646,7 +646,7 @@ every_shipped_workflow = pytest.mark.parametrize("name", [path.name for path in 
 @fuzz
 @given(data=st.data())
 def test_a_shipped_workflow_changed_at_random_is_compiled_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
-    value = json.loads((shipped("workflows") / name).read_text())
+    value = json.loads((bundled_dir("workflows") / name).read_text())
     for _ in range(data.draw(st.integers(1, 3))):
         value = mutate(value, data.draw)
     compile_or_refuse(json.dumps(value).encode(), tmp_path / "x.json")
@@ -656,7 +656,7 @@ def test_a_shipped_workflow_changed_at_random_is_compiled_or_refused(name: str, 
 @fuzz
 @given(data=st.data())
 def test_a_shipped_workflow_wired_at_random_is_compiled_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
-    value = json.loads((shipped("workflows") / name).read_text())
+    value = json.loads((bundled_dir("workflows") / name).read_text())
     links = st.sampled_from(LINKS) | st.lists(st.sampled_from(LINKS))
     for _ in range(data.draw(st.integers(1, 5))):
         node = value["nodes"][data.draw(st.sampled_from(sorted(value["nodes"])))]
@@ -674,7 +674,7 @@ def test_a_shipped_workflow_wired_at_random_is_compiled_or_refused(name: str, da
 @fuzz
 @given(edits=st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 3), st.binary(max_size=3)), min_size=1, max_size=3))
 def test_a_shipped_workflow_with_other_bytes_is_compiled_or_refused(name: str, edits: list[Any], tmp_path: Path) -> None:
-    data = bytearray((shipped("workflows") / name).read_bytes())
+    data = bytearray((bundled_dir("workflows") / name).read_bytes())
     for place, length, new in edits:
         place %= len(data)
         data[place : place + length] = new

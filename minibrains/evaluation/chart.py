@@ -24,17 +24,19 @@ _MINE, _OTHERS = ("#0b4fb3", "#8fb8f6", "#e4eefd"), ("#3e4954", "#b4bdc7", "#eef
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:
-    """Draw all players, or only the evaluated one if there are opponents, and write a PNG file. Raises OSError."""
+    """Draw all players, or only the evaluated one if there are opponents, and write a PNG file.
+
+    Args:
+        result: The result of an evaluation.
+        path: The PNG file, which is replaced as a whole.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     from PIL import Image, ImageDraw
 
     sections = result.get("opponents") or [result]
-    bars: list[_Bar] = []
-    if "opponents" in result:
-        for section in sections:
-            bars.append(_against(section))
-    else:
-        for player in result["players"]:
-            bars.append(_Bar(player["name"], ", ".join(player["roles"]), player))
+    bars = _bars(result)
     bottom = _TOP + _LINE * len(bars)
     image = Image.new("RGB", (_WIDTH, bottom + _FOOT), _PAPER)
     pen = ImageDraw.Draw(image)
@@ -45,7 +47,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
 
     # the scale, behind the lines of the players
     for tenth in range(0, 11, 2):
-        x = _place(tenth / 10)
+        x = _position(tenth / 10)
         pen.line([(x, _TOP - 8), (x, bottom)], _GRID, 2)
         _write(pen, (x, bottom + 14), f"{10 * tenth} %", 22, _PALE, "ma")
 
@@ -69,32 +71,49 @@ class _Bar(NamedTuple):
     """The player's figures."""
 
 
-def _against(section: Mapping[str, Any]) -> _Bar:
-    group, _, name = section["protocol"]["opponent"].partition("/")
-    return _Bar(f"against {name}", group, section["players"][0])
+def _bars(result: Mapping[str, Any]) -> list[_Bar]:
+    """Return a line for each player, or for each opponent if there are some."""
+    bars: list[_Bar] = []
+    if "opponents" in result:
+        for section in result["opponents"]:
+            group, _, name = section["protocol"]["opponent"].partition("/")
+            bars.append(_Bar(f"against {name}", group, section["players"][0]))
+        return bars
+    for player in result["players"]:
+        bars.append(_Bar(player["name"], ", ".join(player["roles"]), player))
+    return bars
 
 
-def _draw_bar(pen: ImageDraw, shown: _Bar, y: int, colours: tuple[str, str, str]) -> None:
-    mark, box, bar = colours
-    player = shown.player
-    low, high, won = _place(player["low"]), _place(player["high"]), _place(player["share"])
-    name = shown.name
+def _draw_bar(pen: ImageDraw, bar: _Bar, y: int, colours: tuple[str, str, str]) -> None:
+    """Draw one line of the chart, with its middle at y, in the colours of the mark, the interval and the bar."""
+    mark_colour, interval_colour, bar_colour = colours
+    player = bar.player
+
+    # the name, on the left
+    name = bar.name
     if len(name) > _LONGEST:
         name = name[: _LONGEST - 1] + "…"
     _write(pen, (48, y - 30), name, 28, _INK)
-    _write(pen, (48, y + 4), shown.note, 20, _PALE)
-    pen.rectangle([_LEFT, y - 22, max(won, _LEFT + 1), y + 22], bar)
-    pen.rectangle([low, y - 11, high, y + 11], box)
-    pen.rectangle([won - 3, y - 22, won + 2, y + 22], mark)
+    _write(pen, (48, y + 4), bar.note, 20, _PALE)
+
+    # the bar, the interval and the mark
+    low, high, won = _position(player["low"]), _position(player["high"]), _position(player["share"])
+    pen.rectangle([_LEFT, y - 22, max(won, _LEFT + 1), y + 22], bar_colour)
+    pen.rectangle([low, y - 11, high, y + 11], interval_colour)
+    pen.rectangle([won - 3, y - 22, won + 2, y + 22], mark_colour)
+
+    # the figures, on the right
     _write(pen, (_RIGHT + 48, y - 30), share(player), 28, _INK)
     _write(pen, (_RIGHT + 48, y + 4), f"{interval(player)}, n {player['distinct']}", 20, _PALE)
 
 
-def _place(share: float) -> int:
+def _position(share: float) -> int:
+    """Return the x of a share on the scale, in pixels."""
     return round(_LEFT + share * (_RIGHT - _LEFT))
 
 
 def _write(pen: ImageDraw, position: tuple[float, float], text: str, size: int, colour: str, anchor: str = "la") -> None:
+    """Write text of a size in pixels; the anchor says which point of it the position is, as Pillow names it."""
     from PIL import ImageFont
 
     pen.text(position, text, colour, ImageFont.load_default(size), anchor)

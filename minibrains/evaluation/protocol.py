@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from minibrains.brain_file import hash_file
-from minibrains.errors import Fault, GameError, WorkflowError, near
+from minibrains.errors import Fault, GameError, WorkflowError, suggest
 from minibrains.evaluation.rules import RULES, Opponent, Rules, read_rules
 from minibrains.games.catalog import Game, find_game, known_games, read_json
 from minibrains.games.splits import HELD_BACK, Splits
@@ -131,7 +131,7 @@ def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -
         raise GameError(f"{game.data} has no splits.json, which names the states to evaluate on")
     split, _, only = states.partition("/")
     if split not in splits.parts:
-        hint = near(split, splits.parts) or ""
+        hint = suggest(split, splits.parts) or ""
         raise GameError(f"--states: {game.name} has no split {split!r}; expected {', '.join(splits.parts)}. {hint}".rstrip(" "))
     chosen = {state: digest for state, digest in splits.parts[split].items() if fnmatchcase(state, only or "*")}
     if not chosen:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from minibrains.errors import GameError, MinibrainsError
 from minibrains.games.catalog import read_json
-from minibrains.values import read_value
+from minibrains.values import parse_value
 
 RULES: Final = "evaluation.json"
 """The name of the file, which lies beside the game's ROM."""
@@ -117,7 +117,7 @@ def read_rules(path: Path) -> Rules:
         raise MinibrainsError(f"{path} has {', '.join(values)}; expected {expected}")
     types = {**required, **optional}
     try:
-        read = {key: read_value(types[key], value) for key, value in values.items()}
+        read = {key: parse_value(types[key], value) for key, value in values.items()}
         _check_nodes(read.get("nodes", {}))
         simple = _read_simple(read.pop("simple", {}))
         opponents = _read_opponents(read.pop("opponents", {}))
@@ -139,8 +139,8 @@ def _read_simple(section: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict
 def _read_baseline(name: str, player: Mapping[str, Any]) -> Baseline:
     if not {"workflow"} <= player.keys() <= {"workflow", "set"}:
         raise ValueError(f'the simple player {name!r} has {", ".join(player)}; expected "workflow", and perhaps "set"')
-    workflow = read_value(str, player["workflow"])
-    widgets = read_value(Mapping[str, Any], player.get("set", {}))
+    workflow = parse_value(str, player["workflow"])
+    widgets = parse_value(Mapping[str, Any], player.get("set", {}))
     return Baseline(workflow, widgets)
 
 
@@ -156,7 +156,7 @@ def _read_opponents(section: Mapping[str, Any]) -> list[Opponent]:
     }
     if section.keys() != types.keys():
         raise ValueError(f'"opponents" has {", ".join(section)}; expected {", ".join(types)}')
-    read = {key: read_value(kind, section[key]) for key, kind in types.items()}
+    read = {key: parse_value(kind, section[key]) for key, kind in types.items()}
     _check_nodes(read["nodes"])
     opponents = []
     for group in (TRAINING, HELD_BACK):
@@ -169,8 +169,8 @@ def _read_opponents(section: Mapping[str, Any]) -> list[Opponent]:
 def _check_nodes(nodes: _Nodes) -> None:
     """Raise ValueError unless the links and widgets of these nodes can be read; the rest is checked with the workflow."""
     for entry in nodes.values():
-        read_value(Mapping[str, str], entry.get("in", {}))
-        read_value(_Widgets, entry.get("set", {}))
+        parse_value(Mapping[str, str], entry.get("in", {}))
+        parse_value(_Widgets, entry.get("set", {}))
 
 
 def _with_widgets(nodes: _Nodes, widgets: _Widgets) -> _Nodes:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from minibrains.errors import PACKAGES, GameError, near
-from minibrains.files import home, shipped
+from minibrains.errors import PACKAGES, GameError, suggest
+from minibrains.files import bundled_dir, home
 
 STATE_SUFFIX = ".state"
 _NO_ROM = (".sha", ".delta")
@@ -60,7 +60,7 @@ class Game:
         states = self._states()
         if state not in states:
             some = ", ".join(sorted(states)[:10])
-            hint = near(state, sorted(states)) or f"It has: {some or 'none'}"
+            hint = suggest(state, sorted(states)) or f"It has: {some or 'none'}"
             raise GameError(f"the game {self.name!r} has no state {state!r}. {hint}")
         return states[state]
 
@@ -77,7 +77,7 @@ class Game:
 
 def folders() -> list[Path]:
     """Return the folders that are searched for games, in this order: the user's own, ours, stable-retro's."""
-    result = [own_games(), shipped("games")]
+    result = [own_games(), bundled_dir("games")]
     for root in _stable_retro():
         for kind in ("stable", "contrib", "experimental"):
             result.append(root / "data" / kind)
@@ -143,7 +143,7 @@ def find_game(names: Sequence[str]) -> Game:
                 "expected data.json, scenario.json, metadata.json and the ROM as rom.*"
             )
     if len(unknown) == len(names):
-        hint = near(names[0], [name for name, _ in known_games()]) or _what_there_is()
+        hint = suggest(names[0], [name for name, _ in known_games()]) or _what_there_is()
         raise GameError(f"there is no game called {' or '.join(map(repr, names))}. {hint}")
     looked = ", ".join(map(str, [*roots, rom_folder()]))
     raise GameError(

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
-from minibrains.errors import BrainError, Fault, MinibrainsError, WorkflowError, near
-from minibrains.files import find_inside, shipped
+from minibrains.errors import BrainError, Fault, MinibrainsError, WorkflowError, suggest
+from minibrains.files import bundled_dir, find_inside
 from minibrains.graph.check import FindBrain
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin
@@ -31,14 +31,14 @@ def find_workflow(name: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    folder = shipped("workflows")
+    folder = bundled_dir("workflows")
     own = folder / path.name
     if path.suffix != ".json":
         own = folder / f"{path.name}.json"
     if own.is_file():
         return own
     names = [file.stem for file in folder.glob("*.json")]
-    hint = near(path.stem, names) or f"The shipped ones are in {folder}"
+    hint = suggest(path.stem, names) or f"The shipped ones are in {folder}"
     raise WorkflowError([Fault("there is no such workflow file", hint=hint, code="invalid_file")], name)
 
 
@@ -52,7 +52,7 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: 
         folders.append(workflow.parent)
     if models is not None:
         folders.append(models)
-    folders.append(shipped("models"))
+    folders.append(bundled_dir("models"))
     allowed = {str(path): path for path in overrides}
 
     def find(pin: BrainPin) -> Path:
@@ -65,14 +65,14 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: 
                 beside = [file.name for file in workflow.parent.glob("*.safetensors")]
                 known = beside + known
             looked = ", ".join(map(str, folders))
-            raise BrainError(f"there is no brain {pin.file!r} within {looked}. {near(pin.file, known) or ''}".rstrip(" "))
+            raise BrainError(f"there is no brain {pin.file!r} within {looked}. {suggest(pin.file, known) or ''}".rstrip(" "))
         return path
 
     return find
 
 
 def _shipped_brains() -> list[str]:
-    models = shipped("models")
+    models = bundled_dir("models")
     return [str(file.relative_to(models)) for file in models.glob("**/*.safetensors")]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_origin
 
 from minibrains.brain_file import BrainHeader, hash_file, read_header, short
-from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, near
+from minibrains.errors import BrainError, Fault, FaultCode, WorkflowError, suggest
 from minibrains.graph.error_policy import gives_fallback
 from minibrains.graph.registry import Registry
 from minibrains.graph.run_files import file_faults
@@ -18,7 +18,7 @@ from minibrains.node import Node, Register
 from minibrains.node_options import PLACES, Place
 from minibrains.node_schema import Input, NodeSchema, Output
 from minibrains.sockets import Known, Mismatch, Sha256, Size, SocketType, SocketTypes, Unifier
-from minibrains.values import is_value_type, read_value
+from minibrains.values import is_value_type, parse_value
 from minibrains.widgets import Widget
 
 WHEN = Input("when", SocketTypes.named("flag"))
@@ -260,7 +260,7 @@ class _Checker:
         known = cls.schema.widgets
         for key in entry.set:
             if key not in known:
-                self._fault("unknown_widget", f"{entry.type} has no widget {key!r}", name, hint=near(key, known))
+                self._fault("unknown_widget", f"{entry.type} has no widget {key!r}", name, hint=suggest(key, known))
         for key, widget in known.items():
             expected = widget.describe()
             if key in entry.set:
@@ -308,7 +308,7 @@ class _Checker:
         inputs = cls.schema.inputs
         for socket, links in entry.inputs.items():
             if socket not in inputs:
-                self._fault("unknown_input", f"{entry.type} has no input {socket!r}", name, hint=near(socket, inputs))
+                self._fault("unknown_input", f"{entry.type} has no input {socket!r}", name, hint=suggest(socket, inputs))
                 for link in links:
                     self._require_output(link, name, socket)
         for socket, declared in inputs.items():
@@ -337,11 +337,11 @@ class _Checker:
             outputs = self.classes[link.node].schema.outputs
             if link.socket in outputs:
                 return True
-            hint = near(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
+            hint = suggest(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
             message = f"{link.node!r} has no output {link.socket!r}"
             self._fault("unknown_output", message, name, socket, hint=hint)
         elif link.node not in self.workflow.nodes and link.node not in self.unreadable:
-            meant = near(link.node, self.workflow.nodes)
+            meant = suggest(link.node, self.workflow.nodes)
             self._fault("unknown_node", f"there is no node {link.node!r}", name, socket, hint=meant)
         return False
 
@@ -472,7 +472,7 @@ def _is_of_type(value: Any, kind: SocketType) -> bool:
     if not is_value_type(kind.python):
         return kind.python is object
     try:
-        read_value(kind.python, value)
+        parse_value(kind.python, value)
     except ValueError:
         return False
     if kind.dtype == "index" and isinstance(kind.dims[0], int):
@@ -528,7 +528,7 @@ def _value_code(widget: Widget, value: Any) -> FaultCode:
     if get_origin(widget.annotation) is Literal:
         return "value_not_in_list"
     try:
-        number = read_value(widget.annotation, value)
+        number = parse_value(widget.annotation, value)
     except ValueError:
         return "invalid_input_type"
     if widget.min is not None and number < widget.min:

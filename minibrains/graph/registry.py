@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from minibrains.console import Console
-from minibrains.errors import Fault, MinibrainsError, near
+from minibrains.errors import Fault, MinibrainsError, suggest
 from minibrains.graph.workflow import NodeEntry, Workflow, parse_workflow
 from minibrains.node import Node
 from minibrains.software import hash_pack, remember_pack
@@ -118,7 +118,7 @@ class Registry(Mapping[str, type[Node]]):
         """Return the class of a node in a migrated workflow; if its type is wrong, return None and append to `faults`."""
         cls = self._types.get(entry.type)
         if cls is None:
-            hint = near(entry.type, self._types) or "Is a node pack missing, or was --no-packs given?"
+            hint = suggest(entry.type, self._types) or "Is a node pack missing, or was --no-packs given?"
             faults.append(Fault(f"the node type {entry.type!r} is not known", entry.id, hint=hint, code="missing_node_type"))
             return None
         if entry.version > cls.version:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from minibrains.errors import Fault, FaultCode, WorkflowError, near
+from minibrains.errors import Fault, FaultCode, WorkflowError, suggest
 from minibrains.files import write_atomic
 from minibrains.node_options import Place
 from minibrains.values import parse_json
@@ -244,7 +244,7 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         return None
     for key in entry:
         if key not in _NODE_KEYS:
-            wrong(f"the key {key!r} is not known", "unknown_key", hint=near(key, _NODE_KEYS))
+            wrong(f"the key {key!r} is not known", "unknown_key", hint=suggest(key, _NODE_KEYS))
     settings = entry.get("set", {})
     if not isinstance(settings, dict):
         wrong('"set" is not an object of widget values', found=type(settings).__name__)
@@ -361,7 +361,7 @@ def _read_run(settings: Any, faults: list[Fault]) -> RunSettings:
     clocks, known = get_args(RunClock), [field.name for field in fields(RunSettings)]
     for key, value in settings.items():
         if key not in known:
-            faults.append(Fault(f'"run" has no key {key!r}', hint=near(key, known), code="unknown_key"))
+            faults.append(Fault(f'"run" has no key {key!r}', hint=suggest(key, known), code="unknown_key"))
         elif key == "clock" and value not in clocks:
             message, expected = f'"run": {key!r} is not known', "one of " + ", ".join(clocks)
             faults.append(Fault(message, expected=expected, found=repr(value), code="value_not_in_list"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from minibrains.errors import Fault, MinibrainsError, WorkflowError, near
+from minibrains.errors import Fault, MinibrainsError, WorkflowError, suggest
 from minibrains.files import home
 from minibrains.graph.catalog import brain_finder, find_brain_file, find_workflow, node_types
 from minibrains.graph.check import Graph, check
@@ -136,6 +136,6 @@ class RunSpec:
 
 def _entry(workflow: Workflow, node: str, where: str) -> Mapping[str, Any]:
     if node not in workflow.nodes:
-        fault = Fault(f"there is no node {node!r}", hint=near(node, workflow.nodes), code="unknown_node")
+        fault = Fault(f"there is no node {node!r}", hint=suggest(node, workflow.nodes), code="unknown_node")
         raise WorkflowError([fault], where)
     return workflow.nodes[node].raw

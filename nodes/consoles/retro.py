@@ -17,7 +17,7 @@ import numpy as np
 
 from minibrains import Console, ConsoleOutput, Episode, Host, Pad, widget
 from minibrains.console import without_opposites
-from minibrains.errors import GameError, near
+from minibrains.errors import GameError, suggest
 from minibrains.games.catalog import Game, find_game, read_json
 from minibrains.games.save_states import SaveState
 from minibrains.games.splits import refuse_held_back
@@ -288,7 +288,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         number = 0
         for name in without_opposites(pad):
             if name not in self._bits:
-                hint = near(name, self._bits) or ""
+                hint = suggest(name, self._bits) or ""
                 raise GameError(f"this console's pad has no button {name!r}; it has {', '.join(self._bits)}. {hint}".rstrip(" "))
             number |= self._bits[name]
         array = np.array([number >> bit & 1 for bit in range(len(self._masks[()][1]))], np.uint8)
@@ -311,7 +311,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         widths = {}
         for name, value in self.write.items():
             if name not in known:
-                raise GameError(f"write: the game has no variable {name!r}. {near(name, known) or ''}".rstrip(" "))
+                raise GameError(f"write: the game has no variable {name!r}. {suggest(name, known) or ''}".rstrip(" "))
             kind = known[name]["type"]
             widths[name] = bits = 8 * int(kind[-1])
             minimum, maximum = 0, (1 << bits) - 1

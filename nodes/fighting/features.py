@@ -1,4 +1,4 @@
-"""What a one-on-one fight looks like in words and numbers, from the variables of the Street Fighter II map."""
+"""Features of a one-on-one fight in words and numbers, from the variables of the Street Fighter II map."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from minibrains import (
 )  # fmt: skip
 
 FULL = 176
-"""Health at the beginning of a round; who is knocked out has -1."""
+"""Health at the beginning of a round; a fighter who is knocked out has -1."""
 FLOOR = 192
-"""agent_y and enemy_y of who stands."""
+"""agent_y and enemy_y of a fighter who stands."""
 CLOSE, MID = 40, 80
-"""Distances in pixels. Who is nearer than CLOSE is close, who is no further away than MID is in the middle range."""
+"""Distances in pixels. Nearer than CLOSE is close; otherwise, no further away than MID is the middle range."""
 STATUS = {
     512: "standing", 514: "crouching", 516: "jumping", 518: "blocking", 520: "attacking", 522: "using a special", 524: "hit",
 }  # fmt: skip
 READ = ("agent_hp", "agent_x", "agent_y", "agent_status", "enemy_hp", "enemy_x", "enemy_y", "enemy_status")
-"""The variables looked at."""
+"""The variables that are read."""
 
 Band = Literal["close", "mid", "far"]
 
@@ -109,7 +109,7 @@ class GameFeatures(Node, category="fighting"):
 
 
 class History(NamedTuple):
-    """What has happened lately."""
+    """The recent past of a fight."""
 
     text: Text
     own_change: Number
@@ -117,7 +117,7 @@ class History(NamedTuple):
 
 
 class FrameHistory(Node, category="fighting"):
-    """What happened lately: who lost health, who went where. A step is from one tick on which it runs to the next.
+    """Remember the recent past: who lost health, and who went where. A step is from one tick on which it runs to the next.
 
     Run with the decision clock (`"when"`) it remembers decisions, without it frames.
 
@@ -143,21 +143,34 @@ class FrameHistory(Node, category="fighting"):
         return History("\n".join(self.lines) or "nothing yet", fight.own_hp - first.own_hp, fight.enemy_hp - first.enemy_hp)
 
     def _line(self, before: Fight, now: Fight) -> str:
-        own = _points(now.own_hp - before.own_hp), self._way(_own_toward(before, now))
-        enemy = _points(now.enemy_hp - before.enemy_hp), self._way(_enemy_toward(before, now))
-        return f"you {own[0]} hp, {own[1]}; other {enemy[0]} hp, {enemy[1]}"
+        own_points = _points(now.own_hp - before.own_hp)
+        own_way = self._way(_own_toward(before, now))
+        enemy_points = _points(now.enemy_hp - before.enemy_hp)
+        enemy_way = self._way(_enemy_toward(before, now))
+        return f"you {own_points} hp, {own_way}; other {enemy_points} hp, {enemy_way}"
 
     def _way(self, toward: int) -> str:
-        return "still" if abs(toward) <= self.still else "toward" if toward > 0 else "away"
+        if abs(toward) <= self.still:
+            return "still"
+        if toward > 0:
+            return "toward"
+        return "away"
 
 
 def _own_toward(before: Fight, now: Fight) -> int:
-    """Pixels that the first player has gone towards where the other was."""
-    return (now.own_x - before.own_x) * (1 if before.right else -1)
+    """Return the pixels that the first player has gone towards where the other was."""
+    moved = now.own_x - before.own_x
+    return moved if before.right else -moved
 
 
 def _enemy_toward(before: Fight, now: Fight) -> int:
-    return (now.enemy_x - before.enemy_x) * (-1 if before.right else 1)
+    """Return the pixels that the other has gone towards where the first player was."""
+    moved = now.enemy_x - before.enemy_x
+    return -moved if before.right else moved
+
+
+def _facing(before: Fight, now: Fight) -> int:
+    return 1 if now.right else -1
 
 
 _ATTACKING: Final = "attacking", "using a special"
@@ -168,7 +181,7 @@ NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType
     "own_hp_change": lambda before, now: now.own_hp - before.own_hp,
     "enemy_hp_change": lambda before, now: now.enemy_hp - before.enemy_hp,
     "distance": lambda before, now: now.distance,
-    "facing": lambda before, now: 1 if now.right else -1,
+    "facing": _facing,
     "own_x": lambda before, now: now.own_x,
     "enemy_x": lambda before, now: now.enemy_x,
     "own_toward": _own_toward,
@@ -184,11 +197,11 @@ NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType
     "enemy_attacking": lambda before, now: now.enemy_status in _ATTACKING,
     "enemy_hit": lambda before, now: now.enemy_status == "hit",
 })  # fmt: skip
-"""What a network can be told of a fight, from a moment and the one before it, in the units of Fight."""
+"""The numbers of a fight for a network, computed from a moment and the one before it, in the units of Fight."""
 
 
 class FightNumbers(Brain):
-    """Which numbers of a fight a network is told, and what brings them to -1 to 1: (number - middle) / scale."""
+    """The selection of the numbers of a fight for a network, and their scaling to -1 to 1: (number - middle) / scale."""
 
     kind = "fight_vector"
     names: tuple[str, ...] = setting(doc=f"in this order, any of {', '.join(NUMBERS)}")
@@ -208,7 +221,7 @@ FightArray = Annotated[np.ndarray, Socket("vector", "f32[{numbers}]")]
 
 
 class FightVector(Node, category="fighting"):
-    """A fight as a row of numbers for a network; its brain says which, and where they become -1 and 1.
+    """Turn a fight into a row of numbers for a network; its brain says which, and where they become -1 and 1.
 
     fight:  from GameFeatures
     Out:    float32 [numbers], each from -1 to 1: what lies beyond is cut off
@@ -238,27 +251,38 @@ class FightVector(Node, category="fighting"):
 
     def tick(self, fight: FightSocket) -> FightArray:
         before, self.before = self.before or fight, fight
-        numbers = np.array([number(before, fight) for number in self._numbers], np.float32)
-        vector: np.ndarray = np.clip((numbers - self.brain.middle) / self.brain.scale, -1, 1)
+        numbers = [number(before, fight) for number in self._numbers]
+        scaled = (np.array(numbers, np.float32) - self.brain.middle) / self.brain.scale
+        vector: np.ndarray = np.clip(scaled, -1, 1)
         return vector
 
 
 def band(distance: float) -> Band:
-    """Which of the three ranges a distance in pixels belongs to."""
+    """Return the range that a distance in pixels belongs to."""
     if distance < CLOSE:
         return "close"
-    return "mid" if distance <= MID else "far"
+    if distance <= MID:
+        return "mid"
+    return "far"
 
 
 def _share(health: int) -> float:
-    return health / FULL if 0 <= health <= FULL else 0.0 if health < 0 else 1.0
+    """Return health as a share of the full health, 0 to 1."""
+    if health < 0:
+        return 0.0
+    if health > FULL:
+        return 1.0
+    return health / FULL
 
 
 def _height(y: int) -> int:
-    return FLOOR - y if y < FLOOR else 0
+    """Return the pixels above the floor, at least 0."""
+    return max(0, FLOOR - y)
 
 
 def _points(change: float) -> str:
-    """A change of a share in points out of 100: -7, 0, +100."""
+    """Return a change of a share in points out of 100: -7, 0, +100."""
     points = round(change * 100)
-    return f"{points:+d}" if points else "0"
+    if points:
+        return f"{points:+d}"
+    return "0"

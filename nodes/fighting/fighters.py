@@ -1,4 +1,4 @@
-"""ScriptedFighter: plays one of the styles, for either pad. It knows the variables some frames late, as a person does."""
+"""ScriptedFighter plays one of the styles, for either pad. It knows the variables some frames late, as a person does."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ LATE = 12
 """Frames between what happens and what a scripted style knows."""
 
 Side = Literal["agent", "enemy"]
-"""As variables are called: the agent holds pad 1, the enemy pad 2."""
+"""The sides, as the variables are called: the agent has pad 1, the enemy pad 2."""
 
 Held = tuple[str, ...]
 
 
 @dataclass
 class Scripted:
-    """Plays by an ordered list of rules: the first that has something to say is followed."""
+    """A player with an ordered list of rules, of which the first that has something to say is followed."""
 
     rules: Iterable[Rule]
     late: int = LATE
+    """Frames between what happens and what the player knows."""
     seen: deque[Mapping[str, int]] = field(default_factory=deque)
+    """The variables of the last frames, of which the oldest are the ones that the player knows."""
 
     def reset(self, seed: int) -> None:
+        """Begin a match; all chance comes from the seed."""
         self.random = random.Random(seed)
         self.seen = deque(maxlen=self.late + 1)
         self.plan: Plan = []
@@ -41,61 +44,92 @@ class Scripted:
         self.shot_in = -100.0
 
     def view(self, now: Mapping[str, int]) -> View:
+        """Return the view of one frame, and remember what the view of the next one depends on."""
         mine, theirs = now["agent_x"], now["enemy_x"]
-        right = mine <= theirs
-        status, height = now["enemy_status"], FLOOR - now["enemy_y"]
-        self.since = self.since + 1 if status == self.status else 0
-        comes = (self.last_x - theirs) * (1 if right else -1)
-        falls = now["enemy_y"] > self.last_y
-        self.status, self.last_x, self.last_y = status, theirs, now["enemy_y"]
-        # walking towards it brings it nearer
-        self.shot_in -= 1.6 if ("RIGHT" if right else "LEFT") in self.held and "DOWN" not in self.held else 1
+        gap = abs(mine - theirs)
+        status, y = now["enemy_status"], now["enemy_y"]
+        if mine <= theirs:
+            ahead, back = "RIGHT", "LEFT"
+            comes = self.last_x - theirs
+        else:
+            ahead, back = "LEFT", "RIGHT"
+            comes = theirs - self.last_x
+
+        if status == self.status:
+            self.since += 1
+        else:
+            self.since = 0
+        falls = y > self.last_y
+        self.status, self.last_x, self.last_y = status, theirs, y
+
+        # the projectile: walking towards it brings it nearer
+        if ahead in self.held and "DOWN" not in self.held:
+            self.shot_in -= 1.6
+        else:
+            self.shot_in -= 1
         if status == SPECIAL and self.since == 0:
-            self.shot_in = SHOT_LEAVES + (abs(mine - theirs) - 46) / SHOT_SPEED - self.late
-        ahead, back = ("RIGHT", "LEFT") if right else ("LEFT", "RIGHT")
+            self.shot_in = SHOT_LEAVES + (gap - 46) / SHOT_SPEED - self.late
+
         return View(
-            abs(mine - theirs),
-            now["agent_status"],
-            status,
-            height,
-            falls,
-            comes,
-            self.since,
-            self.shot_in,
-            ahead,
-            back,
-            self.random,
+            gap=gap,
+            mine=now["agent_status"],
+            theirs=status,
+            height=FLOOR - y,
+            falls=falls,
+            comes=comes,
+            since=self.since,
+            shot_in=self.shot_in,
+            ahead=ahead,
+            back=back,
+            random=self.random,
         )
 
     def pad(self, variables: Mapping[str, int]) -> Held:
+        """Return the buttons to hold on the next frame, given the variables of this one."""
         self.seen.append(variables)
         view = self.view(self.seen[0])
-        if self.left == 0 and not self.plan:
-            self.plan = list(next((plan for rule in self.rules if (plan := rule(view))), ()))
         if self.left == 0:
-            held, self.left = self.plan.pop(0) if self.plan else ("", 1)
-            names = {"F": view.ahead, "G": view.back}
-            self.held = tuple(names.get(name, name) for name in held.split("+") if name)
+            if not self.plan:
+                self.plan = self._next_plan(view)
+            self._begin_step(view)
         self.left -= 1
         return self.held
 
+    def _next_plan(self, view: View) -> Plan:
+        """Return the plan of the first rule that has one, else one without a step."""
+        for rule in self.rules:
+            plan = rule(view)
+            if plan:
+                return list(plan)
+        return []
+
+    def _begin_step(self, view: View) -> None:
+        """Begin the next step of the plan; without one, hold nothing for a frame."""
+        held, self.left = "", 1
+        if self.plan:
+            held, self.left = self.plan.pop(0)
+        names = {"F": view.ahead, "G": view.back}
+        self.held = tuple(names.get(name, name) for name in held.split("+") if name)
+
 
 def _seen_by_the_enemy(name: str) -> str:
-    who, _, what = name.partition("_")
-    return f"enemy_{what}" if who == "agent" else f"agent_{what}"
+    """Return the variable that is to the enemy what this one is to the agent."""
+    sides = {"agent": "enemy", "enemy": "agent"}
+    side, _, what = name.partition("_")
+    return f"{sides[side]}_{what}"
 
 
 _SOURCES: Final[Mapping[Side, Mapping[str, str]]] = {
     "agent": {name: name for name in READ},
     "enemy": {name: _seen_by_the_enemy(name) for name in READ},
 }
-"""For each variable that styles look at, where a side finds it: the one who plays is `agent` to itself."""
+"""For each side the variables that it reads for those that styles look at: the player is `agent` to itself."""
 
 
 def noticed(variables: Variables, side: Side = "agent") -> dict[str, int]:
     """Return the variables that styles look at, as this side sees them.
 
-    Raises MinibrainsError naming the one that the game does not have.
+    Raises MinibrainsError, naming the variable, if the game does not have one of them.
     """
     try:
         return {name: variables[source] for name, source in _SOURCES[side].items()}
@@ -120,7 +154,8 @@ class ScriptedFighter(Node, category="fighting"):
 
     def check_collectors(self, names: Sequence[str]) -> None:
         if self.style in HELD_BACK:
-            allowed = ", ".join(style for style in STYLES if style not in HELD_BACK)
+            others = [style for style in STYLES if style not in HELD_BACK]
+            allowed = ", ".join(others)
             who = " and ".join(names)
             raise MinibrainsError(
                 f"{who} must not learn from the style {self.style!r}: it is held back for evaluations; expected one of {allowed}"
@@ -134,8 +169,10 @@ class ScriptedFighter(Node, category="fighting"):
         return self.player.pad(noticed(variables, self.side))
 
     def state(self) -> dict[str, Any]:
-        """What the player has seen and means to do; its rules are functions, which follow from the style."""
-        return copy.deepcopy({name: value for name, value in vars(self.player).items() if name != "rules"})
+        """Return the player's attributes, except for its rules: they are functions, and follow from the style."""
+        values = dict(vars(self.player))
+        del values["rules"]
+        return copy.deepcopy(values)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.player = Scripted(STYLES[self.style])

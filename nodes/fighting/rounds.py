@@ -8,7 +8,7 @@ from typing import Any, Final
 from minibrains import Episode, Node, Variables
 
 KNOCKED_OUT: Final = -1
-"""The health of who is."""
+"""The health of a fighter who is knocked out."""
 
 
 class RoundEnds(Node, category="fighting"):

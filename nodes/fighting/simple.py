@@ -1,7 +1,7 @@
-"""SimpleFighter: what a person could write on a card. A loop for ever, a rule of one or two questions, a table.
+"""SimpleFighter plays as a person could write it on a card: an endless loop, a rule of one or two questions, a table.
 
-Such players are found by search, as what an agent has to be better than. The game's source has the same players in C,
-by which they are searched for; here they play in a workflow.
+Such players are found by search, and an agent has to be better than they are. The game's source has the same players in C,
+for the search; here they play in a workflow.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ import copy
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, Literal, NamedTuple
 
 from minibrains import Brain, Episode, Host, MinibrainsError, Node, Pad, Variables, setting, widget
-from minibrains.errors import BrainError, near
-from minibrains.values import read_value
+from minibrains.errors import BrainError, suggest
+from minibrains.values import parse_value
 from nodes.fighting.styles import FLOOR, STAND
 
 BUTTONS: Final = ("UP", "DOWN", "LEFT", "RIGHT", "A", "B", "C", "X", "Y", "Z", "START", "MODE")
 TOWARDS, AWAY = "F", "G"
-"""What a step may name beside the buttons."""
+"""The names that a step may use beside those of the buttons."""
 STATUSES: Final = 7
-"""From stand to hit, every second number."""
+"""The number of statuses: from stand to hit, every second number."""
 STATUS_GROUPS, HEIGHT_BANDS = 3, 2
 LONGEST: Final = 255
-"""Frames of a status that are told apart."""
+"""The most frames of a status that are told apart, and of a step."""
 MOST_LATE: Final = 60
 
 Feature = Literal["distance", "height", "lead", "enemy frames", "own frames", "enemy is", "own is"]
@@ -34,11 +35,11 @@ _LEFT_AND_RIGHT: Final = {"LEFT": "RIGHT", "RIGHT": "LEFT"}
 
 
 class Sight(NamedTuple):
-    """What a simple player sees of one frame."""
+    """One frame as a simple player sees it."""
 
     distance: int
     height: int
-    """Of the enemy above the floor, in pixels."""
+    """Height of the enemy above the floor, in pixels."""
     lead: int
     """Health that the agent has more than the enemy."""
     enemy_is_left: bool
@@ -46,7 +47,7 @@ class Sight(NamedTuple):
     """0 stand, 1 crouch, 2 jump, 3 block, 4 attack, 5 special, 6 hit."""
     own_status: int
     enemy_frames: int
-    """For which that status has lasted."""
+    """Frames for which the enemy's status has lasted."""
     own_frames: int
 
 
@@ -67,12 +68,14 @@ class Condition:
 
     feature: Feature
     below: int
-    """Of the last two features a set of statuses: bit n is status n."""
+    """A number, or for the last two features a set of statuses: bit n is status n."""
 
     def holds(self, sight: Sight) -> bool:
-        if self.feature.endswith(" is"):
-            status = sight.enemy_status if self.feature == "enemy is" else sight.own_status
-            return bool(self.below >> status & 1)
+        """Return True if the answer is yes for what is seen."""
+        if self.feature == "enemy is":
+            return bool(self.below >> sight.enemy_status & 1)
+        if self.feature == "own is":
+            return bool(self.below >> sight.own_status & 1)
         number: int = getattr(sight, self.feature.replace(" ", "_"))
         return number < self.below
 
@@ -93,14 +96,14 @@ class SimplePlayer:
     """Left and right are mirrored while the enemy stands on its left."""
     conditions: tuple[Condition, ...]
     distance_edges: tuple[int, ...]
-    """Where the second band of distances begins, the third, and so on."""
+    """The distances at which the second band begins, the third, and so on."""
     height_edge: int
     """From here on the enemy is high."""
     status_groups: tuple[int, ...]
     """The group of each of the enemy's statuses."""
 
     def answer(self, sight: Sight) -> tuple[Step, ...]:
-        """Return what is done about what is seen."""
+        """Return the answer to what is seen."""
         if self.kind == "loop":
             return self.answers[0]
         if self.kind == "rule":
@@ -115,7 +118,7 @@ class SimplePlayer:
 
 
 def read_player(value: Mapping[str, Any]) -> SimplePlayer:
-    """Read a player from JSON. Raises ValueError in one sentence if it is none."""
+    """Read a player from JSON. Raises ValueError, with a sentence, if it is none."""
     types: Mapping[str, Any] = {
         "kind": Kind,
         "answers": tuple[tuple[Mapping[str, str | int], ...], ...],
@@ -129,8 +132,11 @@ def read_player(value: Mapping[str, Any]) -> SimplePlayer:
     }
     if value.keys() != types.keys():
         raise ValueError(f"it has {', '.join(value)}; expected {', '.join(types)}")
-    fields = {name: read_value(kind, value[name]) for name, kind in types.items()}
-    fields["answers"] = tuple(tuple(map(_read_step, answer)) for answer in fields["answers"])
+    fields = {name: parse_value(kind, value[name]) for name, kind in types.items()}
+    answers: list[tuple[Step, ...]] = []
+    for answer in fields["answers"]:
+        answers.append(tuple(map(_read_step, answer)))
+    fields["answers"] = tuple(answers)
     fields["conditions"] = tuple(map(_read_condition, fields["conditions"]))
     player = SimplePlayer(**fields)
     _check_player(player)
@@ -140,7 +146,7 @@ def read_player(value: Mapping[str, Any]) -> SimplePlayer:
 def _read_step(value: Mapping[str, Any]) -> Step:
     if value.keys() != {"held", "frames"}:
         raise ValueError(f"a step has {', '.join(value)}; expected held, frames")
-    step = Step(read_value(str, value["held"]), read_value(int, value["frames"]))
+    step = Step(parse_value(str, value["held"]), parse_value(int, value["frames"]))
     if not 1 <= step.frames <= LONGEST:
         raise ValueError(f"a step lasts {step.frames} frames; expected 1 to {LONGEST}")
     return step
@@ -149,7 +155,7 @@ def _read_step(value: Mapping[str, Any]) -> Step:
 def _read_condition(value: Mapping[str, Any]) -> Condition:
     if value.keys() != {"feature", "below"}:
         raise ValueError(f"a condition has {', '.join(value)}; expected feature, below")
-    return Condition(read_value(Feature, value["feature"]), read_value(int, value["below"]))
+    return Condition(parse_value(Feature, value["feature"]), parse_value(int, value["below"]))
 
 
 def _check_player(player: SimplePlayer) -> None:
@@ -181,17 +187,20 @@ class SimplePlayers(Brain):
                 raise BrainError(f"{where}: the player {name!r}: {error}") from None
 
     def _check_steps(self, player: SimplePlayer) -> None:
-        known = self.actions if player.interval else {*BUTTONS, TOWARDS, AWAY}
-        for answer in player.answers:
-            for step in answer:
-                names = [step.held] if player.interval else step.held.split("+")
-                for name in filter(None, names):
-                    if name not in known:
-                        raise ValueError(f"there is no {name!r} to hold; expected some of {', '.join(sorted(known))}")
+        known = {*BUTTONS, TOWARDS, AWAY}
+        if player.interval:
+            known = {*self.actions}
+        for step in chain.from_iterable(player.answers):
+            names = step.held.split("+")
+            if player.interval:
+                names = [step.held]
+            for name in names:
+                if name and name not in known:
+                    raise ValueError(f"there is no {name!r} to hold; expected some of {', '.join(sorted(known))}")
 
 
 class PlayerState:
-    """A simple player at play: what it has seen, and where in its answer it is."""
+    """A simple player at play, with the frames that it has seen and its position in its answer."""
 
     def __init__(self, player: SimplePlayer, actions: Mapping[str, tuple[str, ...]]) -> None:
         self.player = player
@@ -209,7 +218,10 @@ class PlayerState:
         """Return the buttons to hold on the next frame."""
         before = self.seen[-1] if self.seen else _BEFORE
         self.seen.append(_look(variables, before))
-        pad = self._action_pad() if self.player.interval else self._step_pad()
+        if self.player.interval:
+            pad = self._action_pad()
+        else:
+            pad = self._step_pad()
         self.frame += 1
         return pad
 
@@ -229,8 +241,9 @@ class PlayerState:
         if self.left == 0:
             self._next_step()
         self.left -= 1
-        towards, away = ("LEFT", "RIGHT") if self.mirrored else ("RIGHT", "LEFT")
-        ways = {TOWARDS: towards, AWAY: away}
+        ways = {TOWARDS: "RIGHT", AWAY: "LEFT"}
+        if self.mirrored:
+            ways = {TOWARDS: "LEFT", AWAY: "RIGHT"}
         return tuple(ways.get(name, name) for name in self.held.split("+") if name)
 
     def _next_step(self) -> None:
@@ -269,12 +282,18 @@ def _look(variables: Mapping[str, int], before: Sight) -> Sight:
 
 
 def _number(status: int) -> int:
+    """Return the number of a status, from 0 for stand; an unknown one counts as stand."""
     number = (status - STAND) // 2
-    return number if 0 <= number < STATUSES else 0
+    if 0 <= number < STATUSES:
+        return number
+    return 0
 
 
 def _lasted(status: int, status_before: int, frames_before: int) -> int:
-    return min(frames_before + 1, LONGEST) if status == status_before else 0
+    """Return the frames for which a status has lasted, at most LONGEST."""
+    if status == status_before:
+        return min(frames_before + 1, LONGEST)
+    return 0
 
 
 class SimpleFighter(Node, category="fighting"):
@@ -289,7 +308,7 @@ class SimpleFighter(Node, category="fighting"):
 
     def open(self, host: Host) -> None:
         if self.player not in self.brain.players:
-            hint = near(self.player, self.brain.players) or f"Expected one of {', '.join(self.brain.players)}"
+            hint = suggest(self.player, self.brain.players) or f"Expected one of {', '.join(self.brain.players)}"
             raise MinibrainsError(f"the brain has no player {self.player!r}. {hint}")
         self._player = read_player(self.brain.players[self.player])
 
@@ -297,7 +316,7 @@ class SimpleFighter(Node, category="fighting"):
         self.progress = PlayerState(self._player, self.brain.actions)
 
     def state(self) -> dict[str, Any]:
-        """What the player has seen, and where it is; what it is stands in the brain."""
+        """Return the attributes of the progress, except for those that come from the brain."""
         given = ("player", "actions")
         return {name: copy.copy(value) for name, value in vars(self.progress).items() if name not in given}
 

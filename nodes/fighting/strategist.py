@@ -7,7 +7,7 @@ and then, they answer with the best action and the second best.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from minibrains import ABSENT, Absent, Episode, Flag, Host, MinibrainsError, Node, On, Pad, Variables, widget
@@ -18,11 +18,11 @@ from nodes.fighting.fighters import Scripted, noticed
 from nodes.fighting.styles import ATTACK, BLOCK, CROUCH, HIT, JUMP, SPECIAL, STAND, View
 
 NEARER_THAN = (44, 62, 90, 130, 190)
-"""Pixels between the two: the bands of distance by which a rule chooses, and what lies beyond."""
+"""The ends of the bands of distance by which a rule chooses, in pixels between the two; one more band lies beyond."""
 
 
 class Rule(NamedTuple):
-    """What to do in one case, by distance."""
+    """A rule for one case: the best action and the second best, by distance."""
 
     name: str
     holds: Callable[[View], bool]
@@ -59,28 +59,51 @@ CASES: dict[str, Callable[[View], bool]] = {
     "was just hit": lambda v: v.theirs == HIT and v.since < 12,
     "was hit": lambda v: v.theirs == HIT,
 }
-"""In which of these cases it is, the first that holds; and what it does then stands in choices.py."""
+"""The cases, of which the first that holds is the one; what is done in each is in choices.py."""
 
 ANYTHING_ELSE = Rule("anything else", lambda v: True, (STAY_LOW,) * (len(NEARER_THAN) + 1))
 """It always has something to say."""
-PATIENT = (*(Rule(name, holds, choices.PATIENT[name]) for name, holds in CASES.items()), ANYTHING_ELSE)
-"""The first that has something to say is followed."""
-NEEDED = tuple(sorted({name for rule in PATIENT for choice in rule.choices for name in choice}))
+_RULES = [Rule(name, holds, choices.PATIENT[name]) for name, holds in CASES.items()]
+PATIENT = (*_RULES, ANYTHING_ELSE)
+"""The first rule that has something to say is followed."""
+
+
+def _named_actions() -> tuple[str, ...]:
+    names: set[str] = set()
+    for rule in PATIENT:
+        for choice in rule.choices:
+            names.update(choice)
+    return tuple(sorted(names))
+
+
+NEEDED = _named_actions()
 """Every action that a rule may name."""
 
 
+def first_choice(rules: Iterable[Rule], view: View) -> Choice:
+    """Return the choice of the first rule whose case it is.
+
+    Raises ValueError if there is none. The last rule of PATIENT always has something to say.
+    """
+    for rule in rules:
+        choice = rule(view)
+        if choice is not None:
+            return choice
+    raise ValueError("no rule has anything to say")
+
+
 class Eyes(Scripted):
-    """What a fighter notices from frame to frame, without deciding anything."""
+    """The senses of a fighter: what it notices from frame to frame, without deciding anything."""
 
     def look(self, variables: Variables, held: Pad) -> View:
-        """What is known now, by one who held these buttons on the frame before."""
+        """Return the view of a fighter that held these buttons on the frame before."""
         self.held = held
         self.seen.append(noticed(variables))
         return self.view(self.seen[0])
 
 
 class Decision(NamedTuple):
-    """What to do now, and what instead if that was done too often."""
+    """A decision: the action, and another one in case that was done too often."""
 
     action: TableAction | Absent
     second: TableAction | Absent
@@ -104,8 +127,9 @@ class ScriptedStrategist(Node, category="fighting"):
     late: int = widget(default=0, min=0, max=120, doc="frames between what happens and what it knows")
 
     def open(self, host: Host) -> None:
-        if missing := [name for name in NEEDED if name not in self.brain.names]:
-            raise MinibrainsError(f"the action table has no {missing[0]!r}; expected one with {', '.join(NEEDED)}")
+        for name in NEEDED:
+            if name not in self.brain.names:
+                raise MinibrainsError(f"the action table has no {name!r}; expected one with {', '.join(NEEDED)}")
         self._index = {name: place for place, name in enumerate(self.brain.names)}
 
     def reset(self, episode: Episode) -> None:
@@ -118,5 +142,5 @@ class ScriptedStrategist(Node, category="fighting"):
         view = self.eyes.look(variables, pad or ())
         if not ask:
             return _NOT_ASKED
-        best, second = next(choice for rule in PATIENT if (choice := rule(view)))
+        best, second = first_choice(PATIENT, view)
         return Decision(self._index[best], self._index[second])

@@ -15,18 +15,18 @@ STAND, CROUCH, JUMP, BLOCK, ATTACK, SPECIAL, HIT = 512, 514, 516, 518, 520, 522,
 IDLE = (STAND, CROUCH, BLOCK)
 FLOOR = 192
 SHOT_LEAVES, SHOT_SPEED = 14, 3.6
-"""A projectile as most characters throw it: frames until it flies, and pixels a frame."""
+"""The projectile of most characters: frames until it flies, and pixels a frame."""
 
 
 @dataclass
 class View:
-    """What a style knows: both fighters some frames ago, and how long things have lasted."""
+    """The knowledge of a style: both fighters some frames ago, and how long things have lasted."""
 
     gap: int
     mine: int
     theirs: int
     height: int
-    """Of the other, above the floor."""
+    """Height of the other above the floor, in pixels."""
     falls: bool
     comes: int
     """Pixels a frame by which the other comes nearer."""
@@ -45,7 +45,10 @@ Rule = Callable[[View], "Plan | None"]
 
 
 def _press(way: str, button: str, after: int) -> Plan:
-    return [("+".join(filter(None, [way, button])), 3), (way if way == "DOWN" else "", after)]
+    """Return a plan that presses a button, in a direction or none, and waits for some frames, crouching if it crouched."""
+    held = f"{way}+{button}" if way else button
+    waiting = "DOWN" if way == "DOWN" else ""
+    return [(held, 3), (waiting, after)]
 
 
 PROJECTILE: Plan = [("DOWN", 2), ("DOWN+F", 2), ("F+Y", 3), ("DOWN+G", 28)]
@@ -60,7 +63,7 @@ def guard(v: View) -> Plan | None:
 
 
 def guard_projectile(v: View) -> Plan | None:
-    """The other made something special from afar: guard when it should be here."""
+    """Guard against a projectile when it should be here."""
     if -14 < v.shot_in < 10:
         return [("DOWN+G", 2)]
     return None
@@ -85,42 +88,43 @@ def rise(v: View) -> Plan | None:
 
 
 def counter_shot(v: View) -> Plan | None:
-    """A blow was made out of reach: a projectile is there before its owner can guard."""
+    """Answer a blow made out of reach with a projectile, which is there before its owner can guard."""
     if v.theirs == ATTACK and v.height == 0 and 66 <= v.gap < 130:
         return PROJECTILE
     return None
 
 
 def reverse(v: View) -> Plan | None:
-    """Out of a guard, strike with what cannot be hit: the other's blow or throw goes through it."""
+    """Strike out of a guard with the rising attack, which the other's blow or throw cannot hit."""
     if v.gap < 58 and v.theirs == ATTACK and v.since < 6 and v.height == 0:
         return RISING
     return None
 
 
 def punish(v: View) -> Plan | None:
-    """A long attack has missed or was blocked: hit into its recovery."""
+    """Hit into the recovery of a long attack that has missed or was blocked."""
     if v.theirs in (ATTACK, SPECIAL) and v.height == 0 and 12 <= v.since < 26 and v.gap < 68:
         return _press("DOWN", "C", 24)
     return None
 
 
 def grab(v: View) -> Plan | None:
-    """Throw who stands close and does nothing."""
+    """Throw an opponent who stands close and does nothing."""
     if v.gap < 42 and v.theirs in IDLE and v.height == 0:
         return _press("F", "Z", 12)
     return None
 
 
 def poke(v: View) -> Plan | None:
-    """Kick from as far as it reaches, at times: who kicks always is hit between two kicks."""
+    """Kick from as far as it reaches, now and then: a fighter who always kicks is hit between two kicks."""
     if 48 < v.gap < 66 and v.theirs in IDLE and v.random.random() < 0.25:
-        return _press("", "B", 14) if v.random.random() < 0.6 else _press("DOWN", "B", 14)
+        way = "" if v.random.random() < 0.6 else "DOWN"
+        return _press(way, "B", 14)
     return None
 
 
 def sweep(v: View) -> Plan | None:
-    """Take the legs away from who walks in."""
+    """Sweep an opponent who walks in."""
     if 46 < v.gap < 78 and v.theirs == STAND and v.comes > 0:
         return _press("DOWN", "C", 24)
     return None
@@ -134,7 +138,7 @@ def shoot(v: View) -> Plan | None:
 
 
 def shoot_from_near(v: View) -> Plan | None:
-    """A projectile from just out of reach, on the way in."""
+    """Throw a projectile from just out of reach, on the way in."""
     if 70 < v.gap < 135 and v.theirs in IDLE and v.random.random() < 0.15:
         return PROJECTILE
     return None
@@ -149,24 +153,31 @@ def jump_in(v: View) -> Plan | None:
 
 def keep_away(v: View) -> Plan | None:
     """Give ground while the other comes on."""
-    return [("G", 4)] if v.gap < 120 and v.comes > 0 and v.random.random() < 0.5 else None
+    if v.gap < 120 and v.comes > 0 and v.random.random() < 0.5:
+        return [("G", 4)]
+    return None
 
 
 def wait_for_rising(v: View) -> Plan | None:
-    """Stand at kicking distance from who lies on the ground."""
-    if v.theirs == HIT and v.since > 20:
-        return [("F", 3)] if v.gap > 62 else [("DOWN+G", 3)]
-    return None
+    """Stand at kicking distance from an opponent who lies on the ground."""
+    if v.theirs != HIT or v.since <= 20:
+        return None
+    if v.gap > 62:
+        return [("F", 3)]
+    return [("DOWN+G", 3)]
 
 
 def walk_up(v: View) -> Plan | None:
     """Come nearer, a few steps at a time, in a crouching guard between them."""
     if v.gap <= 66:
         return None
-    return [("F", 4), ("DOWN+G", 3)] if v.random.random() < 0.4 else [("DOWN+G", 6)]
+    if v.random.random() < 0.4:
+        return [("F", 4), ("DOWN+G", 3)]
+    return [("DOWN+G", 6)]
 
 
 def stay_low(v: View) -> Plan | None:
+    """Guard crouching, whatever happens."""
     return [("DOWN+G", 6)]
 
 
@@ -223,7 +234,7 @@ def counter_throw(v: View) -> Plan | None:
 
 
 def jab_and_wait(v: View) -> Plan | None:
-    """Make the other guard with a light blow: who guards can be thrown."""
+    """Make the other guard against a light blow, because a fighter who guards can be thrown."""
     if v.gap < 60 and v.theirs in IDLE and v.random.random() < 0.35:
         return [("X", 3), ("F", 9)]
     return None
@@ -231,7 +242,9 @@ def jab_and_wait(v: View) -> Plan | None:
 
 def step_in(v: View) -> Plan | None:
     """Walk up to where a throw reaches."""
-    return [("F", 6), ("G", 2)] if v.gap > 40 else None
+    if v.gap > 40:
+        return [("F", 6), ("G", 2)]
+    return None
 
 
 def shoot_always(v: View) -> Plan | None:
@@ -242,19 +255,21 @@ def shoot_always(v: View) -> Plan | None:
 
 
 def wait_for_a_jump(v: View) -> Plan | None:
-    """Crouch in the guard for a moment: a jump over the projectile is what is hoped for."""
+    """Guard crouching for a moment, in the hope that the other jumps over the projectile."""
     return [("DOWN+G", 5)]
 
 
 def hold_off(v: View) -> Plan | None:
-    """Sweep who has come past the projectiles, or step back from there."""
-    if v.gap < 76 and v.theirs in IDLE:
-        return _press("DOWN", "C", 20) if v.random.random() < 0.5 else [("G", 10)]
-    return None
+    """Sweep an opponent who has come past the projectiles, or step back."""
+    if v.gap >= 76 or v.theirs not in IDLE:
+        return None
+    if v.random.random() < 0.5:
+        return _press("DOWN", "C", 20)
+    return [("G", 10)]
 
 
 def whiff_punish(v: View) -> Plan | None:
-    """A blow fell short: kick into its recovery from a step further in."""
+    """Kick into the recovery of a blow that fell short, from a step further in."""
     if v.theirs == ATTACK and v.height == 0 and v.since >= 6 and 58 < v.gap < 104:
         return [("F", 4), ("C", 3), ("DOWN+G", 20)]
     return None
@@ -288,7 +303,7 @@ ANYTHING: Final[tuple[Plan, ...]] = (
 
 
 def do_anything(v: View) -> Plan | None:
-    """One of many things, each as likely as the others."""
+    """Do one of many things, each as likely as the others."""
     return v.random.choice(ANYTHING)
 
 
@@ -321,4 +336,4 @@ STYLES: Final[dict[str, tuple[Rule, ...]]] = {
 
 STRONG: Final = ("aggressive", "defensive", "zoner", "grappler")
 HELD_BACK: Final = ("turtle", "thrower", "shoto", "dancer", "mixed")
-"""Styles that nothing is trained against: whoever beats them has not learned them by heart."""
+"""Styles that nothing is trained against, so that an agent that beats them has not learned them by heart."""

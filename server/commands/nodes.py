@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from minibrains.errors import MinibrainsError, near
+from minibrains.errors import MinibrainsError, suggest
 from minibrains.graph.describe import describe_node, node_heading
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import workflow_schema
@@ -45,7 +45,7 @@ def main(arguments: argparse.Namespace) -> int:
 def _find(registry: Registry, text: str) -> tuple[str, type[Node]]:
     name = text.partition("@")[0]
     if name not in registry:
-        hint = near(name, registry) or "`nodes` without a name lists them all"
+        hint = suggest(name, registry) or "`nodes` without a name lists them all"
         raise MinibrainsError(f"there is no node type {text!r}. {hint}")
     return name, registry[name]
 

@@ -15,7 +15,7 @@ from aiohttp import BodyPartReader, web
 
 from minibrains.brain_file import read_header
 from minibrains.errors import BrainError
-from minibrains.files import find_inside, rename, shipped
+from minibrains.files import bundled_dir, find_inside, rename
 from minibrains.graph.describe import describe_brain, users
 from minibrains.graph.registry import Registry
 from minibrains.known_digests import FileKey
@@ -181,7 +181,7 @@ class BrainFiles:
         return {
             "file": name,
             "size": size,
-            "shipped": path.is_relative_to(shipped("models")),
+            "shipped": path.is_relative_to(bundled_dir("models")),
             "sha256": digest,
             **heading,
         }
@@ -199,7 +199,7 @@ class BrainFiles:
     def _names(self) -> dict[str, Path]:
         """Return all brains by their names in workflow files."""
         found: dict[str, Path] = {}
-        for folder in (shipped("models"), self._models):
+        for folder in (bundled_dir("models"), self._models):
             for file in files_below(folder, _SUFFIX):
                 found[file.relative_to(folder).as_posix()] = file
         return dict(sorted(found.items()))
@@ -207,7 +207,7 @@ class BrainFiles:
     def _find(self, name: str) -> Path:
         path = None
         if name.endswith(_SUFFIX):
-            path = find_inside(name, [self._models, shipped("models")])
+            path = find_inside(name, [self._models, bundled_dir("models")])
         if path is None:
             raise RequestError(404, "not_found", f"there is no brain {name[:200]!r}")
         return path

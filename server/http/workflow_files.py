@@ -13,7 +13,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from minibrains.errors import MinibrainsError
-from minibrains.files import rename, shipped, write_atomic
+from minibrains.files import bundled_dir, rename, write_atomic
 from minibrains.graph.workflow import dump_json, load_workflow, parse_workflow
 from minibrains.values import parse_json
 from server.http.folders import BadName, DataFolders, files_below, inside
@@ -210,7 +210,7 @@ def _sha256(file: Path) -> str | None:
 
 
 def _templates() -> list[Path]:
-    return sorted(shipped("workflows").glob("*.json"))
+    return sorted(bundled_dir("workflows").glob("*.json"))
 
 
 def _read_templates() -> list[dict[str, Any]]:

@@ -18,13 +18,13 @@ from odd_values import as_json, mutate, mutate_bytes
 from service_fixtures import Page, Talk, serving
 
 from minibrains import BrainError
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph.catalog import node_types
 from minibrains.graph.workflow import load_workflow
 from nodes.language.lora import LoraAdapter, merged
 from nodes.language.pretrained import VisionLanguageModel, load_pretrained
 
-MODELS = shipped("models")
+MODELS = bundled_dir("models")
 SMALL = [path for path in sorted(MODELS.rglob("*.safetensors")) if path.stat().st_size < 100_000]
 KINDS = {cls.schema.brain.kind: cls.schema.brain for cls in node_types()[0].values() if cls.schema.brain is not None}
 MUTATIONS_PER_BRAIN = 1200
@@ -128,7 +128,7 @@ def test_a_mutated_vision_language_model_is_loaded_or_refused(seed: int, tmp_pat
 
 @pytest.mark.soak
 def test_a_mutated_workflow_is_checked_and_what_passes_is_played(tmp_path: Path) -> None:
-    sound = {path.stem: load_workflow(path).to_json() for path in sorted(shipped("workflows").glob("*.json"))}
+    sound = {path.stem: load_workflow(path).to_json() for path in sorted(bundled_dir("workflows").glob("*.json"))}
     with serving(tmp_path / "data", "--parallel", 2) as server:
 
         async def talk(client: Talk) -> None:

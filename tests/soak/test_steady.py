@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from service_fixtures import TIMEOUT, Json, Server, Talk, film, serving, workers_of
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.graph.workflow import load_workflow
 
 MINUTES = 20
@@ -116,6 +116,6 @@ def test_nothing_grows_in_twenty_minutes(tmp_path: Path) -> None:
 
 
 def _shortened(name: str) -> Json:
-    workflow = load_workflow(shipped("workflows") / f"{name}.json")
+    workflow = load_workflow(bundled_dir("workflows") / f"{name}.json")
     data: Json = workflow.to_json()
     return {**data, "run": {**data.get("run", {}), "episodes": 1, "ticks": 60, "clock": "realtime"}}

@@ -1,12 +1,12 @@
-"""What Duel is made of, and what plays and measures it; the game itself is what stands in `FOLDER`."""
+"""The sources of Duel, and the programs that play and measure it. The game itself is in `FOLDER`."""
 
 import re
 from pathlib import Path
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 
-FOLDER = shipped("games") / "Duel-Genesis"
-"""ROM, data and save states: what stable-retro reads."""
+FOLDER = bundled_dir("games") / "Duel-Genesis"
+"""ROM, data and save states, as stable-retro reads them."""
 
 
 def _levels() -> int:
@@ -17,4 +17,4 @@ def _levels() -> int:
 
 
 LEVELS = _levels()
-"""How many levels the opponent has: what the game itself says."""
+"""The number of levels of the opponent, as the game itself has it."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from games.source.duel import FOLDER, LEVELS
-from games.source.duel.counting import KINDS, SECONDS, Limit, Row, different, row_of, wilson
+from games.source.duel.counting import KINDS, SECONDS, Limit, Row, different, outcome_of, row_of, wilson
 from games.source.duel.matches import Result, Setting, computers, goes_alike, mirrored, play_one, player_named, settings
 from games.source.duel.search.exploits import BUDGET, LATENESS, search_exploits
 from games.source.duel.search.finals import ON_ROM, table_of_finals
@@ -61,7 +61,7 @@ SUBJECT = (
 
 
 OF_THE_TEACHER = Limit(least=0.85)
-"""What the scripted teacher has to win at TAUGHT_AT: then an agent can be judged there."""
+"""The share that the scripted teacher has to win at TAUGHT_AT, so that an agent can be judged there."""
 TAUGHT_AT = 4
 MOST_BY_ONE_MOVE = 0.4
 """The part of the teacher's damage that one move may deal."""
@@ -73,35 +73,46 @@ TIME_OUTS = 0.1
 
 
 def lifeless(rows: list[Row]) -> list[str]:
-    """What is wrong with how these matches go, whoever wins them. That most of them are so means: more than half,
-    by the lower bound; this is what holds for a median then."""
-    n = sum(row["n"] for row in rows)
-    long, short, timed_out, varied = (wilson(sum(row[name] for row in rows), n) for name in LIFE)
-    wrong = {
-        f"not most last {SECONDS[0]} s": long[0] <= 0.5,
-        f"not most are over after {SECONDS[1]} s": short[0] <= 0.5,
-        f"time-outs in up to {timed_out[1]:.1%}": timed_out[1] > TIME_OUTS,
-        f"not most have {KINDS} kinds of move from both sides": varied[0] <= 0.5,
-    }
-    return [name for name, holds in wrong.items() if holds]
+    """Return what is wrong with how these matches go, whoever wins them.
+
+    "Most" means more than half, by the lower bound of the share; the same then holds for a median.
+    """
+    n = total(rows, "n")
+    long, _ = wilson(total(rows, "long_enough"), n)
+    short, _ = wilson(total(rows, "short_enough"), n)
+    _, timed_out = wilson(total(rows, "timed_out"), n)
+    varied, _ = wilson(total(rows, "varied"), n)
+    wrong: list[str] = []
+    if long <= 0.5:
+        wrong.append(f"not most last {SECONDS[0]} s")
+    if short <= 0.5:
+        wrong.append(f"not most are over after {SECONDS[1]} s")
+    if timed_out > TIME_OUTS:
+        wrong.append(f"time-outs in up to {timed_out:.1%}")
+    if varied <= 0.5:
+        wrong.append(f"not most have {KINDS} kinds of move from both sides")
+    return wrong
 
 
-LIFE = ("long_enough", "short_enough", "timed_out", "varied")
-"""Of a row: matches that last so long, that are over so soon, in which the clock ended a round, in which both sides
-landed so many kinds of move."""
+def total(rows: Iterable[Row], name: str) -> Any:
+    """Return the sum of a number over all rows."""
+    return sum(row[name] for row in rows)
 
 
 # ---- rows ----
 
 
 def subject() -> str:
-    """Changes with whatever decides how matches go."""
-    digests = [hashlib.sha1(path.read_bytes()).digest() for path in SUBJECT]
-    return hashlib.sha1(b"".join(digests)).hexdigest()
+    """Return a hash that changes with whatever decides how matches go."""
+    whole = hashlib.sha1()
+    for path in SUBJECT:
+        digest = hashlib.sha1(path.read_bytes()).digest()
+        whole.update(digest)
+    return whole.hexdigest()
 
 
 def readable(line: str) -> Row | None:
-    """A kept row, or None for a line that was cut off."""
+    """Return the entry on a line of the file of rows, or None for a line that was cut off."""
     try:
         kept: Row = json.loads(line)
     except ValueError:
@@ -113,29 +124,46 @@ class Run:
     """The processes that play, and the rows that are there already."""
 
     def __init__(self, workers: int, kept: Path | None, levels: Sequence[int] = range(1, LEVELS + 1)) -> None:
+        """Start the processes, and read the rows.
+
+        Args:
+            workers: The number of processes; with 1 this process plays.
+            kept: The file in which rows are kept, if any. Those of another ROM or other players are ignored.
+            levels: The levels at which exploits are searched.
+        """
         self.pool = ProcessPoolExecutor(workers) if workers > 1 else None
         self.levels = levels
         self.kept, self.subject, self.latest = kept, subject(), time.time()
         self.rows: dict[str, Row] = {}
         if kept and kept.exists():
-            text = kept.read_text()
-            if text and not text.endswith("\n"):  # a run was killed while it wrote
-                with kept.open("a") as file:
-                    file.write("\n")
-            lines = [line for line in map(readable, text.splitlines()) if line]
-            self.rows = {line["key"]: line["row"] for line in lines if line["subject"] == self.subject}
+            self._read_rows(kept)
+
+    def _read_rows(self, kept: Path) -> None:
+        text = kept.read_text()
+        if text and not text.endswith("\n"):  # a run was killed while it wrote
+            with kept.open("a") as file:
+                file.write("\n")
+        for line in text.splitlines():
+            entry = readable(line)
+            if entry and entry["subject"] == self.subject:
+                self.rows[entry["key"]] = entry["row"]
 
     def close(self) -> None:
+        """Stop the processes."""
         if self.pool:
             self.pool.shutdown()
 
     def map(self, play: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        return self.pool.map(play, items) if self.pool else map(play, items)
+        """Yield the results of `play` in the order of the items, like `map`."""
+        if self.pool:
+            return self.pool.map(play, items)
+        return map(play, items)
 
     def keep(self, key: str, row: Row) -> Row:
-        """Remember a row, with the seconds since the one before: over all sittings they add up."""
+        """Remember a row, with the seconds since the one before, which add up over all sittings. Return it."""
         now = time.time()
-        row["seconds"], self.latest = round(now - self.latest, 2), now
+        row["seconds"] = round(now - self.latest, 2)
+        self.latest = now
         self.rows[key] = row
         if self.kept:
             with self.kept.open("a") as file:
@@ -145,7 +173,13 @@ class Run:
         return row
 
     def tally(self, what: str, matches: Iterator[Setting], n: int) -> Row:
-        """n matches that differ; at most twice as many are played to get them."""
+        """Return the row of n matches that differ; to get them, at most twice as many are played.
+
+        Args:
+            what: The name of the row. With `n` it is the key by which the row is kept.
+            matches: The matches in their order, at least twice as many.
+            n: How many are wanted.
+        """
         key = f"{what}, {n}"
         if key in self.rows:
             return self.rows[key]
@@ -159,7 +193,7 @@ class Run:
 
 
 def goes_alike_again(played: tuple[Setting, Result]) -> bool:
-    """Play a match that was played here on the ROM; return whether it comes to the same."""
+    """Play a match on the ROM that was played here, and return whether it comes to the same."""
     setting, here = played
     return goes_alike(setting, player_named(setting.policy), here)
 
@@ -170,11 +204,13 @@ Judged = tuple[Row, Limit | None]
 
 
 def noop(run: Run, n: int) -> Iterator[Judged]:
+    """Yield the rows of a player that presses nothing: it must not win."""
     for level in (1, 4, 8):
         yield run.tally(f"noop at {level}", settings("noop", level), scaled(n, 300)), Limit(most=0)
 
 
 def random44(run: Run, n: int) -> Iterator[Judged]:
+    """Yield the rows of random actions."""
     for level, most in ((1, 0.35), (4, 0.05), (8, 0.01)):
         yield run.tally(f"random44 at {level}", settings("random44", level), scaled(n, 1000)), Limit(most=most)
 
@@ -183,15 +219,17 @@ MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
 
 
 def rusher(run: Run, n: int) -> Iterator[Judged]:
+    """Yield the rows of the two rushers."""
     for policy, (level, most) in itertools.product(("rusher", "heavy_rusher"), MOST_OF_A_RUSHER):
         yield run.tally(f"{policy} at {level}", settings(policy, level), scaled(n, 1000)), Limit(most=most)
 
 
 LADDER = {1: (0.55, 1000), 2: (0.6, 300)}
-"""For each step, how often the higher level has to win at least, and of how many matches."""
+"""For each difference of levels: the share that the higher one has to win at least, and the number of matches."""
 
 
 def ladder(run: Run, n: int) -> Iterator[Judged]:
+    """Yield the rows of each level against the one below it, and against the next below that."""
     for step, (least, matches) in LADDER.items():
         for level in range(1, LEVELS + 1 - step):
             higher = level + step
@@ -200,11 +238,13 @@ def ladder(run: Run, n: int) -> Iterator[Judged]:
 
 
 def mirror(run: Run, n: int) -> Iterator[Judged]:
+    """Yield the row of equal opponents, of which neither side may be better."""
     # of 1200 matches two equal sides miss the limit by chance one time in seven, of so many one in three hundred
     yield run.tally("left side, equal levels and fighters", mirrored(), scaled(n, 2400)), Limit(0.45, 0.55)
 
 
 def styles(run: Run, n: int) -> Iterator[Judged]:
+    """Yield the rows of the strong scripted styles, which have no limit."""
     for name in STRONG:
         yield run.tally(f"{name} at 6", settings(name, 6), scaled(n, 300)), None
 
@@ -217,19 +257,21 @@ ABLATED_AT = (4, 8)
 
 
 def teacher(run: Run, n: int) -> Iterator[Judged]:
-    """What can be won through the action table with so many decisions: by how late it sees, and by its rules."""
-    policies = [f"patient@{interval}:{late}" for interval in INTERVALS for late in (0, LATE)]
-    rows = list(itertools.product(policies, range(1, LEVELS + 1)))
+    """Yield the rows of the scripted teacher: by its interval, by how late it sees, and without one of its rules."""
+    rows: list[tuple[str, int]] = []
+    for interval, late, level in itertools.product(INTERVALS, (0, LATE), range(1, LEVELS + 1)):
+        rows.append((f"patient@{interval}:{late}", level))
     # the last of its rules always has something to say, so it stays
-    without = [f"patient-{rule.name}@{INTERVALS[0]}" for rule in PATIENT[:-1]]
-    rows += itertools.product(without, ABLATED_AT)
+    for rule, level in itertools.product(PATIENT[:-1], ABLATED_AT):
+        rows.append((f"patient-{rule.name}@{INTERVALS[0]}", level))
     for policy, level in rows:
         what = f"{policy} at {level}"
-        yield run.tally(what, settings(policy, level), scaled(n, 300)), OF_THE_TEACHER if what == FIRST else None
+        limit = OF_THE_TEACHER if what == FIRST else None
+        yield run.tally(what, settings(policy, level), scaled(n, 300)), limit
 
 
 def exploits(run: Run, n: int) -> Iterator[Judged]:
-    """The best simple players that a search finds, natively, at every level."""
+    """Yield the rows of the best simple players that a search finds, natively, at every level."""
     yield from search_exploits(run, run.levels, scaled(n, BUDGET), scaled(n, FULL))
 
 
@@ -237,75 +279,111 @@ EVERY = (noop, random44, rusher, ladder, mirror, styles, teacher, exploits)
 SUITES = {suite.__name__: suite for suite in EVERY}
 THE_TABLE = [name for name in SUITES if name != "exploits"]
 PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
-"""Suites whose matches, taken together, have to be alive as well: both sides play."""
+"""Suites whose matches, taken together, have to be lively as well, since both sides play to win."""
 
 
 def scaled(n: int, of: int) -> int:
-    """Return so many matches, or fewer in proportion if the longest measurement has only n."""
+    """Return `of` matches, or fewer in proportion if the longest measurement has only n; at least LEAST."""
     return max(LEAST, of * n // FULL)
 
 
 def judged(run: Run, n: int, wanted: Iterable[str]) -> Iterator[Row]:
-    """All rows of these suites, with their limits and whether they are met."""
+    """Yield all rows of these suites, with their limits and whether they are met."""
     for name in wanted:
         for row, limit in SUITES[name](run, n):
-            yield {**row, "suite": name, "limit": str(limit) if limit else "", "met": limit.met(row) if limit else None}
+            yield {**row, "suite": name, **outcome_of(row, limit)}
 
 
 def verdicts(rows: list[Row]) -> dict[str, str]:
-    """What each suite asks for: met, or what of it is not."""
-    result = {}
+    """Return for each demand of each suite either "met", or what does not meet it."""
+    result: dict[str, str] = {}
     for suite, group in itertools.groupby(rows, key=lambda row: row["suite"]):
         of_suite = list(group)
         limited = [row for row in of_suite if row["limit"]]
         if limited:
-            result[suite] = met_or([row["what"] for row in limited if not row["met"]])
+            result[suite] = met_or(names_of(limited, is_missed))
         if suite in PLAYED_AS_MEANT:
             result[f"{suite}, alive"] = met_or(lifeless(of_suite))
         compared = [row for row in of_suite if "on_rom" in row]
-        result[f"{suite}, alike on the ROM"] = met_or([row["what"] for row in compared if len(set(row["on_rom"])) > 1])
-        result[f"{suite}, few draws"] = met_or([row["what"] for row in compared if is_drawn_too_often(row)])
-    by_name = {row["what"]: row for row in rows}
-    if FIRST in by_name:
-        result["teacher, no move too much"] = met_or(moves_too_strong(by_name[FIRST]))
-    rivals = [row for row in rows if is_rival(row)]
-    if FIRST in by_name and rivals:
-        result["teacher, above simple players"] = met_or(too_near(by_name[FIRST], rivals))
+        result[f"{suite}, alike on the ROM"] = met_or(names_of(compared, differs_on_rom))
+        result[f"{suite}, few draws"] = met_or(names_of(compared, is_drawn_too_often))
+
+    # the teacher, which is compared with the simple players
+    taught: Row | None = None
+    rivals: list[Row] = []
+    for row in rows:
+        if row["what"] == FIRST:
+            taught = row
+        elif is_rival(row):
+            rivals.append(row)
+    if taught:
+        result["teacher, no move too much"] = met_or(moves_too_strong(taught))
+    if taught and rivals:
+        result["teacher, above simple players"] = met_or(too_near(taught, rivals))
     return result
 
 
+def names_of(rows: Iterable[Row], is_wrong: Callable[[Row], bool]) -> list[str]:
+    """Return the names of the rows with which something is wrong."""
+    return [row["what"] for row in rows if is_wrong(row)]
+
+
 def met_or(missed: Sequence[str]) -> str:
-    """Return "met", or what is not."""
-    return f"not met by {', '.join(missed)}" if missed else "met"
+    """Return "met", or a sentence with what misses it."""
+    if missed:
+        return f"not met by {', '.join(missed)}"
+    return "met"
 
 
 def moves_too_strong(row: Row) -> list[str]:
-    """The moves that deal too much of the damage."""
-    total = sum(row["damage"].values())
-    return [f"{move} ({dealt / total:.0%})" for move, dealt in row["damage"].items() if dealt > MOST_BY_ONE_MOVE * total]
+    """Return the moves that deal too much of the damage, with their shares."""
+    damage = sum(row["damage"].values())
+    strong: list[str] = []
+    for move, dealt in row["damage"].items():
+        if dealt > MOST_BY_ONE_MOVE * damage:
+            strong.append(f"{move} ({dealt / damage:.0%})")
+    return strong
+
+
+def is_missed(row: Row) -> bool:
+    """Return True if a row misses its limit."""
+    return not row["met"]
+
+
+def differs_on_rom(row: Row) -> bool:
+    """Return True if some matches of a row went otherwise on the ROM."""
+    alike, compared = row["on_rom"]
+    return bool(alike != compared)
 
 
 def is_drawn_too_often(row: Row) -> bool:
-    """Whether a row that is not a turtle's has too many draws."""
+    """Return True if a row has too many draws and is not a turtle's."""
     return TURTLE not in row["what"] and row["drawn"] > MOST_DRAWN * row["n"]
 
 
 def is_rival(row: Row) -> bool:
-    """Whether a row is of the best of the simple players that the teacher has to be far above."""
+    """Return True if a row is of the best of the simple players that the teacher has to be far above."""
     player_class, *rest = row["what"].split(", ")
-    return player_class in ("two thresholds", "table") and rest in ([f"{late} late", f"at {TAUGHT_AT}"] for late in LATENESS[1:])
+    if player_class not in ("two thresholds", "table"):
+        return False
+    return any(rest == [f"{late} late", f"at {TAUGHT_AT}"] for late in LATENESS[1:])
 
 
 def too_near(taught: Row, rivals: Iterable[Row]) -> list[str]:
-    """The simple players that come too near to the teacher at its level."""
+    """Return the simple players that come too near to the teacher at its level, with their upper bounds."""
     most = taught["low"] - BELOW_TEACHER
-    return [f"{row['what']} ({row['high']:.1%})" for row in rivals if row["high"] > most]
+    near: list[str] = []
+    for row in rivals:
+        if row["high"] > most:
+            near.append(f"{row['what']} ({row['high']:.1%})")
+    return near
 
 
 # ---- the report ----
 
 
 def cells(row: Row) -> str:
+    """Return the line of a row in the table."""
     verdict = {True: "yes", False: "**no**", None: ""}[row["met"]]
     mine, theirs = row["kinds"]
     same, compared = row["on_rom"]
@@ -317,57 +395,70 @@ def cells(row: Row) -> str:
 
 
 def table(rows: list[Row]) -> list[str]:
-    """The lines of the table."""
+    """Return the lines of the table, in Markdown."""
     lines = [
         "| matches | n | won | share | 95 % | limit | met | drawn | median s | timed out | rounds | kinds landed | on the ROM |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    return lines + [cells(row) for row in rows]
+    lines += map(cells, rows)
+    return lines
 
 
 def markdown(rows: list[Row]) -> str:
-    """Return the tables and the verdicts."""
-    found = [row for row in rows if row["suite"] == "exploits"]
-    others = [row for row in rows if row["suite"] != "exploits"]
-    parts = [[f"- {name}: {verdict}" for name, verdict in verdicts(rows).items()]]
-    if found:
-        parts.insert(0, table_of_finals(found))
+    """Return the tables and the verdicts, in Markdown."""
+    by_suite: dict[str, list[Row]] = {}
+    others: list[Row] = []
+    for row in rows:
+        by_suite.setdefault(row["suite"], []).append(row)
+        if row["suite"] != "exploits":
+            others.append(row)
+
+    parts: list[str] = []
     if others:
-        parts.insert(0, table(others) + damage_table([row for row in others if row["suite"] == "teacher"]))
-    return "\n\n".join("\n".join(part) for part in parts)
+        lines = table(others) + damage_table(by_suite.get("teacher", []))
+        parts.append("\n".join(lines))
+    if "exploits" in by_suite:
+        lines = table_of_finals(by_suite["exploits"])
+        parts.append("\n".join(lines))
+    lines = [f"- {name}: {verdict}" for name, verdict in verdicts(rows).items()]
+    parts.append("\n".join(lines))
+    return "\n\n".join(parts)
 
 
 def damage_table(rows: list[Row]) -> list[str]:
-    """Of each row, the wins by the clock, and which moves its damage comes from."""
+    """Return the lines of a table with each row's wins by the clock, and the moves that its damage comes from."""
     if not rows:
         return []
     lines = ["", "| matches | won | by the clock | damage a round | by move |", "|---|---|---|---|---|"]
     for row in rows:
-        total = sum(row["damage"].values())
+        damage = sum(row["damage"].values())
         moves = sorted(row["damage"].items(), key=lambda entry: entry[1], reverse=True)
-        shares = ", ".join(f"{move} {dealt / total:.0%}" for move, dealt in moves)
-        a_round = total / row["rounds"]
+        shares = ", ".join(f"{move} {dealt / damage:.0%}" for move, dealt in moves)
+        a_round = damage / row["rounds"]
         lines.append(f"| {row['what']} | {row['won']} of {row['n']} | {row['by_clock']} | {a_round:.0f} | {shares} |")
     return lines
 
 
 def write(path: Path, text: str) -> None:
-    """All or nothing."""
+    """Write a file as a whole: a reader sees the old text or the new one."""
     temporary = path.with_name(path.name + ".new")
     temporary.write_text(text)
     os.replace(temporary, path)
 
 
 def suites(text: str) -> list[str]:
+    """Return the suites named in an argument, such as "noop,ladder". Raises ArgumentTypeError if there is none of a name."""
     names = text.split(",")
-    if unknown := [name for name in names if name not in SUITES]:
-        raise argparse.ArgumentTypeError(f"there is no suite {unknown[0]!r}; expected some of {','.join(SUITES)}")
+    for name in names:
+        if name not in SUITES:
+            raise argparse.ArgumentTypeError(f"there is no suite {name!r}; expected some of {','.join(SUITES)}")
     return names
 
 
 def level_numbers(text: str) -> list[int]:
+    """Return the levels named in an argument, such as "4,6". Raises ArgumentTypeError if one does not exist."""
     try:
-        levels = [int(part) for part in text.split(",")]
+        levels = list(map(int, text.split(",")))
     except ValueError:
         levels = []
     if not levels or not set(levels) <= set(range(1, LEVELS + 1)):
@@ -376,6 +467,7 @@ def level_numbers(text: str) -> list[int]:
 
 
 def main() -> None:
+    """Play the suites that were asked for, write the report, and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=FULL, help="matches of the longest measurements")
     parser.add_argument("--workers", type=int, default=1)
@@ -393,7 +485,8 @@ def main() -> None:
     finally:
         run.close()
     rom = hashlib.sha1((FOLDER / "rom.md").read_bytes()).hexdigest()
-    seconds, processor = (round(sum(row[name] for row in rows)) for name in ("seconds", "processor_s"))
+    seconds = round(total(rows, "seconds"))
+    processor = round(total(rows, "processor_s"))
     if options.json:
         report = {"rom_sha1": rom, "seconds": seconds, "processor_s": processor, "verdicts": verdicts(rows), "rows": rows}
         write(options.json, json.dumps(report, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""How matches are counted: rows with a share and its bounds, and the limits that they have to keep."""
+"""The counts of matches: rows with a share of victories and its bounds, and the limits that they have to keep."""
 
 from __future__ import annotations
 
@@ -14,13 +14,21 @@ from games.source.duel.matches import FRAMES_A_SECOND, Result
 Row = dict[str, Any]
 
 SECONDS = (40, 150)
-"""Between which a match is neither short nor long."""
+"""A match of this length is neither short nor long."""
 KINDS = 3
-"""So many kinds of move make a match varied."""
+"""The number of kinds of move, from each side, that make a match varied."""
 
 
 def wilson(won: int, played: int, z: float = 1.959964) -> tuple[float, float]:
-    """The interval in which the true share lies with 95 % confidence."""
+    """Return the Wilson interval of a share.
+
+    Args:
+        won: How many matches were won.
+        played: How many were played; with 0 the interval is from 0 to 1.
+        z: The quantile of the normal distribution; the default is that of a 95 % interval.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, 1927.
+    """
     if not played:
         return 0.0, 1.0
     share = won / played
@@ -31,13 +39,16 @@ def wilson(won: int, played: int, z: float = 1.959964) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Limit:
-    """What the whole interval of a share has to lie within. `most` 0: nothing may be won at all.
-    It is not met by fewer different matches than were wanted."""
+    """Bounds for the whole interval of a share; with `most` 0 not a single match may be won.
+
+    A row with fewer different matches than were wanted does not meet it.
+    """
 
     least: float = 0.0
     most: float = 1.0
 
     def met(self, row: Row) -> bool:
+        """Return True if a row meets the limit."""
         if row["n"] < row["wanted"]:
             return False
         if self.most == 0:
@@ -47,33 +58,81 @@ class Limit:
     def __str__(self) -> str:
         if self.least and self.most < 1:
             return f"{self.least:.0%} to {self.most:.0%}"
-        return f"at least {self.least:.0%}" if self.least else "none" if self.most == 0 else f"at most {self.most:.0%}"
+        if self.least:
+            return f"at least {self.least:.0%}"
+        if self.most == 0:
+            return "none"
+        return f"at most {self.most:.0%}"
+
+
+def outcome_of(row: Row, limit: Limit | None) -> dict[str, Any]:
+    """Return what a row says of its limit: its text, and whether it is met. Without a limit they are "" and None."""
+    if limit is None:
+        return {"limit": "", "met": None}
+    return {"limit": str(limit), "met": limit.met(row)}
 
 
 def different(results: Iterable[Result]) -> list[Result]:
-    """Of matches that went alike, one counts."""
-    return list({result.trajectory: result for result in results}.values())
+    """Return the results without repetitions: of several with the same trajectory, the last, in the place of the first."""
+    by_trajectory: dict[str, Result] = {}
+    for result in results:
+        by_trajectory[result.trajectory] = result
+    return list(by_trajectory.values())
 
 
 def row_of(what: str, results: Iterable[Result], wanted: int = 0) -> Row:
-    """A row of the table: of the matches that differ the first that were wanted, or all."""
+    """Return a row of the table.
+
+    Args:
+        what: The name of the row.
+        results: All matches that were played, at least one.
+        wanted: The number of different matches to count, the first ones; 0 counts all of them.
+    """
     every = list(results)
     distinct = different(every)
     counted = distinct[: wanted or None]
-    played, won = len(counted), sum(result.won for result in counted)
+
+    # sums over the matches that count
+    total: Counter[str] = Counter()
+    damage: Counter[str] = Counter()
+    seconds: list[float] = []
+    kinds: tuple[list[int], list[int]] = ([], [])
+    for result in counted:
+        duration = result.frames / FRAMES_A_SECOND
+        seconds.append(duration)
+        total["won"] += result.won
+        total["by_clock"] += result.won_by_clock
+        total["drawn"] += result.drawn
+        total["long_enough"] += duration >= SECONDS[0]
+        total["short_enough"] += duration <= SECONDS[1]
+        total["timed_out"] += result.time_outs > 0
+        total["rounds"] += result.rounds
+        total["rounds_timed_out"] += result.time_outs
+        total["varied"] += min(result.kinds) >= KINDS
+        damage += Counter(result.damage)
+        for side in (0, 1):
+            kinds[side].append(result.kinds[side])
+
+    # the cost of all matches that were played
+    frames = 0
+    processor_s = 0.0
+    for result in every:
+        frames += result.frames
+        processor_s += result.seconds
+
+    played, won = len(counted), total["won"]
     low, high = wilson(won, played)
-    seconds = [result.frames / FRAMES_A_SECOND for result in counted]
     return {
-        "what": what, "n": played, "wanted": wanted, "won": won, "by_clock": sum(result.won_by_clock for result in counted),
+        "what": what, "n": played, "wanted": wanted, "won": won, "by_clock": total["by_clock"],
         "share": won / played, "low": low, "high": high,
-        "drawn": sum(result.drawn for result in counted), "repeated": len(every) - len(distinct),
+        "drawn": total["drawn"], "repeated": len(every) - len(distinct),
         "median_s": round(median(seconds), 1),
-        "long_enough": sum(s >= SECONDS[0] for s in seconds), "short_enough": sum(s <= SECONDS[1] for s in seconds),
-        "timed_out": sum(result.time_outs > 0 for result in counted),
-        "rounds": sum(result.rounds for result in counted), "rounds_timed_out": sum(result.time_outs for result in counted),
-        "varied": sum(min(result.kinds) >= KINDS for result in counted),
-        "damage": dict(sum((Counter(result.damage) for result in counted), Counter())),
-        "kinds": [median(result.kinds[side] for result in counted) for side in (0, 1)],
-        "frames": sum(result.frames for result in every),
-        "processor_s": round(sum(result.seconds for result in every), 2),
+        "long_enough": total["long_enough"], "short_enough": total["short_enough"],
+        "timed_out": total["timed_out"],
+        "rounds": total["rounds"], "rounds_timed_out": total["rounds_timed_out"],
+        "varied": total["varied"],
+        "damage": dict(damage),
+        "kinds": [median(kinds[0]), median(kinds[1])],
+        "frames": frames,
+        "processor_s": round(processor_s, 2),
     }  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from games.source.duel import FOLDER
 from nodes.fighting.fighters import LATE, Scripted
-from nodes.fighting.strategist import PATIENT, Eyes
+from nodes.fighting.strategist import PATIENT, Eyes, first_choice
 from nodes.fighting.styles import STYLES, View
 
 Pad = tuple[str, ...]
@@ -25,32 +25,46 @@ Variables = Mapping[str, int]
 
 
 class Player(Protocol):
-    """Who can hold a pad. One that has `sees` = False never looks at the variables."""
+    """A player that can hold a pad. One with the attribute `sees` = False never looks at the variables."""
 
-    def reset(self, seed: int) -> None: ...
-    def pad(self, variables: Variables) -> Pad: ...
+    def reset(self, seed: int) -> None:
+        """Begin a match; all chance comes from the seed."""
+
+    def pad(self, variables: Variables) -> Pad:
+        """Return the names of the buttons to hold on the next frame, given the variables of this one."""
+        ...
 
 
 def actions() -> list[list[Pad]]:
-    """The 44-action table: frames of held buttons, the last of which is held on."""
-    return [[tuple(filter(None, row.split("+"))) for row in rows] for rows in _table().values()]
+    """Return the 44 actions of the table: for each its frames of held buttons, the last of which is held on."""
+    table: list[list[Pad]] = []
+    for rows in _table().values():
+        table.append([_buttons(row) for row in rows])
+    return table
 
 
 def action_names() -> list[str]:
+    """Return the names of the 44 actions in their order."""
     return list(_table())
 
 
+def _buttons(held: str) -> Pad:
+    """Return the buttons of a text such as "DOWN+Z"; an empty text has none."""
+    return tuple(name for name in held.split("+") if name)
+
+
 def _table() -> dict[str, list[str]]:
-    """The table as it stands beside the game."""
+    """Return the table of the file beside the game."""
     table: dict[str, list[str]] = json.loads((FOLDER / "actions.json").read_text())["actions"]
     return table
 
 
 @dataclass
 class TablePlayer:
-    """Plays actions of the table, a new one every `interval` frames."""
+    """A player that begins an action of the table every `interval` frames."""
 
     choose: Callable[[random.Random, int], int]
+    """Choose the number of an action, given how many were chosen before."""
     interval: int = 8
     sees: bool = False
 
@@ -66,10 +80,13 @@ class TablePlayer:
 
 
 def random44(interval: int = 8) -> TablePlayer:
+    """Return a player that draws one of the 44 actions every `interval` frames."""
     return TablePlayer(lambda rng, _: rng.randrange(44), interval)
 
 
 class Nothing:
+    """A player that presses nothing."""
+
     sees = False
 
     def reset(self, seed: int) -> None: ...
@@ -80,20 +97,24 @@ class Nothing:
 
 @dataclass
 class Rusher:
-    """Walks up until `near`, or jumps in on some of the steps, and presses attack after attack.
-    It never guards, and looks only at where the two stand."""
+    """A player that walks up, or jumps in on some of the steps, and presses attack after attack.
+
+    It never guards, and looks only at the positions of the two.
+    """
 
     near: int = 62
+    """The distance in pixels from which on it attacks."""
     jumps: float = 0.0
-    """How many of its steps are jumps with a kick."""
+    """The share of its steps that are jumps with a kick."""
     buttons: str = "XYZABC"
     ways: Sequence[str] = ("", "F", "DOWN")
-    """What is held with a button; F is forward."""
+    """The directions that are held with a button; F is forward."""
     press: tuple[int, int] = (3, 3)
     """Fewest and most frames for which a button is held."""
     pause: tuple[int, int] = (5, 5)
+    """Fewest and most frames from one button to the next."""
     between: str = ""
-    """What is held in the pause."""
+    """The buttons that are held in the pause."""
     plan: list[tuple[str, int]] = field(default_factory=list)
 
     def reset(self, seed: int) -> None:
@@ -103,7 +124,7 @@ class Rusher:
     def pad(self, variables: Variables) -> Pad:
         if not self.plan:
             gap = abs(variables["agent_x"] - variables["enemy_x"])
-            self.plan = [(held, frames) for held, frames in self.next_plan(gap) if frames]
+            self.plan = self.next_plan(gap)
             self.ahead = "RIGHT" if variables["agent_x"] < variables["enemy_x"] else "LEFT"
             self.hold()
         held = self.held
@@ -115,15 +136,24 @@ class Rusher:
         return held
 
     def hold(self) -> None:
-        names = filter(None, self.plan[0][0].split("+"))
-        self.held = tuple(self.ahead if name == "F" else name for name in names)
+        """Hold the first buttons of the plan, with F as the side on which the enemy stood when the plan was made."""
+        held, _ = self.plan[0]
+        facing = {"F": self.ahead}
+        self.held = tuple(facing.get(name, name) for name in _buttons(held))
 
     def next_plan(self, gap: int) -> list[tuple[str, int]]:
+        """Return the next few things to hold, each with its number of frames, at least 1."""
         rng = self.random
         if gap > self.near:
-            return [("F+UP", 4), ("", 18), ("C", 3)] if rng.random() < self.jumps else [("F", 4)]
+            if rng.random() < self.jumps:
+                return [("F+UP", 4), ("", 18), ("C", 3)]
+            return [("F", 4)]
         held = f"{rng.choice(self.ways)}+{rng.choice(self.buttons)}"
-        return [(held, rng.randint(*self.press)), (self.between, rng.randint(*self.pause))]
+        plan = [(held, rng.randint(*self.press))]
+        pause = rng.randint(*self.pause)
+        if pause:
+            plan.append((self.between, pause))
+        return plan
 
 
 RUSHERS = {
@@ -133,25 +163,30 @@ RUSHERS = {
 
 
 def style(name: str, late: int = LATE) -> Scripted:
+    """Return a player of a scripted style."""
     return Scripted(STYLES[name], late)
 
 
 COOLDOWN = {"punch": 11, "kick": 12, "jump": 15}
-"""Of the first seed: frames after such an action before the next one."""
+"""Frames after such an action before the next one, as in the first seed."""
 
 
 @dataclass
 class Restricted:
-    """What a learning agent could be: ScriptedStrategist's rules, through the table, a decision every `interval` frames
-    unless the latest action still cools down, and no action more than twice running. It sees the present frame, as an
-    agent does; `late` makes it see less."""
+    """The scripted teacher: ScriptedStrategist's rules, with the means of a learning agent.
+
+    It decides every `interval` frames, unless the latest action still cools down, takes actions of the table, and none of them
+    more than twice running.
+    """
 
     interval: int
     late: int = 0
+    """Frames between what happens and what it sees; an agent sees the present frame."""
     without: str = ""
     """The name of a rule that is left out, to see what it is worth."""
 
     def __post_init__(self) -> None:
+        """Check the name of the rule. Raises ValueError if there is none of that name."""
         names = [rule.name for rule in PATIENT]
         if self.without and self.without not in names:
             raise ValueError(f"the teacher has no rule {self.without!r}; expected one of {', '.join(names)}")
@@ -178,12 +213,13 @@ class Restricted:
 
     def decide(self, view: View) -> str:
         """Return the best action of the first rule that has something to say, or the next best if it was made twice running."""
-        choice = next(choice for rule in self.rules if (choice := rule(view)))
-        chosen = next(action for action in choice if self.latest.count(action) < 2)
+        best, second = first_choice(self.rules, view)
+        chosen = best if self.latest.count(best) < 2 else second
         self.latest.append(chosen)
         return in_table(chosen, view.ahead.lower(), view.back.lower())
 
     def begin(self, name: str) -> None:
+        """Begin an action of the table."""
         self.rows, self.at = self.table[name], 0
         self.cooldown = cooldown_of(name)
 
@@ -191,16 +227,25 @@ class Restricted:
 @functools.cache
 def cooldown_of(action: str) -> int:
     """Return the frames after an action of the table before the next one."""
-    pressed = set(itertools.chain.from_iterable(actions()[action_names().index(action)]))
+    rows = _table()[action]
+    pressed = set(itertools.chain.from_iterable(map(_buttons, rows)))
     if "UP" in pressed:
         return COOLDOWN["jump"]
     if pressed & set("XYZ"):
         return COOLDOWN["punch"]
-    return COOLDOWN["kick"] if pressed & set("ABC") else 0
+    if pressed & set("ABC"):
+        return COOLDOWN["kick"]
+    return 0
 
 
 def in_table(action: str, ahead: str, back: str) -> str:
-    """Return the name in the table, which tells left from right, of an action that is told by facing."""
+    """Return the name in the table of an action that is told by facing.
+
+    Args:
+        action: The action, in which directions are "forward" and "back".
+        ahead: The side on which the enemy stands, "left" or "right".
+        back: The other side.
+    """
     if action in ("projectile", "rising"):
         return f"{action} {ahead}"
     return action.replace("forward", ahead).replace("back", back)

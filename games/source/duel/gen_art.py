@@ -7,6 +7,7 @@ the same bytes come out whatever version of one is installed. `gen_art.py --prev
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,12 +83,12 @@ POSES: dict[str, list[Point]] = {
 MIDDLE, FLOOR = 30.0, 62.0
 WIDE, HIGH = 144, 112
 AT = (60, 104)
-"""The canvas a pose is drawn on, and where on it the fighter's middle meets the floor."""
+"""The size of the canvas of a pose, and the point on it at which the fighter's middle meets the floor."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """How a character looks: proportions, dress, hair, and colours of 3 bits a channel."""
+    """The looks of a character: proportions, dress, hair, and colours of 3 bits a channel."""
 
     name: str
     width: float
@@ -223,25 +224,40 @@ class Canvas:
         self.y, self.x = np.mgrid[0:height, 0:width].astype(np.float64)
 
     def limb(self, a: Point, b: Point, thick_a: float, thick_b: float, shades: tuple[int, int, int]) -> None:
-        """A tapered, rounded limb, lit from the upper left."""
+        """Draw a tapered, rounded limb, lit from the upper left.
+
+        Args:
+            a: The point at which it begins.
+            b: The point at which it ends; the same point gives a disc.
+            thick_a: Its thickness at the beginning, in pixels.
+            thick_b: Its thickness at the end.
+            shades: The dark, middle and bright colour.
+        """
         dx, dy = b[0] - a[0], b[1] - a[1]
         length = dx * dx + dy * dy
-        along = np.clip(((self.x - a[0]) * dx + (self.y - a[1]) * dy) / length, 0, 1) if length else np.zeros_like(self.x)
+        if length:
+            along = np.clip(((self.x - a[0]) * dx + (self.y - a[1]) * dy) / length, 0, 1)
+        else:
+            along = np.zeros_like(self.x)
         off_x, off_y = self.x - (a[0] + along * dx), self.y - (a[1] + along * dy)
         radius = (thick_a + along * (thick_b - thick_a)) / 2
         inside = off_x * off_x + off_y * off_y <= radius * radius
         light = (off_x * 0.5 + off_y * 0.85) / np.maximum(radius, 0.5)
         dark, mid, bright = shades
-        self.image[inside] = np.where(light > 0.42, dark, np.where(light < -0.4, bright, mid))[inside]
+        upper = np.where(light < -0.4, bright, mid)
+        shaded = np.where(light > 0.42, dark, upper)
+        self.image[inside] = shaded[inside]
 
     def disc(self, at: Point, radius: float, shades: tuple[int, int, int]) -> None:
+        """Draw a disc, lit from the upper left."""
         self.limb(at, at, 2 * radius, 2 * radius, shades)
 
     def where(self, condition: np.ndarray, colour: int) -> None:
+        """Colour the pixels for which a condition holds, bool [height, width]."""
         self.image[condition] = colour
 
     def outline(self, colour: int) -> None:
-        """A line of one pixel around everything drawn so far."""
+        """Draw a line of one pixel around everything drawn so far."""
         solid = self.image > 0
         near = np.zeros_like(solid)
         near[1:] |= solid[:-1]
@@ -251,13 +267,18 @@ class Canvas:
         self.image[near & ~solid] = colour
 
     def put(self, other: Canvas) -> None:
+        """Draw another canvas of the same size over this one."""
         solid = other.image > 0
         self.image[solid] = other.image[solid]
 
 
 def draw_pose(pose: str, build: Build) -> Image:
-    """A fighter in a pose, on a canvas of WIDE x HIGH."""
-    joints = [(AT[0] + (x - MIDDLE) * build.width, AT[1] + (y - FLOOR) * build.height) for x, y in POSES[pose]]
+    """Return a picture of a fighter in a pose, u8 [HIGH, WIDE]."""
+    joints: list[Point] = []
+    for x, y in POSES[pose]:
+        joint_x = AT[0] + (x - MIDDLE) * build.width
+        joint_y = AT[1] + (y - FLOOR) * build.height
+        joints.append((joint_x, joint_y))
     head, neck, hip, far_elbow, far_hand, near_elbow, near_hand, far_knee, far_foot, near_knee, near_foot = joints
     thick = build.limbs * 1.15
     skin, suit, trim, hair = SHADES[SKIN], SHADES[SUIT], SHADES[TRIM], SHADES[HAIR]
@@ -318,7 +339,8 @@ def draw_pose(pose: str, build: Build) -> Image:
             sheet.where(in_head & (ry < -0.62) & (rx < 0.2), HAIR_LIGHT)
         if build.hair == "band":
             sheet.where(in_head & (ry > -0.42) & (ry < -0.12), TRIM)
-    sheet.where((np.abs(rx - 0.52) < 0.17) & (np.abs(ry - 0.05) < 0.17), OUTLINE if build.hair != "hood" else GLOW_LIGHT)
+    eye = GLOW_LIGHT if build.hair == "hood" else OUTLINE
+    sheet.where((np.abs(rx - 0.52) < 0.17) & (np.abs(ry - 0.05) < 0.17), eye)
     sheet.outline(OUTLINE)
     picture.put(sheet)
 
@@ -330,31 +352,38 @@ def draw_pose(pose: str, build: Build) -> Image:
 
 
 def tile_words(image: Image) -> bytes:
-    """One 8 x 8 tile as the video chip wants it: two pixels a byte."""
+    """Return an 8 x 8 tile as the video chip stores it: two pixels a byte."""
     return bytes((image[:, 0::2] << 4 | image[:, 1::2]).astype(np.uint8).tobytes())
 
 
 def sprite_tiles(image: Image) -> bytes:
-    """The tiles of a picture in the order in which pieces of at most 4 x 4 tiles use them: down the columns."""
+    """Return the tiles of a picture in the order in which pieces of at most 4 x 4 tiles use them: down the columns."""
     rows, columns = image.shape[0] // 8, image.shape[1] // 8
     out: list[bytes] = []
     for top in range(0, rows, 4):
         for left in range(0, columns, 4):
             for column in range(left, min(left + 4, columns)):
                 strip = image[top * 8 : (top + 4) * 8, column * 8 : column * 8 + 8]
-                out.extend(tile_words(strip[row : row + 8]) for row in range(0, strip.shape[0], 8))
+                for row in range(0, strip.shape[0], 8):
+                    out.append(tile_words(strip[row : row + 8]))
     return b"".join(out)
 
 
 def trimmed(image: Image) -> tuple[int, int, Image]:
-    """Left and top edge from (AT), and the smallest part, in whole tiles, that holds everything."""
+    """Return the left and top edge, relative to AT, and the smallest part, in whole tiles, that holds everything."""
     rows, columns = np.flatnonzero(image.any(1)), np.flatnonzero(image.any(0))
     top, left = int(rows[0]), int(columns[0])
-    height, width = -(-(int(rows[-1]) + 1 - top) // 8) * 8, -(-(int(columns[-1]) + 1 - left) // 8) * 8
+    height = _whole_tiles(int(rows[-1]) + 1 - top)
+    width = _whole_tiles(int(columns[-1]) + 1 - left)
     room = np.zeros((height, width), np.uint8)
     part = image[top : top + height, left : left + width]
     room[: part.shape[0], : part.shape[1]] = part
     return left - AT[0], top - AT[1], room
+
+
+def _whole_tiles(pixels: int) -> int:
+    """Return a length rounded up to whole tiles of 8 pixels."""
+    return -(-pixels // 8) * 8
 
 
 # ---- letters, bars, logo: palette line 0 ----
@@ -394,7 +423,7 @@ OUTLINE_OF_LETTERS = 2
 
 
 def font_tiles() -> bytes:
-    """Letters, each with a dark outline, so that they can be read before anything light."""
+    """Return the tiles of the letters, each with a dark outline, so that they can be read on a light background."""
     out = []
     for rows in FONT.values():
         letter = Canvas(8, 8)
@@ -409,7 +438,7 @@ def font_tiles() -> bytes:
 
 
 def bar_tiles() -> bytes:
-    """Nine tiles of a health bar: 0 to 8 of their columns full. Dark above and below, so that no letters touch it."""
+    """Return nine tiles of a health bar, with 0 to 8 full columns. They are dark above and below, so that no letters touch it."""
     out = []
     for full in range(9):
         tile = np.full((8, 8), INK_DARK, np.uint8)
@@ -424,7 +453,7 @@ def bar_tiles() -> bytes:
 
 
 def mark_tiles() -> bytes:
-    """The mark of a round won, and of one not won yet."""
+    """Return the tiles of the mark of a round won, and of one not won yet."""
     out = []
     y, x = np.mgrid[0:8, 0:8] - 3.5
     for colours in ((INK_YELLOW, INK_ORANGE), (8, 8)):
@@ -440,7 +469,7 @@ LOGO_WIDE, LOGO_HIGH = 160, 56
 
 
 def draw_logo() -> Image:
-    """The word DUEL in slanted strokes, with a cut through it."""
+    """Return a picture of the word DUEL in slanted strokes, with a cut through it, u8 [LOGO_HIGH, LOGO_WIDE]."""
     canvas = Canvas(LOGO_WIDE, LOGO_HIGH)
     strokes = {
         "D": [
@@ -455,10 +484,10 @@ def draw_logo() -> Image:
         "E": [((0, 0), (0, 40)), ((0, 0), (22, 0)), ((0, 20), (17, 20)), ((0, 40), (22, 40))],
         "L": [((0, 0), (0, 40)), ((0, 40), (22, 40))],
     }
-    for place, letter in enumerate("DUEL"):
-        for a, b in strokes[letter]:
-            points = [(18 + place * 36 + x - (y - 20) * 0.22, 8 + y) for x, y in (a, b)]
-            canvas.limb(points[0], points[1], 9, 9, (INK_RED, INK_ORANGE, INK_YELLOW))
+    for position, letter in enumerate("DUEL"):
+        for stroke in strokes[letter]:
+            a, b = ((18 + position * 36 + x - (y - 20) * 0.22, 8 + y) for x, y in stroke)
+            canvas.limb(a, b, 9, 9, (INK_RED, INK_ORANGE, INK_YELLOW))
     cut = np.abs(canvas.y - (34 - canvas.x * 0.09)) < 1.1
     canvas.where(cut & (canvas.image > 0), 0)
     canvas.outline(INK_DARK)
@@ -466,16 +495,19 @@ def draw_logo() -> Image:
 
 
 def picture_tiles(image: Image) -> bytes:
-    """Tiles row by row, for a plane."""
-    return b"".join(
-        tile_words(image[y : y + 8, x : x + 8]) for y in range(0, image.shape[0], 8) for x in range(0, image.shape[1], 8)
-    )
+    """Return the tiles of a picture row by row, for a plane."""
+    out: list[bytes] = []
+    for y in range(0, image.shape[0], 8):
+        for x in range(0, image.shape[1], 8):
+            out.append(tile_words(image[y : y + 8, x : x + 8]))
+    return b"".join(out)
 
 
 # ---- sparks, projectile, shadow ----
 
 
 def draw_spark(kind: str, frame: int) -> Image:
+    """Return a frame of a spark, u8 [32, 32]: of a "light" or "heavy" blow, or of a "block"."""
     canvas = Canvas(32, 32)
     x, y = canvas.x - 15.5, canvas.y - 15.5
     far = np.sqrt(x * x + y * y)
@@ -486,7 +518,8 @@ def draw_spark(kind: str, frame: int) -> Image:
         canvas.where(np.abs(far - ring) < 2.6 - frame * 0.6, INK_BLUE)
         canvas.where(np.abs(far - ring) < 1.2, 7)
         return canvas.image
-    size = (9, 14, 15)[frame] if kind == "heavy" else (6, 10, 11)[frame]
+    sizes = (9, 14, 15) if kind == "heavy" else (6, 10, 11)
+    size = sizes[frame]
     hole = (0, 3, 9)[frame]
     edge = np.minimum(near * 1.5, slant * 2.2)
     canvas.where((far < size) & (edge < (size - far) * 0.45 + 0.4), INK_ORANGE)
@@ -497,19 +530,21 @@ def draw_spark(kind: str, frame: int) -> Image:
 
 
 def draw_projectile(frame: int) -> Image:
+    """Return one of the two frames of a projectile that flies to the right, u8 [24, 32]."""
     canvas = Canvas(32, 24)
     x, y = canvas.x - 19.5, canvas.y - 11.5
-    tail = 15 if frame else 18
+    tail, core = (15, 6) if frame else (18, 5)
     body = x * x + y * y
     canvas.where((x < 0) & (x > -tail) & (np.abs(y) < (1 + x / tail) * 8 - (np.floor(canvas.x / 2 + frame) % 2)), GLOW_DARK)
     canvas.where(body <= 10.5 * 10.5, GLOW_DARK)
     canvas.where(body <= 9 * 9, GLOW)
-    canvas.where((x - 2) ** 2 + (y + 1) ** 2 <= (6 if frame else 5) ** 2, GLOW_LIGHT)
+    canvas.where((x - 2) ** 2 + (y + 1) ** 2 <= core**2, GLOW_LIGHT)
     canvas.where((x - 3) ** 2 + (y + 1) ** 2 <= 9, WHITE)
     return canvas.image
 
 
 def draw_shadow() -> Image:
+    """Return the shadow of a fighter, u8 [8, 32]: every second pixel, so that the floor shines through."""
     canvas = Canvas(32, 8)
     x, y = (canvas.x - 15.5) / 15.5, (canvas.y - 3.5) / 3.6
     canvas.where((x * x + y * y <= 1) & ((canvas.x + canvas.y) % 2 == 0), INK_DARK)
@@ -522,7 +557,7 @@ STAGE_WIDE, STAGE_HIGH, HORIZON = 512, 224, 168
 
 
 def _noise(x: np.ndarray, y: np.ndarray, salt: int) -> np.ndarray:
-    """Numbers from 0 to 255 that depend on the place alone."""
+    """Return numbers from 0 to 255 that depend only on the position and the salt."""
     n = (x.astype(np.int64) * 374761393 + y.astype(np.int64) * 668265263 + salt * 974634777) & 0xFFFFFFFF
     n = ((n ^ (n >> 13)) * 1274126177) & 0xFFFFFFFF
     return (n ^ (n >> 16)) & 255
@@ -535,16 +570,18 @@ class Stage(Canvas):
         super().__init__(STAGE_WIDE, STAGE_HIGH)
 
     def bands(self, edges: list[int], colours: list[int]) -> None:
-        """Sky in bands, with a dithered row between two."""
+        """Draw a sky in bands, with a dithered row between two."""
         for place, colour in enumerate(colours):
             self.where((self.y >= edges[place]) & (self.y < edges[place + 1]), colour)
             if place:
                 self.where((np.abs(self.y - edges[place] + 2) < 2) & ((self.x + self.y) % 2 == 0), colour)
 
     def box(self, left: float, top: float, right: float, bottom: float, colour: int) -> None:
+        """Draw a filled rectangle."""
         self.where((self.x >= left) & (self.x < right) & (self.y >= top) & (self.y < bottom), colour)
 
     def tiled_floor(self, colours: tuple[int, int, int], plank: int) -> None:
+        """Draw the floor, in planks of so many pixels, with a light, a middle and a dark colour."""
         light, mid, dark = colours
         depth = self.y - HORIZON
         self.where(depth >= 0, mid)
@@ -558,6 +595,7 @@ class Stage(Canvas):
 
 
 def harbour() -> tuple[Image, list[tuple[int, int, int]]]:
+    """Return the picture of Harbour, and the colours 1 to 15 of its palette."""
     s = Stage()
     s.bands([0, 40, 72, 100, HORIZON], [1, 2, 3, 4])
     sun = (s.x - 352) ** 2 + (s.y - 88) ** 2
@@ -594,6 +632,7 @@ def harbour() -> tuple[Image, list[tuple[int, int, int]]]:
 
 
 def forest() -> tuple[Image, list[tuple[int, int, int]]]:
+    """Return the picture of Forest, and the colours 1 to 15 of its palette."""
     s = Stage()
     s.bands([0, 48, 96, HORIZON], [1, 2, 3])
     s.where(s.y > 100 + 14 * np.abs((s.x % 128) / 64 - 1) + 6 * np.abs((s.x % 64) / 32 - 1), 4)
@@ -632,6 +671,7 @@ PIPE = 44
 
 
 def foundry() -> tuple[Image, list[tuple[int, int, int]]]:
+    """Return the picture of Foundry, and the colours 1 to 15 of its palette."""
     s = Stage()
     s.where(s.y < HORIZON, 2)
     s.where((s.y < HORIZON) & ((s.y % 16 < 1) | ((s.x + 16 * (s.y // 16 % 2)) % 32 < 1)), 1)
@@ -677,6 +717,7 @@ COLUMN_TOP = 106
 
 
 def observatory() -> tuple[Image, list[tuple[int, int, int]]]:
+    """Return the picture of Observatory, and the colours 1 to 15 of its palette."""
     s = Stage()
     s.bands([0, 56, 108, HORIZON], [1, 2, 3])
     star_sky = (s.y > 44) & (s.y < 120)  # above it are letters, and a star beside one is a full stop
@@ -725,7 +766,7 @@ STAGES = {"HARBOUR": harbour, "FOREST": forest, "FOUNDRY": foundry, "OBSERVATORY
 
 
 def stage_tiles(image: Image) -> tuple[bytes, list[int]]:
-    """Distinct tiles, and the map of the plane; a tile may be mirrored to be another."""
+    """Return the distinct tiles, and the map of the plane; a tile may be a mirrored one."""
     known: dict[bytes, int] = {}
     tiles: list[bytes] = []
     plane: list[int] = []
@@ -745,35 +786,39 @@ def stage_tiles(image: Image) -> tuple[bytes, list[int]]:
 
 
 def colour_word(colour: tuple[int, int, int]) -> int:
+    """Return a colour as the video chip stores it."""
     red, green, blue = colour
     return blue << 9 | green << 5 | red << 1
 
 
-def words(values: list[int]) -> str:
+def words(values: Iterable[int]) -> str:
+    """Return numbers as the inside of an initializer in C."""
     return ",".join(f"0x{value:x}" for value in values)
 
 
 def build_art(folder: Path) -> None:
+    """Write tiles.bin, art.c and art.h into a folder."""
     data = bytearray()
 
     def store(tiles: bytes) -> int:
-        """Append tiles; where they begin, counted in tiles."""
+        """Append tiles, and return where they begin, counted in tiles."""
         begin = len(data) // 32
         data.extend(tiles)
         return begin
 
-    header, source = (
-        ["/* generated by gen_art.py */", "#ifndef ART_H", "#define ART_H"],
-        ["/* generated by gen_art.py */", '#include "art_types.h"', '#include "build/art.h"'],
-    )
-    header.append("enum { " + ", ".join(f"POSE_{name}" for name in POSES) + ", POSES };")
+    header = ["/* generated by gen_art.py */", "#ifndef ART_H", "#define ART_H"]
+    source = ["/* generated by gen_art.py */", '#include "art_types.h"', '#include "build/art.h"']
+    poses = ", ".join(f"POSE_{name}" for name in POSES)
+    header.append(f"enum {{ {poses}, POSES }};")
 
+    # letters, bars and the logo
     ui = font_tiles()
     names = {"FONT": 0, "BAR": len(ui) // 32}
     ui += bar_tiles()
     names["MARK"] = len(ui) // 32
     ui += mark_tiles()
-    header += [f"#define UI_{name} {place}" for name, place in names.items()]
+    for name, first in names.items():
+        header.append(f"#define UI_{name} {first}")
     header += [
         f"#define UI_TILES {len(ui) // 32}",
         f"#define LOGO_COLUMNS {LOGO_WIDE // 8}",
@@ -781,32 +826,44 @@ def build_art(folder: Path) -> None:
     ]
     letters = "".join(FONT)
     header.append(f'#define FONT_LETTERS "{letters}"')
-    effects = b"".join(sprite_tiles(draw_spark(kind, frame)) for kind in ("light", "heavy", "block") for frame in range(3))
+
+    # sparks, projectile and shadow
+    effects = b""
+    for kind in ("light", "heavy", "block"):
+        for frame in range(3):
+            effects += sprite_tiles(draw_spark(kind, frame))
     header.append("#define EFFECT_SPARK 0")
     header.append(f"#define EFFECT_PROJECTILE {len(effects) // 32}")
-    effects += b"".join(sprite_tiles(draw_projectile(frame)) for frame in range(2))
+    for frame in range(2):
+        effects += sprite_tiles(draw_projectile(frame))
     header.append(f"#define EFFECT_SHADOW {len(effects) // 32}")
     effects += sprite_tiles(draw_shadow())
     header.append(f"#define EFFECT_TILES {len(effects) // 32}")
     source += [f"const u32 ui_tiles_at = {store(ui)};", f"const u32 effect_tiles_at = {store(effects)};"]
     source.append(f"const u32 logo_tiles_at = {store(picture_tiles(draw_logo()))};")
 
+    # the poses of the fighters, and their colours
     most = 0
     source.append("const struct pose poses[CHARACTERS][POSES] = {")
     for build in BUILDS:
         rows = []
         for pose in POSES:
             left, top, picture = trimmed(draw_pose(pose, build))
-            rows.append(f"{{{store(sprite_tiles(picture))},{left},{top},{picture.shape[1] // 8},{picture.shape[0] // 8}}}")
+            height, width = picture.shape
+            rows.append(f"{{{store(sprite_tiles(picture))},{left},{top},{width // 8},{height // 8}}}")
             most = max(most, picture.size // 64)
         source.append(f" {{{','.join(rows)}}},")
     source.append("};")
     header.append(f"#define MOST_POSE_TILES {most}")
     source.append("const u16 character_colours[CHARACTERS][16] = {")
-    source += [f" {{{words([0, *map(colour_word, build.colours)])}}}," for build in BUILDS]
+    for build in BUILDS:
+        palette = words([0, *map(colour_word, build.colours)])
+        source.append(f" {{{palette}}},")
     source.append("};")
-    source.append(f"const u16 hud_colours[16] = {{{words([colour_word(HUD_COLOURS.get(i, (0, 0, 0))) for i in range(16)])}}};")
+    hud_colours = [HUD_COLOURS.get(number, (0, 0, 0)) for number in range(16)]
+    source.append(f"const u16 hud_colours[16] = {{{words(map(colour_word, hud_colours))}}};")
 
+    # the stages
     stages, most = [], 0
     for name, draw in STAGES.items():
         image, colours = draw()
@@ -817,6 +874,7 @@ def build_art(folder: Path) -> None:
         stages.append(f' {{"{name}",{store(tiles)},{len(tiles) // 32},{name.lower()}_plane,{{{palette}}}}},')
     source += ["const struct stage_art stage_art[STAGES] = {", *stages, "};"]
     header += [f"#define MOST_STAGE_TILES {most}", "#endif"]
+
     folder.mkdir(exist_ok=True)
     (folder / "tiles.bin").write_bytes(bytes(data))
     (folder / "art.c").write_text("\n".join(source) + "\n")
@@ -824,14 +882,15 @@ def build_art(folder: Path) -> None:
 
 
 def preview(path: Path) -> None:
-    """All poses of all characters in their colours, to look at."""
+    """Write a picture of all poses of all characters in their colours."""
     from PIL import Image as Pictures
 
     columns = 13
     rows = -(-len(POSES) // columns)
     sheet = np.full((len(BUILDS) * rows * HIGH, columns * WIDE, 3), 90, np.uint8)
     for which, build in enumerate(BUILDS):
-        colours = np.array([(90, 90, 90), *((36 * r, 36 * g, 36 * b) for r, g, b in build.colours)], np.uint8)
+        background = (90, 90, 90)
+        colours = np.array([background, *(36 * np.array(build.colours))], np.uint8)
         for place, pose in enumerate(POSES):
             top, left = (which * rows + place // columns) * HIGH, place % columns * WIDE
             sheet[top : top + HIGH, left : left + WIDE] = colours[draw_pose(pose, build)]

@@ -12,6 +12,7 @@ HIT_STOP_SHOWN = 5
 
 
 def title(bench: RomBench) -> np.ndarray:
+    """Return the title screen, u8 [height, width, 3]."""
     bench.emulator.set_state(bench.title)
     for _ in range(40):
         bench.emulator.step()
@@ -19,7 +20,7 @@ def title(bench: RomBench) -> np.ndarray:
 
 
 def blow(bench: RomBench, stage: int, agent: int, enemy: int, seed: int) -> np.ndarray:
-    """A heavy blow in a match of two opponents on this stage."""
+    """Return a frame with a heavy blow in a match of two opponents on this stage, u8 [height, width, 3]."""
     bench.begin(
         mode=CPU_CPU, agent_level=7, enemy_level=7, agent_character=agent, enemy_character=enemy, stage=stage, seed=seed, blank=0
     )
@@ -35,12 +36,16 @@ def blow(bench: RomBench, stage: int, agent: int, enemy: int, seed: int) -> np.n
 
 
 def main() -> None:
+    """Write duel.png: the title, a blow on each stage, and one more, in two rows of three."""
     bench = RomBench()
     shots = [title(bench)]
-    shots += [blow(bench, stage, stage, (stage + 1 + stage % 2) % 4, 40 + stage) for stage in range(4)]
+    for stage in range(4):
+        enemy = (stage + 1 + stage % 2) % 4
+        shots.append(blow(bench, stage, stage, enemy, 40 + stage))
     shots.append(blow(bench, 1, 3, 2, 77))
-    rows = [np.concatenate(shots[row : row + 3], axis=1) for row in (0, 3)]
-    picture = Image.fromarray(np.concatenate(rows, axis=0))
+    upper = np.concatenate(shots[:3], axis=1)
+    lower = np.concatenate(shots[3:], axis=1)
+    picture = Image.fromarray(np.concatenate([upper, lower], axis=0))
     picture.quantize(64).save(FOLDER / "duel.png", optimize=True)
 
 

@@ -22,7 +22,7 @@ INTRO_FRAMES = 64
 FIRST_SEED = 0x12345678
 RANDOM_STARTS = 16
 TWO_PADS_LEVEL = 3
-"""What the states for two pads say of a level: it counts only once a host chooses another mode."""
+"""The level in the states for two pads. It counts only once a host chooses another mode."""
 FIGHT = 3
 
 
@@ -32,9 +32,10 @@ class Maker:
     def __init__(self) -> None:
         self.bench = RomBench()
         self.digests: dict[str, dict[str, str]] = {name: {} for name in PARTS}
-        """For each part its states, and the SHA-256 of their files."""
+        """The states of each part by name, with the SHA-256 of their files."""
 
     def begin(self, level: int, agent: int, enemy: int, stage: int, mode: int, seed: int = FIRST_SEED) -> None:
+        """Begin a match with both sides on the same level, and play its first frame."""
         self.bench.begin(
             mode=mode,
             agent_level=level,
@@ -48,7 +49,7 @@ class Maker:
         self.bench.emulator.step()
 
     def start(self, state: str, part: str, level: int, agent: int, enemy: int, mode: int = PAD_CPU) -> None:
-        """The last frames before a fight."""
+        """Save a state a few frames before the fight begins."""
         stage = PARTS[part].stage(agent, level)
         self.begin(level, agent, enemy, stage, mode)
         for _ in range(INTRO_FRAMES - INTRO_LEFT):
@@ -56,7 +57,7 @@ class Maker:
         self.save(state, part)
 
     def random_start(self, number: int, rng: random.Random) -> None:
-        """Two opponents have fought for a while; from here on pad 1 has a person or an agent."""
+        """Save a state in which two opponents have fought for a while; from there on pad 1 is for a person or an agent."""
         match_ups = TRAINING.match_ups()
         turn, place = divmod(number, len(match_ups))
         agent, enemy = match_ups[place]
@@ -74,6 +75,7 @@ class Maker:
         self.save(f"Random{number:02}.Level{level}.{match_up_name(agent, enemy)}", "training")
 
     def save(self, state: str, part: str) -> None:
+        """Write the present moment as a state of a part, and remember the SHA-256 of its file."""
         # level 9, no time or name inside: the same state gives the same file
         data = gzip.compress(self.bench.emulator.get_state(), 9, mtime=0)
         (FOLDER / f"{state}.state").write_bytes(data)
@@ -81,6 +83,7 @@ class Maker:
 
 
 def make_states() -> Maker:
+    """Write all states into the game's folder, and return the maker with their hashes."""
     maker = Maker()
     for part, shares in PARTS.items():
         for agent, enemy in shares.match_ups():
@@ -95,6 +98,7 @@ def make_states() -> Maker:
 
 
 def main() -> None:
+    """Replace all states of the game, and write splits.json."""
     for old in FOLDER.glob("*.state"):
         old.unlink()
     maker = make_states()

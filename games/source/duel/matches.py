@@ -23,25 +23,25 @@ from nodes.fighting.styles import STYLES
 FRAMES_A_SECOND = 60
 MOST_FRAMES = 60_000
 CHECKED_EVERY = 8
-"""Frames after which the end of the match is looked for; of a player that does not look, the console's."""
+"""The number of frames from one look for the end of the match to the next; for a player that does not look, of the console's."""
 MOST_PACE = 12
 """Frames of the rules that the console plays in one of its own, if it can."""
 QUEUED, QUEUE = 0xFF9046, 0xFF9048
-"""Where the host says that pad 1 comes from the queue, and the queue: words, a pad for each of those frames."""
+"""Addresses: of the word by which the host says that pad 1 comes from the queue, and of the queue, a word for each frame."""
 BITS = {"UP": 1, "DOWN": 2, "LEFT": 4, "RIGHT": 8, "B": 16, "C": 32, "A": 64, "START": 128, "Z": 256, "Y": 512, "X": 1024}
-"""Of a pad, there as in the game's variables."""
+"""The bits of a pad, in the queue and in the game's variables."""
 TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
 CHARACTERS = STAGES = 4
 KNOCKED_OUT = -1
-"""The health of who is."""
+"""The health of a fighter who is knocked out."""
 MOVES = (
     "none", "X", "Y", "Z", "A", "B", "C", "down X", "down Y", "down Z", "down A", "down B", "down C",
     "air X", "air Y", "air Z", "air A", "air B", "air C", "throw", "projectile", "rising",
 )  # fmt: skip
-"""By the number that the variables agent_move and enemy_move have."""
+"""The names of the moves, by their numbers in the variables agent_move and enemy_move."""
 VICTORIES = 2
-"""With so many a match is decided; one without any winner is seen by the countdown to the next."""
+"""Rounds that win a match. A match without a winner has ended when the countdown to the next has begun."""
 
 
 @dataclass(frozen=True)
@@ -55,32 +55,34 @@ class Setting:
     enemy: int = 1
     stage: int = 0
     agent_level: int = 0
-    """0: the policy plays; else both sides are computer opponents, and this is the level of pad 1's."""
+    """The level of the computer opponent that has pad 1 as well; 0 if the policy plays."""
     side: int = 0
-    """Whose match it is: what is won and landed is told of this side."""
+    """The side that the result is told of: 0 for pad 1, 1 for the opponent."""
 
 
 @dataclass
 class Result:
+    """The outcome of a match, told of one side."""
+
     won: bool
     drawn: bool
     frames: int
     rounds: int
     time_outs: int
     kinds: tuple[int, int]
-    """How many kinds of move were landed: by the side whose match it is, by the other."""
+    """The number of kinds of move that this side has landed, and the other."""
     trajectory: str
-    """A hash of what could be seen on the way, at every eighth frame, or where the console's frames ended."""
+    """A hash of positions and health at every eighth frame, or at the ends of the console's frames."""
     seconds: float = 0.0
-    """Of processor time that it took."""
+    """Processor time that it took."""
     won_by_clock: bool = False
     """Won, and the clock ended at least one of the rounds that were won."""
     damage: Mapping[str, int] = field(default_factory=dict)
-    """By name of the move, what the side whose match it is took off the other; empty if pad 1's player does not look."""
+    """The health that this side took off the other, by name of the move; empty if pad 1's player does not look."""
 
 
 class Account:
-    """What can be told of a match only while it is played, of the side whose match it is."""
+    """The counts that can be made only while a match is played, for the side that its result is told of."""
 
     def __init__(self, bench: Bench, side: int) -> None:
         self.bench = bench
@@ -93,14 +95,14 @@ class Account:
         self._shot = 0
 
     def count_round(self, variables: Mapping[str, int]) -> None:
-        """Notice a round that was won; asked often enough to see each of them before the next one begins."""
+        """Count a round that was won. Call it often enough to see each of them before the next one begins."""
         victories = variables[f"{self.mine}_victories"]
         if victories > self._victories and variables[f"{self.theirs}_hp"] != KNOCKED_OUT:
             self.rounds_by_clock += 1
         self._victories = victories
 
     def count_damage(self, variables: Mapping[str, int]) -> None:
-        """Notice what was dealt on this frame; asked on every frame."""
+        """Count the damage of this frame. Call it on every frame."""
         hp = variables[f"{self.theirs}_hp"]
         move = self.bench.get(f"{self.mine}_move")
         shot = self.bench.get(f"{self.mine}_projectile_x")
@@ -113,11 +115,12 @@ class Account:
 
 @functools.cache
 def bits(pad: fighters.Pad) -> int:
+    """Return a pad as a number, as the game's variables have it."""
     return sum(BITS[button] for button in pad)
 
 
 class Bench(ABC):
-    """Where one match after another is played."""
+    """A game on which one match after another is played."""
 
     @abstractmethod
     def begin(self, **settings: int) -> None:
@@ -129,14 +132,23 @@ class Bench(ABC):
 
     @abstractmethod
     def variables(self) -> Mapping[str, int]:
-        """Return what players see."""
+        """Return the variables that players see."""
 
     @abstractmethod
     def get(self, name: str) -> int:
         """Return any variable of data.json."""
 
     def advance(self, player: fighters.Player, account: Account, variables: Mapping[str, int]) -> int:
-        """Play some frames from where the variables are these; return how many."""
+        """Play some frames.
+
+        Args:
+            player: The player of pad 1.
+            account: Counts what happens, if the player looks at the variables.
+            variables: The present variables.
+
+        Returns:
+            The number of frames that were played.
+        """
         sees = sees_what_it_does(player)
         for _ in range(CHECKED_EVERY):
             self.step(player.pad(variables))
@@ -146,7 +158,7 @@ class Bench(ABC):
         return CHECKED_EVERY
 
     def play(self, setting: Setting, player: fighters.Player) -> Result:
-        """Play a match."""
+        """Play a match to its end, or for MOST_FRAMES frames, and return its result."""
         begin = time.process_time()
         self.begin(
             blank=1, mode=CPU_CPU if setting.agent_level else PAD_CPU,
@@ -161,30 +173,31 @@ class Bench(ABC):
         while frames < MOST_FRAMES:
             frames += self.advance(player, account, variables)
             variables = self.variables()
-            trace.update(bytes(variables[name] & 255 for name in TRACED))
+            traced = [variables[name] & 255 for name in TRACED]
+            trace.update(bytes(traced))
             account.count_round(variables)
             if VICTORIES in (variables["agent_victories"], variables["enemy_victories"]) or variables["reset_countdown"]:
                 break
-        sides = ("agent", "enemy") if setting.side == 0 else ("enemy", "agent")
-        mine, theirs = (variables[f"{side}_victories"] for side in sides)
-        kinds = self.get(f"{sides[0]}_landed").bit_count(), self.get(f"{sides[1]}_landed").bit_count()
-        rounds, time_outs, seconds = self.get("round"), self.get("time_outs"), time.process_time() - begin
+        mine = variables[f"{account.mine}_victories"]
+        theirs = variables[f"{account.theirs}_victories"]
+        own_kinds = self.get(f"{account.mine}_landed").bit_count()
+        other_kinds = self.get(f"{account.theirs}_landed").bit_count()
         return Result(
             won=mine > theirs,
             drawn=mine == theirs,
             frames=frames,
-            rounds=rounds,
-            time_outs=time_outs,
-            kinds=kinds,
+            rounds=self.get("round"),
+            time_outs=self.get("time_outs"),
+            kinds=(own_kinds, other_kinds),
             trajectory=trace.hexdigest(),
-            seconds=seconds,
+            seconds=time.process_time() - begin,
             won_by_clock=mine > theirs and account.rounds_by_clock > 0,
             damage=account.damage,
         )
 
 
 def sees_what_it_does(player: fighters.Player) -> bool:
-    """Whether a player looks at the variables; one that does not can be played more quickly."""
+    """Return True if a player looks at the variables; one that does not can be played more quickly."""
     return getattr(player, "sees", True)
 
 
@@ -222,7 +235,7 @@ class RomBench(Bench):
         self.data.load(str(FOLDER / "data_sf2.json"), str(FOLDER / "scenario.json"))
         self.overlay = json.loads((FOLDER / "data.json").read_text())["info"]
         buttons = stable_retro.get_system_info("Genesis")["buttons"]
-        self.places = {name: place for place, name in enumerate(buttons)}
+        self.positions = {name: position for position, name in enumerate(buttons)}
         self.masks: dict[tuple[str, ...], np.ndarray] = {}
         self.coming: deque[int] = deque()
         for _ in range(30):
@@ -234,6 +247,7 @@ class RomBench(Bench):
         return int(self.data.memory.extract(where["address"], where["type"]))
 
     def set(self, name: str, value: int) -> None:
+        """Write a variable of data.json."""
         where = self.overlay[name]
         self.data.memory.assign(where["address"], where["type"], value)
 
@@ -242,10 +256,12 @@ class RomBench(Bench):
         return variables
 
     def press(self, pad: tuple[str, ...], player: int = 0) -> None:
+        """Hold these buttons, and no others, from the next frame on: `player` 0 has pad 1, 1 has pad 2."""
         mask = self.masks.get(pad)
         if mask is None:
-            mask = np.zeros(len(self.places), np.uint8)
-            mask[[self.places[name] for name in pad]] = 1
+            mask = np.zeros(len(self.positions), np.uint8)
+            for name in pad:
+                mask[self.positions[name]] = 1
             self.masks[pad] = mask
         self.emulator.set_button_mask(mask, player)
 
@@ -265,15 +281,16 @@ class RomBench(Bench):
         self.coming.clear()
 
     def play_queued(self, pads: Iterable[int]) -> int:
-        """One frame of the console with pads for MOST_PACE frames of the game; how many of them it has played."""
+        """Play one frame of the console, with pads for MOST_PACE frames of the game; return how many of them it has played."""
         before = self.get("frame")
-        for place, four in enumerate(struct.unpack(">3Q", struct.pack(">12H", *pads))):
-            self.data.memory.assign(QUEUE + 8 * place, ">u8", four)
+        words = struct.pack(">12H", *pads)
+        for position, four in enumerate(struct.unpack(">3Q", words)):
+            self.data.memory.assign(QUEUE + 8 * position, ">u8", four)
         self.emulator.step()
         return self.get("frame") - before
 
     def advance(self, player: fighters.Player, account: Account, variables: Mapping[str, int]) -> int:
-        """As on any bench, but without looking as many frames as the console plays in one of its own."""
+        """As on any bench; for a player that does not look, as many frames as the console plays in one of its own."""
         if sees_what_it_does(player):
             return super().advance(player, account, variables)
         self.set("pace", MOST_PACE)
@@ -287,8 +304,15 @@ class RomBench(Bench):
 
 
 def player_named(policy: str) -> fighters.Player:
-    """cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher, heavy_rusher, a style, or
-    patient[-RULE]@N[:LATE] (through the action table, a decision every N frames, seeing late, without one of its rules)."""
+    """Return the player of a policy.
+
+    Args:
+        policy: cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher, heavy_rusher, a style, or
+            patient[-RULE]@N[:LATE] (through the action table, a decision every N frames, seeing late, without one of its rules).
+
+    Raises:
+        KeyError: There is no such policy.
+    """
     if policy in ("noop", "cpu"):
         return fighters.Nothing()
     if policy == "random44":
@@ -304,21 +328,26 @@ def player_named(policy: str) -> fighters.Player:
 
 
 def settings(policy: str, level: int) -> Iterator[Setting]:
-    """Matches over all match-ups, then stages, in turn and without end, each with a seed of its own."""
+    """Yield matches over all match-ups, then stages, in turn and without end, each with a seed of its own."""
     for number in itertools.count():
-        agent, enemy = number % CHARACTERS, number // CHARACTERS % CHARACTERS
-        yield Setting(policy, level, _seed(f"{policy} {level} {number}"), agent, enemy, number // CHARACTERS**2 % STAGES)
+        seed = _seed(f"{policy} {level} {number}")
+        agent = number % CHARACTERS
+        enemy = number // CHARACTERS % CHARACTERS
+        stage = number // CHARACTERS**2 % STAGES
+        yield Setting(policy, level, seed, agent, enemy, stage)
 
 
 def computers(level: int, other: int) -> Iterator[Setting]:
-    """Matches of one computer opponent against another, in turn from the left and from the right."""
+    """Yield matches of one computer opponent against another, in turn from the left and from the right."""
     for number, setting in enumerate(settings(f"cpu{level}", other)):
-        side = number // CHARACTERS**2 % 2
-        yield replace(setting, policy="cpu", side=side, agent_level=other if side else level, level=level if side else other)
+        if number // CHARACTERS**2 % 2:
+            yield replace(setting, policy="cpu", side=1, agent_level=other, level=level)
+        else:
+            yield replace(setting, policy="cpu", side=0, agent_level=level, level=other)
 
 
 def mirrored() -> Iterator[Setting]:
-    """Two equal computer opponents with the same fighter, on all levels in turn."""
+    """Yield matches of two equal computer opponents with the same fighter, on all levels in turn."""
     for number, setting in enumerate(settings("mirror", 0)):
         level = number // CHARACTERS % LEVELS + 1
         yield replace(setting, policy="cpu", level=level, agent_level=level, enemy=setting.agent)
@@ -350,11 +379,11 @@ def goes_alike(setting: Setting, player: fighters.Player, here: Result) -> bool:
 
     Args:
         setting: The match.
-        player: Who plays as pad 1.
-        here: What came of it on the compiled game.
+        player: The player of pad 1.
+        here: The result on the compiled game.
 
     Returns:
-        Whether it comes to the same, apart from what depends on how often it was looked at.
+        True if it comes to the same, apart from what depends on how often it was looked at.
     """
     there = rom().play(setting, player)
     return replace(there, trajectory="", seconds=0, frames=0) == replace(here, trajectory="", seconds=0, frames=0)

@@ -1,4 +1,4 @@
-"""Which of Duel's match-ups and stages are for training, for validation, and held back.
+"""The match-ups and stages of Duel that are for training, for validation, and held back.
 
 The rule:
 
@@ -32,7 +32,10 @@ class Part:
 
     def match_ups(self) -> list[tuple[int, int]]:
         """Return the ordered pairs: who has pad 1, and whom they meet."""
-        return [(agent, enemy) for rivals in self.sets for agent, enemy in enumerate(rivals)]
+        pairs: list[tuple[int, int]] = []
+        for rivals in self.sets:
+            pairs += enumerate(rivals)
+        return pairs
 
     def stage(self, agent: int, level: int) -> int:
         """Return where a fighter meets a rival of this level: with two stages, on each at every second level."""
@@ -52,10 +55,11 @@ HELD_BACK_BEFORE: Sequence[Mapping[str, object]] = (
         "stages": ["Observatory"],
     },
 )
-"""What earlier ROMs held back."""
+"""The match-ups and stages that earlier ROMs held back."""
 
 
 def match_up_name(agent: int, enemy: int) -> str:
+    """Return the name of a match-up, such as "KazeVsBron", from the numbers of the fighters."""
     return f"{FIGHTERS[agent]}Vs{FIGHTERS[enemy]}"
 
 

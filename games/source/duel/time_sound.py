@@ -32,7 +32,7 @@ PAIRS = 12
 
 
 def build_without_sound(folder: Path) -> Path:
-    """Build the ROM without effects below `folder`; return its game folder. Raises SystemExit if main.c has no such line."""
+    """Build the ROM without effects below `folder`, and return its game folder. Raises SystemExit if main.c has no such line."""
     games = folder / "games"
     shutil.copytree(SOURCE.parent, games / "source", ignore=shutil.ignore_patterns("build"))
     shutil.copytree(FOLDER, games / FOLDER.name)
@@ -68,6 +68,7 @@ def time_match(game: Path, seed: int) -> dict[str, Any]:
 
 
 def time_in_a_process(game: Path, seed: int) -> dict[str, Any]:
+    """Return what `time_match` returns, measured in a process of its own."""
     command = [sys.executable, "-m", "games.source.duel.time_sound", "--game", str(game), "--seed", str(seed)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     measured: dict[str, Any] = json.loads(done.stdout)
@@ -75,6 +76,7 @@ def time_in_a_process(game: Path, seed: int) -> dict[str, Any]:
 
 
 def compare() -> None:
+    """Time both ROMs by turns, and print each pair of medians and their ratios. Raises SystemExit if the matches differ."""
     with tempfile.TemporaryDirectory() as folder:
         silent_game = build_without_sound(Path(folder))
         ratios = []
@@ -92,6 +94,7 @@ def compare() -> None:
 
 
 def main() -> None:
+    """Compare the ROMs, or, as a process started for it, time one match of one of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--game", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, help=argparse.SUPPRESS)

@@ -17,11 +17,12 @@ from PIL import Image
 BOOT_FRAMES = 30
 """The state is that long after power-on: both consoles count their frames by then."""
 HELD = ("UP", "RIGHT", "A", "START"), ("LEFT", "B")
-"""What is held in the picture, on pad 1 and 2."""
+"""The buttons that are held in the picture, on pad 1 and 2."""
 SCALE = 2
 
 
 def make(folder: Path) -> None:
+    """Write Start.state and picture.png beside the ROM. Raises SystemExit if the game's files cannot be read."""
     (rom,) = folder.glob("rom.[gm]*")
     emulator = stable_retro.RetroEmulator(str(rom))
     data = stable_retro.data.GameData()
@@ -36,11 +37,13 @@ def make(folder: Path) -> None:
     buttons = stable_retro.get_system_info(stable_retro.get_romfile_system(str(rom)))["buttons"]
     variables = data.list_variables()
     for frame in range(70):
+        # press and release by turns, so that there are presses to count; the last time it stays down
+        is_down = frame // 3 % 2
         for player, held in enumerate(HELD):
-            # so that there are presses to count; the last time it stays down
-            emulator.set_button_mask(np.array([name in held and frame // 3 % 2 for name in buttons], np.uint8), player)
+            pressed = [is_down and name in held for name in buttons]
+            emulator.set_button_mask(np.array(pressed, np.uint8), player)
         if "mailbox" in variables:
-            data.set_value("mailbox", 34 if frame // 3 % 2 else 0)
+            data.set_value("mailbox", 34 * is_down)
         emulator.step()
     picture = Image.fromarray(emulator.get_screen())
     size = (picture.width * SCALE, picture.height * SCALE)

@@ -13,25 +13,36 @@ LEFT_MARGIN = 1
 
 
 def read_font(text: str) -> dict[str, list[int]]:
-    """Each character's eight rows; the highest bit is the leftmost pixel."""
+    """Return the eight rows of each character; the highest bit is the leftmost pixel.
+
+    Raises ValueError if a drawing has other characters than # and ., or not COLUMNS of them.
+    """
     lines = [line for line in text.splitlines() if line and not line.startswith("# ")]
-    glyphs = {}
+    glyphs: dict[str, list[int]] = {}
     for start in range(0, len(lines), 1 + ROWS):
-        for place, character in enumerate(lines[start]):
-            at = place * (COLUMNS + 1)
-            drawn = [line[at : at + COLUMNS] for line in lines[start + 1 : start + 1 + ROWS]]
-            if any(len(row) != COLUMNS or set(row) - set("#.") for row in drawn):
-                raise ValueError(f"the drawing of {character!r} is not {COLUMNS} columns of # and .")
-            bits = [int(row.replace("#", "1").replace(".", "0"), 2) for row in drawn]
-            glyphs[character] = [bit << (8 - LEFT_MARGIN - COLUMNS) for bit in bits] + [0]
+        drawings = lines[start + 1 : start + 1 + ROWS]
+        for position, character in enumerate(lines[start]):
+            left = position * (COLUMNS + 1)
+            rows: list[int] = []
+            for line in drawings:
+                drawn = line[left : left + COLUMNS]
+                if len(drawn) != COLUMNS or set(drawn) - set("#."):
+                    raise ValueError(f"the drawing of {character!r} is not {COLUMNS} columns of # and .")
+                bits = int(drawn.replace("#", "1").replace(".", "0"), 2)
+                rows.append(bits << (8 - LEFT_MARGIN - COLUMNS))
+            glyphs[character] = [*rows, 0]
     return glyphs
 
 
 def as_c(glyphs: dict[str, list[int]]) -> str:
-    """The glyphs as a table indexed by character, less FIRST; one that is not drawn is blank."""
-    rows = [glyphs.get(chr(code), [0] * 8) for code in range(FIRST, LAST + 1)]
-    table = "\n".join("    {" + ", ".join(f"0x{bits:02X}" for bits in row) + "}," for row in rows)
-    return f"/* Made by make_font.py from font.txt. */\nstatic const u8 font[{len(rows)}][8] = {{\n{table}\n}};\n"
+    """Return C with the glyphs as a table indexed by character, less FIRST; one that is not drawn is blank."""
+    count = LAST + 1 - FIRST
+    lines = ["/* Made by make_font.py from font.txt. */", f"static const u8 font[{count}][8] = {{"]
+    for code in range(FIRST, LAST + 1):
+        rows = glyphs.get(chr(code), [0] * 8)
+        numbers = ", ".join(f"0x{bits:02X}" for bits in rows)
+        lines.append(f"    {{{numbers}}},")
+    return "\n".join([*lines, "};", ""])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from minibrains.errors import MinibrainsError, near
+from minibrains.errors import MinibrainsError, suggest
 from server.cli import DONE
 from server.commands.make_brains import action_tables, duel_tiles, fighting, language, pictures, policies
 from server.commands.make_brains.made_brain import MadeBrain
@@ -43,7 +43,7 @@ def main(arguments: argparse.Namespace) -> int:
     names = arguments.names or list(MAKERS)
     for name in names:
         if name not in MAKERS:
-            hint = near(name, MAKERS) or f"Expected some of {', '.join(MAKERS)}"
+            hint = suggest(name, MAKERS) or f"Expected some of {', '.join(MAKERS)}"
             raise MinibrainsError(f"there is no shipped brain {name!r} to make. {hint}")
     folder = Path(arguments.into)
     for name in names:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.actions.gates import RecoveryTable
 from nodes.actions.sink import ActionTable
 from nodes.consoles.pads import ButtonColumns
@@ -54,7 +54,7 @@ def airstriker_recovery() -> MadeBrain:
 
 def duel() -> MadeBrain:
     """Make the table of the 44 actions that Duel is calibrated with, from the file beside the game."""
-    file = shipped("games") / "Duel-Genesis" / "actions.json"
+    file = bundled_dir("games") / "Duel-Genesis" / "actions.json"
     actions = json.loads(file.read_text())["actions"]
     return MadeBrain(_table(actions, GENESIS), "Duel: the 44 actions of the first seed")
 

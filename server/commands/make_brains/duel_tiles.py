@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minibrains import Episode
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from minibrains.games.catalog import find_game
 from minibrains.games.splits import Splits, refuse_held_back
 from minibrains.testing import opened
@@ -177,7 +177,7 @@ def measure(codebook: TileCodebook, stages: Stages, states: Sequence[str], seed:
 
 def moments(states: Sequence[str], seed: int) -> Iterator[Moment]:
     """Yield moments of games in which random actions are played from each state."""
-    table = ActionTable.load(shipped("models") / "action_table" / "duel.safetensors")
+    table = ActionTable.load(bundled_dir("models") / "action_table" / "duel.safetensors")
     console = RetroEmulator(game=GAME, states=tuple(states), write={"seed": "$seed"})
     with opened(console):
         for index in range(len(states)):

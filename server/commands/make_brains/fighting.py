@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
 from nodes.fighting.features import FightNumbers
 from nodes.fighting.simple import SimplePlayers
@@ -84,7 +84,7 @@ BASIC_BY_BUTTON = (
 
 def simple_players() -> MadeBrain:
     """Make the simple players that agents of Duel are compared with, from the file beside the game."""
-    folder = shipped("games") / "Duel-Genesis"
+    folder = bundled_dir("games") / "Duel-Genesis"
     found = json.loads((folder / "simple_players.json").read_text())
     table = json.loads((folder / "actions.json").read_text())
     brain = SimplePlayers(players=found["players"], actions=table["actions"])

@@ -98,9 +98,9 @@ def _corpus() -> Iterator[str]:
     yield english
     yield english.lower()  # the first word of a sentence here may be inside a sentence elsewhere
     random = np.random.default_rng(0)
-    shipped = sf2_prompt()
+    original = sf2_prompt()
     for text in (CORPUS / "prompts.txt").read_text("utf-8").strip().split("\n\n"):
-        template = PromptTemplate(template=text, close=shipped.close, mid=shipped.mid, far=shipped.far)
+        template = PromptTemplate(template=text, close=original.close, mid=original.mid, far=original.far)
         for question in random_questions(template, REPEATED, random):
             yield f"user\n{question}"
     for action in range(ACTIONS):

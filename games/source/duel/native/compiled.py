@@ -20,7 +20,7 @@ COMPILER = ("gcc", "make")
 
 
 def build() -> Path:
-    """Compile what is not compiled yet, or not since its sources changed.
+    """Compile the library if there is none yet, or if its sources have changed.
 
     Processes that begin at the same time wait for each other.
 
@@ -35,7 +35,9 @@ def build() -> Path:
         raise GameError(f"Duel cannot be compiled for this computer; on Debian: apt-get install {' '.join(missing)}")
     BUILD.mkdir(parents=True, exist_ok=True)
     # make's own variables of a make that runs this are none of this one's
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    environment = dict(os.environ)
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+        environment.pop(name, None)
     command = ["make", "-C", str(SOURCE), f"PYTHON={sys.executable}", "native"]
     with (BUILD / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

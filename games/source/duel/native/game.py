@@ -13,14 +13,18 @@ from games.source.duel.native.compiled import library
 RAM_ADDRESS = 0xFF8000
 """The console's address of the first byte of work RAM in an image."""
 FORMATS = {"|u1": ">B", ">u2": ">H", ">i2": ">h", ">u4": ">I", ">d4": ">I"}
-"""How `struct` reads each type of data.json. Of >d4, decimal digits of four bits each, the digits are read afterwards."""
+"""The codes by which `struct` reads each type of data.json. >d4, decimal digits of four bits each, is converted afterwards."""
 
 
 @functools.cache
 def variable_map() -> dict[str, tuple[int, str, bool]]:
-    """Return where each variable of data.json lies in work RAM, how it is stored, and whether it is decimal."""
+    """Return the offset of each variable of data.json in work RAM, its code for `struct`, and whether it is decimal."""
     info = json.loads((FOLDER / "data.json").read_text())["info"]
-    return {name: (place["address"] - RAM_ADDRESS, FORMATS[place["type"]], "d" in place["type"]) for name, place in info.items()}
+    variables: dict[str, tuple[int, str, bool]] = {}
+    for name, entry in info.items():
+        offset = entry["address"] - RAM_ADDRESS
+        variables[name] = (offset, FORMATS[entry["type"]], "d" in entry["type"])
+    return variables
 
 
 class Game:
@@ -63,13 +67,16 @@ class Game:
         """Return a variable of data.json, as after the latest frame."""
         offset, code, is_decimal = variable_map()[name]
         value: int = struct.unpack_from(code, self._image, self._ram + offset)[0]
-        return int(f"{value:x}") if is_decimal else value
+        if is_decimal:
+            return int(f"{value:x}")
+        return value
 
     def set(self, name: str, value: int) -> None:
         """Write a variable, as a host does. The game reads it on the next frame."""
         offset, code, is_decimal = variable_map()[name]
-        stored = int(str(value), 16) if is_decimal else value
-        struct.pack_into(code, self._image, self._ram + offset, stored)
+        if is_decimal:
+            value = int(str(value), 16)
+        struct.pack_into(code, self._image, self._ram + offset, value)
 
     def variables(self) -> dict[str, int]:
         """Return all variables of data.json, as after the latest frame."""

@@ -27,17 +27,17 @@ Kind = Literal["loop", "rule", "table"]
 KINDS: tuple[Kind, ...] = ("loop", "rule", "table")
 
 FEATURES = ("distance", "height", "enemy frames", "own frames", "lead", "enemy is", "own is")
-"""What a condition looks at; the last two are asked for a set of statuses, the others whether they are below a number."""
+"""The features that a condition can ask about: of the last two whether they are in a set of statuses, else below a number."""
 STATUSES = ("stand", "crouch", "jump", "block", "attack", "special", "hit")
 MOST_STEPS, MOST_CONDITIONS, MOST_LATE = 6, 2, 60
 LONGEST_STEP = 255
 DISTANCE_BANDS, STATUS_GROUPS, HEIGHT_BANDS = 4, 3, 2
 CELLS = DISTANCE_BANDS * STATUS_GROUPS * HEIGHT_BANDS
-"""Answers of a table."""
+"""The number of answers of a table."""
 MOST_ACTION_FRAMES = 8
 MOST_FRAMES = 60_000
 HELD = {**BITS, "F": 4096, "G": 8192}
-"""The numbers of what a step can hold."""
+"""The bits of the names that a step can hold."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,15 @@ class Condition:
 
     feature: str
     below: int
-    """The number that the feature has to be below; of "enemy is" and "own is" a set of statuses, a bit each."""
+    """The number that the feature has to be below; for "enemy is" and "own is" a set of statuses, a bit each."""
 
     def __str__(self) -> str:
         if not self.feature.endswith(" is"):
             return f"{self.feature} < {self.below}"
-        names = [name for number, name in enumerate(STATUSES) if self.below >> number & 1]
+        names = []
+        for number, name in enumerate(STATUSES):
+            if self.below >> number & 1:
+                names.append(name)
         return f"{self.feature} {' or '.join(names)}"
 
 
@@ -78,18 +81,18 @@ class Player:
     interval: int = 0
     """Frames from one action to the next; 0 if it holds the pad itself."""
     knows_side: bool = True
-    """Whether it is mirrored while the enemy stands on its left."""
+    """True if left and right are exchanged while the enemy stands on its left."""
     conditions: tuple[Condition, ...] = ()
-    """Of a rule."""
+    """The questions of a rule."""
     distance_edges: tuple[int, ...] = ()
-    """Of a table: where the second band of distances begins, the third and the fourth."""
+    """The distances at which the second, third and fourth band of a table begin."""
     height_edge: int = 0
-    """Of a table: the enemy's height from which it counts as high."""
+    """The height from which on the enemy counts as high, in a table."""
     status_groups: tuple[int, ...] = ()
-    """Of a table: the group of each of the enemy's statuses."""
+    """The group of each of the enemy's statuses, in a table."""
 
     def __post_init__(self) -> None:
-        """Check what the C code relies on.
+        """Check the limits that the C code relies on.
 
         Raises:
             ValueError: Something is out of its range.
@@ -104,26 +107,32 @@ class Player:
         for answer in self.answers:
             if not 1 <= len(answer) <= MOST_STEPS:
                 raise ValueError(f"an answer of {len(answer)} steps; expected 1 to {MOST_STEPS}")
-            if not all(1 <= step.frames <= LONGEST_STEP for step in answer):
-                raise ValueError(f"a step that is not 1 to {LONGEST_STEP} frames long: {answer}")
+            for step in answer:
+                if not 1 <= step.frames <= LONGEST_STEP:
+                    raise ValueError(f"a step that is not 1 to {LONGEST_STEP} frames long: {answer}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `from_json` reads."""
+        """Return a dict for `from_json`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Player:
         """Return the player that was written by `as_json`."""
         fields = dict(kept)
-        fields["answers"] = tuple(tuple(Step(**step) for step in answer) for answer in kept["answers"])
-        fields["conditions"] = tuple(Condition(**condition) for condition in kept["conditions"])
+        answers: list[Answer] = []
+        for answer in kept["answers"]:
+            steps = [Step(**step) for step in answer]
+            answers.append(tuple(steps))
+        conditions = [Condition(**condition) for condition in kept["conditions"]]
+        fields["answers"] = tuple(answers)
+        fields["conditions"] = tuple(conditions)
         for name in ("distance_edges", "status_groups"):
             fields[name] = tuple(kept[name])
         return cls(**fields)
 
 
 NOBODY = Player("loop", ((Step(""),),), knows_side=False)
-"""Holds nothing: for matches between two computer opponents, who hold both pads themselves."""
+"""A player that holds nothing, for matches between two computer opponents, who hold both pads themselves."""
 
 
 # ---- the same in C ----
@@ -186,13 +195,17 @@ RESULT = np.dtype(
     ],
     align=True,
 )
-"""What came of a match: see `struct result` in players.h."""
+"""The result of a match: `struct result` of players.h."""
 Results = np.ndarray[Any, np.dtype[np.void]]
 
 
 @functools.cache
 def _held_bits(held: str) -> int:
-    return sum(HELD[name] for name in held.split("+") if name)
+    bits = 0
+    for name in held.split("+"):
+        if name:
+            bits += HELD[name]
+    return bits
 
 
 @functools.cache
@@ -238,7 +251,7 @@ def loaded() -> ctypes.PyDLL:
 
 
 def compiled(player: Player) -> _Player:
-    """Return a player as C knows it."""
+    """Return a player as a structure of C."""
     in_c = _Player(
         kind=KINDS.index(player.kind),
         late=player.late,
@@ -254,7 +267,10 @@ def compiled(player: Player) -> _Player:
     for entry, answer in zip(in_c.answer, player.answers, strict=False):
         entry.steps = len(answer)
         for place, step in enumerate(answer):
-            held = action_numbers()[step.held] if player.interval else _held_bits(step.held)
+            if player.interval:
+                held = action_numbers()[step.held]
+            else:
+                held = _held_bits(step.held)
             entry.step[place] = _Step(held, step.frames)
     return in_c
 
@@ -266,7 +282,7 @@ def _native(setting: Setting) -> _Setting:
 
 
 def compiled_settings(matches: Sequence[Setting]) -> ctypes.Array[_Setting]:
-    """Return settings as C knows them."""
+    """Return settings as structures of C."""
     return (_Setting * len(matches))(*map(_native, matches))
 
 
@@ -277,8 +293,8 @@ def play(players: Sequence[Player], matches: Sequence[Setting]) -> Results:
     """Let every player play all these matches as pad 1.
 
     Args:
-        players: Who plays.
-        matches: What is played. Where a setting has an `agent_level`, the computer plays and the player only watches.
+        players: The players of pad 1.
+        matches: The matches. Where a setting has an `agent_level`, the computer plays and the player only watches.
 
     Returns:
         A row for each player and a column for each match, of dtype RESULT.
@@ -311,9 +327,11 @@ def win_share(player: Player, level: int, matches: int, name: str = "win share")
     """Return the share of matches that a player wins against a level, over all match-ups and stages in turn.
 
     Args:
-        player: Who plays as pad 1.
-        level: The computer opponent's.
-        matches: How many; each has a seed of its own.
-        name: What the seeds are drawn from. Other names are other matches.
+        player: The player of pad 1.
+        level: The level of the computer opponent.
+        matches: The number of matches; each has a seed of its own.
+        name: The text that the seeds are drawn from. Other names are other matches.
     """
-    return float(won(play([player], list(islice(settings(name, level), matches)))).mean())
+    drawn = list(islice(settings(name, level), matches))
+    results = play([player], drawn)
+    return float(won(results).mean())

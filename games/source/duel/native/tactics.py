@@ -1,4 +1,4 @@
-"""The opponent's tables of tactics, read and written natively, and what came of each of its choices."""
+"""The opponent's tables of tactics, read and written natively, and the outcome of each of its choices."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def names_of(enumeration: str) -> list[str]:
     found = re.search(rf"enum {enumeration} \{{(.*?)\}};", HEADER.read_text(), re.DOTALL)
     assert found is not None
     body = re.sub(r"/\*.*?\*/", "", found[1], flags=re.DOTALL)
-    names = [name.strip() for name in body.split(",")]
-    return [name for name in names if name][:-1]
+    names = re.findall(r"\w+", body)
+    return names[:-1]
 
 
 def constant(name: str) -> int:
@@ -43,11 +43,11 @@ OPTIONS = np.dtype(
         ("logarithms", np.int8, (len(CIRCUMSTANCES), MOST_OPTIONS)),
     ]
 )
-"""`struct options` of tactics.h: what can be done in a situation."""
+"""The options in a situation: `struct options` of tactics.h."""
 SAMPLE = np.dtype([("situation", np.uint8), ("option", np.uint8), ("circumstances", np.uint16), ("gained", np.float32)])
-"""`struct sample` of tuning.h: what was chosen, and what came of it."""
+"""A choice and its outcome: `struct sample` of tuning.h."""
 MOST_SAMPLES = 8192
-"""Of a match."""
+"""The greatest number of choices in a match."""
 Table = np.ndarray[Any, np.dtype[np.void]]
 Samples = np.ndarray[Any, np.dtype[np.void]]
 
@@ -65,11 +65,11 @@ def write_tactics(table: Table) -> None:
 
 
 def sample(player: Player, matches: Sequence[Setting], weights: np.ndarray[Any, np.dtype[np.float32]]) -> tuple[Samples, Results]:
-    """Let a player play some matches, and see what the opponent chooses.
+    """Let a player play some matches, and record what the opponent chooses.
 
     Args:
-        player: Who plays as pad 1.
-        matches: What is played.
+        player: The player of pad 1.
+        matches: The matches.
         weights: For each frame after a choice, how much it counts what the opponent gains or loses on it.
 
     Returns:
@@ -109,8 +109,8 @@ def as_source(table: Table, how: str) -> str:
     """Return tactics.c.
 
     Args:
-        table: What stands in it.
-        how: How it was made, for its first line.
+        table: Its content.
+        how: A sentence on how it was made, for its first line.
     """
     lines = [f"/* {how} */", '#include "tactics.h"', "", "TACTICS struct options tactics[SITUATIONS] = {"]
     for situation, options in zip(SITUATIONS, table, strict=True):

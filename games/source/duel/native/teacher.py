@@ -16,12 +16,12 @@ from nodes.fighting.strategist import CASES, NEARER_THAN
 
 BANDS = len(NEARER_THAN) + 1
 CELLS = len(CASES) * BANDS
-"""Case by case, each by distance."""
+"""The number of cells of the table: case by case, each by distance."""
 ACTIONS = 44
 MOST_LESSONS = 4096
-"""Of a match."""
+"""The greatest number of decisions in a match."""
 LESSON = np.dtype([("cell", np.uint8), ("action", np.uint8), ("gained", np.float32)], align=True)
-"""`struct lesson` of teacher.h: what it chose, and what came of it."""
+"""A decision and its outcome: `struct lesson` of teacher.h."""
 Lessons = np.ndarray[Any, np.dtype[np.void]]
 Worth = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -42,7 +42,7 @@ class Teacher:
     """A teacher that takes the best action of a cell, or draws one by how good it is."""
 
     worth: Worth
-    """Of shape (CELLS, ACTIONS): natural logarithms of weights; actions as they are while the enemy stands on the right."""
+    """Natural logarithms of weights, f32 [CELLS, ACTIONS]; actions as they are while the enemy stands on the right."""
     may: Sequence[int]
     """Numbers of the actions that it chooses from."""
     interval: int = 30
@@ -50,7 +50,7 @@ class Teacher:
     explores: bool = False
 
     def compiled(self) -> _Teacher:
-        """Return it as C knows it."""
+        """Return it as a structure of C."""
         in_c = _Teacher(interval=self.interval, late=self.late, explores=self.explores)
         for name, number in action_numbers().items():
             in_c.cooldown[number] = fighters.cooldown_of(name)
@@ -61,12 +61,12 @@ class Teacher:
 
 
 def teach(teacher: Teacher, seed: int, matches: Sequence[Setting], weights: np.ndarray[Any, Any]) -> tuple[Lessons, Results]:
-    """Let a teacher play some matches, and see what each decision came to.
+    """Let a teacher play some matches, and record the outcome of each decision.
 
     Args:
-        teacher: Who plays as pad 1.
-        seed: Where chance comes from if it explores.
-        matches: What is played.
+        teacher: The player of pad 1.
+        seed: The source of chance, if it explores.
+        matches: The matches.
         weights: For each frame after a decision, how much it counts what the teacher gains or loses on it.
 
     Returns:
@@ -89,7 +89,7 @@ def teach(teacher: Teacher, seed: int, matches: Sequence[Setting], weights: np.n
 
 
 def record_teacher(teacher: Teacher, match: Setting) -> list[int]:
-    """Return what a teacher holds on each frame of a match, as bits of a pad."""
+    """Return the buttons that a teacher holds on each frame of a match, as bits of a pad."""
     pads = (ctypes.c_uint16 * MOST_FRAMES)()
     result = np.zeros(1, RESULT)
     frames = loaded().duel_record_teacher(

@@ -1,4 +1,4 @@
-"""Players as cards of numbers: how the judge says them, who searches otherwise than `evolution.py` and `genomes.py` do.
+"""Players as cards of numbers: the form in which the judge searches, unlike `evolution.py` and `genomes.py`.
 
 An answer is a walk, one of the moves that the game knows, and a pause; not any steps in any order.
 """
@@ -26,32 +26,37 @@ WALKS = ("", "F", "G", "UP", "UP+F", "UP+G", "DOWN", "DOWN+F", "DOWN+G")
 FRAMES = (1, 2, 3, 5, 8, 13, 21, 34)
 MOVES: tuple[tuple[str, ...], ...] = (
     (),
-    *((button,) for button in "XYZABC"),
-    *((f"DOWN+{button}",) for button in "XYZABC"),
-    *((f"F+{button}",) for button in "XYZABC"),
-    *(("DOWN", "DOWN+F", f"F+{button}") for button in "XYZ"),
-    *(("F", "DOWN", f"DOWN+F+{button}") for button in "XYZ"),
-)
+    ("X",), ("Y",), ("Z",), ("A",), ("B",), ("C",),
+    ("DOWN+X",), ("DOWN+Y",), ("DOWN+Z",), ("DOWN+A",), ("DOWN+B",), ("DOWN+C",),
+    ("F+X",), ("F+Y",), ("F+Z",), ("F+A",), ("F+B",), ("F+C",),
+    ("DOWN", "DOWN+F", "F+X"), ("DOWN", "DOWN+F", "F+Y"), ("DOWN", "DOWN+F", "F+Z"),
+    ("F", "DOWN", "DOWN+F+X"), ("F", "DOWN", "DOWN+F+Y"), ("F", "DOWN", "DOWN+F+Z"),
+)  # fmt: skip
+"""The moves of an answer, each in the steps that it takes: none, the attacks, and the two specials."""
 PRESSED = 3
 """Frames of each step of a move."""
 PALETTE = 5
-"""Answers that a table has, each for as many cells as it likes."""
+"""The number of different answers of a table, each for any number of cells."""
 FINENESS = 32
-"""Values that a threshold or an edge can have."""
+"""The number of values that a threshold or an edge can have."""
 
 Card = tuple[int, ...]
 Take = Callable[[int], int]
-"""Takes the next number of a card, which is below the one that is given."""
+"""A function that takes the next number of a card, which is below its argument."""
 
 
 def player_of(space: Space, card: Card) -> Player:
     """Return the player that a card describes."""
     numbers = iter(card)
-    return _read(space, lambda size: next(numbers))
+
+    def take(size: int) -> int:
+        return next(numbers)
+
+    return _read(space, take)
 
 
 def sizes(space: Space) -> Card:
-    """Return how many values each number of a card can have."""
+    """Return for each number of a card how many values it can have."""
     asked: list[int] = []
 
     def take(size: int) -> int:
@@ -63,38 +68,60 @@ def sizes(space: Space) -> Card:
 
 
 def _read(space: Space, take: Take) -> Player:
-    late, interval = space.late, space.interval
     if space.kind in ("blind loop", "side loop"):
         steps = _loop(space, take)
-        return Player("loop", (steps,), late, interval, knows_side=space.kind == "side loop")
+        return Player("loop", (steps,), space.late, space.interval, knows_side=space.kind == "side loop")
     if space.kind == "table":
-        edges = sorted(36 + 6 * take(FINENESS) for _ in range(DISTANCE_BANDS - 1))
-        height = 1 + 3 * take(FINENESS)
-        groups = tuple(take(STATUS_GROUPS) for _ in STATUSES)
-        palette = [_answer(space, take) for _ in range(PALETTE)]
-        return Player(
-            "table",
-            tuple(palette[take(PALETTE)] for _ in range(CELLS)),
-            late,
-            interval,
-            distance_edges=tuple(edges),
-            height_edge=height,
-            status_groups=groups,
-        )
+        return _table(space, take)
+    return _rule(space, take)
+
+
+def _rule(space: Space, take: Take) -> Player:
     count = 1 if space.kind == "one threshold" else 2
-    conditions = tuple(_condition(take) for _ in range(count))
-    answers = tuple(_answer(space, take) for _ in range(2**count))
-    return Player("rule", answers, late, interval, conditions=conditions)
+    conditions: list[Condition] = []
+    for _ in range(count):
+        conditions.append(_condition(take))
+    answers: list[Answer] = []
+    for _ in range(2**count):
+        answers.append(_answer(space, take))
+    return Player("rule", tuple(answers), space.late, space.interval, conditions=tuple(conditions))
+
+
+def _table(space: Space, take: Take) -> Player:
+    edges: list[int] = []
+    for _ in range(DISTANCE_BANDS - 1):
+        edges.append(36 + 6 * take(FINENESS))
+    edges.sort()
+    height = 1 + 3 * take(FINENESS)
+    groups = [take(STATUS_GROUPS) for _ in STATUSES]
+    palette: list[Answer] = []
+    for _ in range(PALETTE):
+        palette.append(_answer(space, take))
+    answers: list[Answer] = []
+    for _ in range(CELLS):
+        answers.append(palette[take(PALETTE)])
+    return Player(
+        "table",
+        tuple(answers),
+        space.late,
+        space.interval,
+        distance_edges=tuple(edges),
+        height_edge=height,
+        status_groups=tuple(groups),
+    )
 
 
 def _loop(space: Space, take: Take) -> Answer:
-    """One answer and a step; of actions, one to six."""
+    """Return an answer and a step, or one to six actions."""
+    steps: list[Step] = []
     if space.interval:
         length = 1 + take(MOST_STEPS)
-        steps = [_action(take) for _ in range(MOST_STEPS)]
+        for _ in range(MOST_STEPS):  # all are taken from the card, whatever the length
+            steps.append(_action(take))
         return tuple(steps[:length])
-    steps = [*_answer(space, take), _walk(take)]
-    return tuple(Step(space.to_pad(step.held), step.frames) for step in steps)
+    for step in (*_answer(space, take), _walk(take)):
+        steps.append(Step(space.to_pad(step.held), step.frames))
+    return tuple(steps)
 
 
 def _answer(space: Space, take: Take) -> Answer:
@@ -103,7 +130,8 @@ def _answer(space: Space, take: Take) -> Answer:
     walk = _walk(take)
     move = MOVES[take(len(MOVES))]
     pause = _walk(take)
-    return (walk, *(Step(held, PRESSED) for held in move), pause)
+    presses = [Step(held, PRESSED) for held in move]
+    return (walk, *presses, pause)
 
 
 def _walk(take: Take) -> Step:
@@ -117,7 +145,7 @@ def _action(take: Take) -> Step:
 
 
 def _condition(take: Take) -> Condition:
-    """A feature, and a value of its range; of a set of statuses, which of them are in it."""
+    """Return a condition: a feature, and a value of its range or a set of statuses."""
     feature = FEATURES[take(len(FEATURES))]
     value = take(FINENESS)
     statuses = take(2 ** len(STATUSES))

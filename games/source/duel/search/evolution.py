@@ -1,8 +1,8 @@
 """Evolution of simple players: many climbers begin, and fewer and fewer of the best go on.
 
-A climber is a player that is changed, or crossed with another climber, and replaced by what is better. All play the same matches
-in the same order, and what was changed plays few of them at first, and more only while it is no worse than what it came from:
-so what differs is the player and not its luck.
+A climber is a player that is changed, or crossed with another climber, and replaced by a better child. All play the same matches
+in the same order. A child plays few of them at first, and more only while it is no worse than its parent: so what differs is the
+player and not its luck.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from games.source.duel.native.players import RESULT, Player, Results, play, won
 from games.source.duel.search.genomes import Space
 
 MARGIN = 0.2
-"""What the difference in health counts beside a victory: it tells which of two losers is nearer to winning."""
+"""The weight of the difference in health beside a victory: it tells which of two losers is nearer to winning."""
 FULL_HEALTH = 176
 DRAWN = 400
 """Players drawn at random to begin with."""
 START = ((3, 80), (12, 24), (48, 16))
-"""After so many matches so many of them are left. The last are the climbers."""
+"""Pairs of a number of matches and the number of players that are left after them. The last are the climbers."""
 CHECKS = (6, 24, 96)
-"""Matches after which what was changed is compared with what it came from."""
+"""The numbers of matches after which a child is compared with its parent."""
 HALVINGS = 4
-"""How often the worse half of the climbers is given up; each number of climbers gets an equal part of the budget."""
+"""The number of times that the worse half of the climbers is given up; each stage gets an equal part of the budget."""
 CROSSED = 0.25
-"""How many of the children have two parents."""
+"""The share of the children that have two parents."""
 SELECTED, SELECTION = 24, 128
-"""So many of all climbers play so many other matches at the end, which decide."""
+"""The number of players, of all climbers, that play SELECTION other matches at the end, which decide."""
 TURTLE_DEALS = 35.0
 """Damage a round, on average, up to which a player counts as a turtle: it wins by the clock, if at all."""
 TURTLE_POWER = 4
-"""How steeply: a way leads down from who wins by the clock but deals too much, and no turtle is worth less than one who does."""
+"""The steepness of the slope from players that win by the clock but deal too much, down to turtles, which are worth the most."""
 
 Score = Callable[[Results], float]
 
 
 def shuffled_settings(name: str, level: int) -> Iterator[Setting]:
-    """Yield matches without end, of which every sixteen have all match-ups, in any order."""
+    """Yield matches without end; every sixteen of them have all match-ups, in random order."""
     coming = settings(name, level)
     rng = Random(f"{name} {level}")
     for _ in count():
@@ -68,13 +68,13 @@ def strength(results: Results) -> float:
 
 
 def turtling(results: Results) -> float:
-    """Return the share of victories, which counts the less the more damage is dealt beyond a turtle's, and a lack of health."""
+    """Return the share of victories, less the more damage is dealt beyond a turtle's, with a part of any lack of health."""
     allowed = min(1.0, TURTLE_DEALS / max(1.0, dealt_a_round(results)))
     return float(won(results).mean()) * allowed**TURTLE_POWER + MARGIN * min(0.0, margin(results))
 
 
 def score_of(space: Space) -> Score:
-    """Return what is climbed in a space."""
+    """Return the score by which players of a space are compared."""
     return turtling if space.is_turtle else strength
 
 
@@ -88,7 +88,7 @@ class Candidate:
 
     @property
     def behaviour(self) -> bytes:
-        """The same of two players that do the same in all of these matches."""
+        """A key that is the same for players that do the same in all of these matches."""
         return self.results["trace"].tobytes()
 
 
@@ -99,19 +99,24 @@ class Evolution:
         """Prepare a search.
 
         Args:
-            space: What is searched.
+            space: The space that is searched.
             course: The matches that all players play, at least as many as CHECKS and START ask for.
-            rng: Where chance comes from.
+            rng: The source of chance.
         """
         self.space, self.course, self.rng = space, course, rng
         self.score = score_of(space)
         self.played = 0
-        """Matches so far."""
+        """The number of matches so far."""
         self.known: dict[Player, Candidate] = {}
-        """Every player that has played the whole course."""
+        """All players that have played the whole course."""
 
     def run(self, budget: int, immigrants: Sequence[Player] = ()) -> None:
-        """Search until so many matches have been played; `immigrants` begin with the players that are drawn."""
+        """Search until a number of matches have been played.
+
+        Args:
+            budget: The number of matches.
+            immigrants: Players that begin together with those that are drawn.
+        """
         drawn = [self.space.random(self.rng) for _ in range(DRAWN)]
         climbers = self.raced([*immigrants, *drawn])
         begun = self.played
@@ -126,27 +131,30 @@ class Evolution:
             climbers = climbers[: max(1, (len(climbers) + 1) // 2)]
 
     def raced(self, players: Sequence[Player]) -> list[Candidate]:
-        """Let players play, fewer and fewer of them more and more matches; return those that are left, the best first."""
-        candidates = [Candidate(player, np.zeros(0, RESULT), 0.0) for player in dict.fromkeys(players)]
+        """Let players play more and more matches, fewer and fewer of them; return those that are left, the best first."""
+        nothing = np.zeros(0, RESULT)
+        candidates = [Candidate(player, nothing, 0.0) for player in dict.fromkeys(players)]
         for matches, left in START:
             candidates = distinct(self.continued(candidates, matches))[:left]
         return distinct(self.continued(candidates, CHECKS[-1]))
 
     def continued(self, candidates: Sequence[Candidate], matches: int) -> list[Candidate]:
-        """Let players go on until they have played so many matches."""
+        """Let players that have played equally many matches go on until they have played this number of them."""
         done = len(candidates[0].results)
-        fresh = play([candidate.player for candidate in candidates], self.course[done:matches])
+        players = [candidate.player for candidate in candidates]
+        fresh = play(players, self.course[done:matches])
         self.played += fresh.size
-        longer = []
+        longer: list[Candidate] = []
         for candidate, row in zip(candidates, fresh, strict=True):
             results = np.concatenate([candidate.results, row])
             longer.append(Candidate(candidate.player, results, self.score(results)))
         if matches == CHECKS[-1]:
-            self.known |= {candidate.player: candidate for candidate in longer}
+            for candidate in longer:
+                self.known[candidate.player] = candidate
         return longer
 
     def climbed(self, climbers: Sequence[Candidate], place: int) -> Candidate:
-        """Return a child of a climber if it is better, or else the climber."""
+        """Return a child of the climber at a position if it is better, or else the climber."""
         parent = climbers[place]
         child = parent.player
         if self.rng.random() < CROSSED:
@@ -161,23 +169,30 @@ class Evolution:
             before = parent.results[:matches]
             if candidate.score < self.score(before):
                 return parent
-            # in the very first matches what was changed may not have been called for yet
+            # in the very first matches the change may not have been called for yet
             if matches > CHECKS[0] and candidate.behaviour == before["trace"].tobytes():
                 return parent
         return candidate
 
     def selected(self, course: Sequence[Setting], wanted: int) -> list[Candidate]:
-        """Return the best of all, by other matches than those they were found with."""
+        """Return the best of all players by other matches than those they were found with.
+
+        Args:
+            course: The other matches.
+            wanted: The number of players, at most.
+        """
         ranked = distinct(self.known.values())[:SELECTED]
         players = [candidate.player for candidate in ranked]
         results = play(players, course)
         self.played += results.size
-        again = [Candidate(player, row, self.score(row)) for player, row in zip(players, results, strict=True)]
+        again: list[Candidate] = []
+        for player, row in zip(players, results, strict=True):
+            again.append(Candidate(player, row, self.score(row)))
         return distinct(again)[:wanted]
 
 
 def distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return them the best first, without those that do the same as another."""
+    """Return the candidates, the best first, without those that do the same as a better one."""
     ranked = sorted(candidates, key=lambda candidate: candidate.score, reverse=True)
     found: dict[bytes, Candidate] = {}
     for candidate in ranked:

@@ -20,7 +20,7 @@ from games.source.duel.search.genomes import TURTLE
 BEST = 10
 """So many of the best of each class play the fresh matches."""
 SPARE = 20
-"""Of so many fresh matches one more is played, because some may go alike."""
+"""One more match is played for so many fresh ones, because some may go alike."""
 ON_ROM = 30
 """Matches of the very best that are played on the ROM as well."""
 MOST_OF_LOOPS = {4: 0.2, 6: 0.1, 8: 0.05, 10: 0.05}
@@ -34,16 +34,21 @@ MOST = {
 }
 """The share of matches that the best of a class may win at a level."""
 LIMITED_FROM = {"one threshold": 12, "two thresholds": 12, "table": 12}
-"""How late players are, at least, that the limit is for. For classes that are not named here it is for all."""
+"""The least delay in frames of the players that the limit is for. For classes that are not named here it is for all."""
 
 
 class Run(Protocol):
-    """What plays and keeps rows: see calibrate.py."""
+    """The processes that play, and the rows that are kept: see calibrate.py."""
 
     rows: dict[str, Row]
 
-    def map(self, play: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]: ...
-    def keep(self, key: str, row: Row) -> Row: ...
+    def map(self, play: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results of `play` in the order of the items."""
+        ...
+
+    def keep(self, key: str, row: Row) -> Row:
+        """Remember a row by a key, and return it."""
+        ...
 
 
 # ---- rows ----
@@ -51,19 +56,21 @@ class Run(Protocol):
 
 def counted(results: Results) -> list[Result]:
     """Return native results as the calibration counts them."""
-    return [
-        Result(
-            won=bool(won(result)),
-            drawn=bool(result["victories"][0] == result["victories"][1]),
-            frames=int(result["frames"]),
-            rounds=int(result["rounds"]),
-            time_outs=int(result["time_outs"]),
-            kinds=(int(result["landed"][0]).bit_count(), int(result["landed"][1]).bit_count()),
-            trajectory=str(result["trace"]),
-            won_by_clock=bool(won(result) and result["clock_victories"]),
-        )
-        for result in results
-    ]
+    return [_counted(result) for result in results]
+
+
+def _counted(result: Any) -> Result:
+    mine, theirs = map(int, result["landed"])
+    return Result(
+        won=bool(won(result)),
+        drawn=bool(result["victories"][0] == result["victories"][1]),
+        frames=int(result["frames"]),
+        rounds=int(result["rounds"]),
+        time_outs=int(result["time_outs"]),
+        kinds=(mine.bit_count(), theirs.bit_count()),
+        trajectory=str(result["trace"]),
+        won_by_clock=bool(won(result) and result["clock_victories"]),
+    )
 
 
 def row_of_player(what: str, player: Player, results: Results, wanted: int = 0) -> Row:
@@ -87,7 +94,7 @@ class Finalist:
     dealt_a_round: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `from_json` reads."""
+        """Return a dict for `from_json`."""
         return {"player": self.player.as_json(), "score": self.score, "dealt_a_round": self.dealt_a_round}
 
     @classmethod
@@ -97,7 +104,7 @@ class Finalist:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Finalist:
-        """Return what was written by `as_json`."""
+        """Return the player that was written by `as_json`."""
         return cls(Player.from_json(kept["player"]), kept["score"], kept["dealt_a_round"])
 
 
@@ -111,20 +118,22 @@ class Final:
     players: tuple[Player, ...]
     matches: int
     seeds: str
-    """What the seeds of the fresh matches are drawn from, beside the rest."""
+    """The text that the seeds of the fresh matches are drawn from, beside the class, delay and level."""
 
     @property
     def what(self) -> str:
+        """The name of the row."""
         return f"{self.player_class}, {self.late} late, at {self.level}"
 
     def fresh(self) -> list[Setting]:
         """Return the matches, with a few more to make up for those that go alike."""
         spare = self.matches // SPARE
-        return list(islice(settings(f"{self.seeds} {self.player_class} {self.late}", self.level), self.matches + spare))
+        drawn = settings(f"{self.seeds} {self.player_class} {self.late}", self.level)
+        return list(islice(drawn, self.matches + spare))
 
 
 class Recorded:
-    """A player that holds again what was held."""
+    """A player that holds again what was held: the bits of a pad for each frame."""
 
     sees = False
 
@@ -140,7 +149,7 @@ class Recorded:
 
 
 def plays_alike(player: Player, match: Setting) -> bool:
-    """Let a player play a match here, and hold the same on the ROM; return whether both come to the same."""
+    """Let a player play a match here, and hold the same on the ROM. Return True if both come to the same."""
     pads, result = record(player, match)
     (here,) = counted(np.array([result]))
     return goes_alike(match, Recorded(pads), here)
@@ -150,19 +159,23 @@ def play_final(final: Final) -> Row:
     """Let each of the players play the fresh matches.
 
     Returns:
-        The row of the best, with those of all in `all`, and in `on_rom` how many of how many matches go on the ROM as here.
+        The row of the best, with the rows of all in `all`. `on_rom` has two numbers: the matches that go on the ROM as here, and
+        those that were compared.
     """
     fresh = final.fresh()
     begin = time.process_time()
-    every = play(final.players, fresh)
-    rows = [row_of_player(final.what, *pair, final.matches) for pair in zip(final.players, every, strict=True)]
+    rows: list[Row] = []
+    for player, results in zip(final.players, play(final.players, fresh), strict=True):
+        rows.append(row_of_player(final.what, player, results, final.matches))
     best = max(rows, key=upper_bound)
-    compared = [plays_alike(Player.from_json(best["player"]), match) for match in fresh[:ON_ROM]]
+    best_player = Player.from_json(best["player"])
+    compared = [plays_alike(best_player, match) for match in fresh[:ON_ROM]]
     seconds = round(time.process_time() - begin, 2)
     return {**best, "all": rows, "on_rom": [sum(compared), len(compared)], "processor_s": seconds}
 
 
 def upper_bound(row: Row) -> float:
+    """Return the upper bound of a row's share."""
     return float(row["high"])
 
 
@@ -171,20 +184,27 @@ Group = tuple[int, int, str]
 
 
 def finals(found: Mapping[Group, Sequence[Finalist]], matches: int, seeds: str) -> Iterator[Final]:
-    """Yield the ten best of each group. Whoever deals a turtle's damage is one, whatever class it was found in."""
+    """Yield the ten best of each group. A player that deals a turtle's damage is a turtle as well.
+
+    Args:
+        found: The finalists of each group.
+        matches: The number of fresh matches that they play.
+        seeds: The text that the seeds of the matches are drawn from.
+    """
     turtles: dict[Group, list[Finalist]] = {}
     for (level, late, _), finalists in found.items():
         slow = [finalist for finalist in finalists if finalist.dealt_a_round <= TURTLE_DEALS]
         turtles.setdefault((level, late, TURTLE), []).extend(slow)
     for (level, late, player_class), finalists in {**found, **turtles}.items():
         ranked = sorted(finalists, key=lambda finalist: finalist.score, reverse=True)
-        players = tuple(dict.fromkeys(finalist.player for finalist in ranked))
+        distinct = dict.fromkeys([finalist.player for finalist in ranked])
+        players = tuple(distinct)
         if players:
             yield Final(player_class, late, level, players[:BEST], matches, seeds)
 
 
 def limit_of(player_class: str, late: int, level: int) -> Limit | None:
-    """Return the limit of a class at a level; None if it is only told."""
+    """Return the limit of a class at a level, or None if it has none."""
     most = MOST.get(player_class, {}).get(level)
     if most is None or late < LIMITED_FROM.get(player_class, 0):
         return None

@@ -1,7 +1,8 @@
-"""How simple players are drawn at random, changed a little, and crossed: what evolution needs of each class of players."""
+"""Simple players drawn at random, changed a little, and crossed, as evolution needs it for each class of players."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -25,9 +26,9 @@ WAYS = ("", "", "F", "F", "G", "UP", "UP+F", "UP+F", "UP+G", "DOWN", "DOWN+F", "
 BUTTONS = ("X", "Y", "Z", "A", "B", "C")
 PUNCHES = ("X", "Y", "Z")
 LONGEST, SHORT = 40, 12
-"""Most frames of a step, and of one half of them when they are drawn."""
+"""The most frames of a step, and of the shorter half of those that are drawn."""
 THRESHOLDS = {"distance": (32, 264), "height": (1, 110), "enemy frames": (1, 60), "own frames": (1, 60), "lead": (-60, 61)}
-"""Least and greatest number that a condition compares with."""
+"""The least and the greatest number that a condition compares with."""
 JITTER = 0.08
 """Standard deviation of a changed number, as a part of its range."""
 
@@ -41,58 +42,76 @@ class Space:
     late: int
     interval: int
     is_turtle: bool = False
-    """Whether those are wanted that win by the clock."""
+    """True if players are wanted that win by the clock."""
 
     def __str__(self) -> str:
-        how = f"an action every {self.interval}" if self.interval else "raw pads"
-        what = f"{self.kind}, {TURTLE}" if self.is_turtle else self.kind
+        what, how = self.kind, "raw pads"
+        if self.is_turtle:
+            what = f"{self.kind}, {TURTLE}"
+        if self.interval:
+            how = f"an action every {self.interval}"
         return f"{what}, {self.late} late, {how}"
 
     @property
     def player_class(self) -> str:
-        """The class that the limits are for: turtles are one of their own."""
+        """The class that the limits are for: turtles are a class of their own."""
         return TURTLE if self.is_turtle else self.kind
 
     # ---- steps and answers ----
 
     def frames(self, rng: Random) -> int:
-        return rng.randint(1, SHORT if rng.random() < 0.5 else LONGEST)
+        """Draw a number of frames, short ones more often."""
+        longest = SHORT if rng.random() < 0.5 else LONGEST
+        return rng.randint(1, longest)
 
     def step(self, rng: Random) -> Step:
         """Draw a step."""
         if self.interval:
             return Step(rng.choice(list(action_numbers())))
-        button = rng.choice(BUTTONS) if rng.random() < 0.45 else ""
-        return Step(self.to_pad(joined(rng.choice(WAYS), button)), self.frames(rng))
+        button = ""
+        if rng.random() < 0.45:
+            button = rng.choice(BUTTONS)
+        held = joined(rng.choice(WAYS), button)
+        return Step(self.to_pad(held), self.frames(rng))
 
     def to_pad(self, held: str) -> str:
-        """Return it as who does not know the enemy's side would say it."""
-        return to_the_right(held) if self.kind == "blind loop" else held
+        """Return buttons as a player of this space holds them: one that does not know the enemy's side goes to the right."""
+        if self.kind == "blind loop":
+            return to_the_right(held)
+        return held
 
     def special(self, rng: Random) -> Answer:
         """Draw a projectile or a rising attack."""
         ways = rng.choice((("DOWN", "DOWN+F", "F"), ("F", "DOWN", "DOWN+F")))
         frames = rng.randint(1, 4)
         before = [Step(self.to_pad(way), frames) for way in ways[:2]]
-        blow = Step(self.to_pad(joined(ways[2], rng.choice(PUNCHES))), rng.randint(1, 4))
+        punch = joined(ways[2], rng.choice(PUNCHES))
+        blow = Step(self.to_pad(punch), rng.randint(1, 4))
         return (*before, blow)
 
     def answer(self, rng: Random) -> Answer:
         """Draw a few steps: a move and what follows it, or anything."""
         if self.interval:
             return (self.step(rng),)
-        pause = Step(self.to_pad(rng.choice(("", "DOWN", "G", "DOWN+G", "F"))), self.frames(rng))
+        waiting = rng.choice(("", "DOWN", "G", "DOWN+G", "F"))
+        pause = Step(self.to_pad(waiting), self.frames(rng))
         what = rng.random()
         if what < 0.25:
             return (*self.special(rng), pause)
         if what < 0.5:
-            press = Step(self.to_pad(joined(rng.choice(WAYS), rng.choice(BUTTONS))), rng.randint(1, 4))
+            held = joined(rng.choice(WAYS), rng.choice(BUTTONS))
+            press = Step(self.to_pad(held), rng.randint(1, 4))
             return press, pause
         if what < 0.75:
-            return (Step(self.to_pad(rng.choice(WAYS)), rng.choice((1, 2, 4, 8, 16))),)
-        return tuple(self.step(rng) for _ in range(rng.randint(1, 4)))
+            way = rng.choice(WAYS)
+            return (Step(self.to_pad(way), rng.choice((1, 2, 4, 8, 16))),)
+        steps: list[Step] = []
+        for _ in range(rng.randint(1, 4)):
+            steps.append(self.step(rng))
+        return tuple(steps)
 
     def changed_step(self, rng: Random, step: Step) -> Step:
+        """Change the buttons or the frames of a step, or draw another one."""
         what = rng.random()
         if self.interval or what < 0.2:
             return self.step(rng)
@@ -128,31 +147,45 @@ class Space:
             steps: list[Step] = []
             wanted = rng.randint(1, MOST_STEPS)
             while len(steps) < wanted:
-                steps += [self.step(rng)] if self.interval or rng.random() < 0.8 else self.special(rng)
+                if self.interval or rng.random() < 0.8:
+                    steps.append(self.step(rng))
+                else:
+                    steps += self.special(rng)
             return self.loop(tuple(steps[:MOST_STEPS]))
         if self.kind == "table":
-            palette = [self.answer(rng) for _ in range(rng.randint(2, 6))]
+            palette = self.answers(rng, rng.randint(2, 6))
             return self.table(rng, palette)
         count = 1 if self.kind == "one threshold" else 2
-        answers = tuple(self.answer(rng) for _ in range(2**count))
-        return self.rule(answers, tuple(condition(rng) for _ in range(count)))
+        answers = self.answers(rng, 2**count)
+        conditions = [condition(rng) for _ in range(count)]
+        return self.rule(answers, conditions)
+
+    def answers(self, rng: Random, count: int) -> list[Answer]:
+        """Draw some answers."""
+        return [self.answer(rng) for _ in range(count)]
 
     def loop(self, steps: Answer) -> Player:
+        """Return a loop of these steps."""
         return Player("loop", (steps,), self.late, self.interval, knows_side=self.kind == "side loop")
 
-    def rule(self, answers: tuple[Answer, ...], conditions: tuple[Condition, ...]) -> Player:
-        return Player("rule", answers, self.late, self.interval, conditions=conditions)
+    def rule(self, answers: Iterable[Answer], conditions: Iterable[Condition]) -> Player:
+        """Return a rule with these answers and conditions."""
+        return Player("rule", tuple(answers), self.late, self.interval, conditions=tuple(conditions))
 
     def table(self, rng: Random, palette: list[Answer]) -> Player:
         """Draw a table of these answers."""
+        answers = [rng.choice(palette) for _ in range(CELLS)]
+        edges = sorted(rng.sample(range(36, 220), DISTANCE_BANDS - 1))
+        height = rng.randint(1, 60)
+        groups = [rng.randrange(STATUS_GROUPS) for _ in STATUSES]
         return Player(
             "table",
-            tuple(rng.choice(palette) for _ in range(CELLS)),
+            tuple(answers),
             self.late,
             self.interval,
-            distance_edges=tuple(sorted(rng.sample(range(36, 220), DISTANCE_BANDS - 1))),
-            height_edge=rng.randint(1, 60),
-            status_groups=tuple(rng.randrange(STATUS_GROUPS) for _ in STATUSES),
+            distance_edges=tuple(edges),
+            height_edge=height,
+            status_groups=tuple(groups),
         )
 
     def changed(self, rng: Random, player: Player) -> Player:
@@ -163,6 +196,7 @@ class Space:
                 return player
 
     def changed_once(self, rng: Random, player: Player) -> Player:
+        """Change one thing of a player: a condition, the bands of a table, or an answer."""
         what = rng.random()
         if player.kind == "rule" and what < 0.35:
             return changed_conditions(rng, player)
@@ -179,17 +213,17 @@ class Space:
         return replace(player, answers=tuple(answers))
 
     def crossed(self, rng: Random, one: Player, other: Player) -> Player:
-        """Take some answers of one and some of the other; of two loops, the beginning and the end."""
+        """Return a player with some answers of one and some of the other; two loops give a beginning and an end."""
         if one.kind == "loop":
             first, second = one.answers[0], other.answers[0]
             cut = rng.randint(1, len(first))
             steps = first[:cut] + second[rng.randrange(len(second)) :]
             return self.loop(steps[:MOST_STEPS])
-        answers = tuple(rng.choice(pair) for pair in zip(one.answers, other.answers, strict=True))
-        return replace(one, answers=answers)
+        answers = [rng.choice(pair) for pair in zip(one.answers, other.answers, strict=True)]
+        return replace(one, answers=tuple(answers))
 
     def widened(self, rng: Random, player: Player) -> Player:
-        """Return a player of this space that does as one of a narrower class or another delay does, or nearly."""
+        """Return a player of this space that acts like one of a narrower class or of another delay, or nearly so."""
         if self.kind == "two thresholds" and len(player.conditions) == 1:
             no, yes = player.answers
             return self.rule((no, no, yes, yes), (*player.conditions, condition(rng)))
@@ -208,20 +242,25 @@ def kind_of(player: Player) -> str:
 
 
 def joined(way: str, button: str) -> str:
-    return "+".join(filter(None, (way, button)))
+    """Return a direction and a button as one text; each of them may be empty."""
+    if way and button:
+        return f"{way}+{button}"
+    return way or button
 
 
 def to_the_right(held: str) -> str:
+    """Return buttons with RIGHT for forward and LEFT for back."""
     names = {"F": "RIGHT", "G": "LEFT"}
     return "+".join(names.get(name, name) for name in held.split("+"))
 
 
 def within(value: int, least: int, most: int) -> int:
+    """Return the number between the bounds that is nearest to a value."""
     return max(least, min(most, value))
 
 
 def condition(rng: Random) -> Condition:
-    """Draw a condition; distance and status are what matters most."""
+    """Draw a condition, most often one about distance or status, which matter most."""
     feature = rng.choices(FEATURES, (6, 2, 1, 1, 1, 4, 2))[0]
     if feature in THRESHOLDS:
         return Condition(feature, rng.randint(*THRESHOLDS[feature]))
@@ -229,6 +268,7 @@ def condition(rng: Random) -> Condition:
 
 
 def changed_conditions(rng: Random, player: Player) -> Player:
+    """Draw another condition for one of a rule's, or change its number or its set of statuses."""
     conditions = list(player.conditions)
     place = rng.randrange(len(conditions))
     old = conditions[place]

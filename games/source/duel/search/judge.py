@@ -1,9 +1,9 @@
-"""The judge of an opponent that is done: a second search, which is never used while the opponent is tuned.
+"""The judge of a finished opponent: a second search, which is never used while the opponent is tuned.
 
     python -m games.source.duel.search.judge --draw 1 --workers 2
 
-It is another algorithm, simulated annealing, over players that are said otherwise (cards.py), with delays, intervals and matches
-of its own, all drawn from the number of the draw. Each use is written to judge.jsonl before it begins, and what came of it
+It is another algorithm, simulated annealing, over players in another form (cards.py), with delays, intervals and matches
+of its own, all drawn from the number of the draw. Each use is written to judge.jsonl before it begins, and its outcome
 at its end. A draw that has failed a ROM is spent: its players join the exploit search, and a new draw judges.
 """
 
@@ -15,12 +15,12 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from random import Random
 from typing import Any
 
 from games.source.duel import FOLDER, LEVELS
-from games.source.duel.counting import Row
+from games.source.duel.counting import Row, outcome_of
 from games.source.duel.matches import Setting
 from games.source.duel.native.compiled import library
 from games.source.duel.native.players import play
@@ -34,27 +34,27 @@ from minibrains import GameError
 JUDGED = [level for level in sorted(MOST[TURTLE]) if level <= LEVELS]
 """The levels that have limits."""
 BUDGET = 30_000
-"""Matches of the annealings of one space."""
+"""The number of matches of all annealings of one space."""
 RESTARTS = 3
 """Annealings that share it."""
 HOTTEST, COLDEST = 0.2, 0.01
-"""Temperatures at the beginning and at the end, in what is climbed."""
+"""Temperatures at the beginning and at the end, in units of the score."""
 FEWEST, MOST_MATCHES = 6, 64
-"""Matches that a change and what it came from play side by side, at the beginning and at the end."""
+"""Matches that a card and its change play side by side, at the beginning and at the end."""
 FINALISTS, SELECTION = 16, 96
-"""So many of those that held out longest play so many other matches."""
+"""The number of cards, those that held out longest, that play SELECTION other matches."""
 MATCHES = 1000
 """Fresh matches of each of the ten best."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """How one judge looks at players: late by two numbers of frames, and at three intervals."""
+    """The spaces of one judge: players that are late by two numbers of frames, and act at three intervals."""
 
     number: int
 
     def spaces(self) -> Iterator[Space]:
-        """Yield what this judge searches at each level."""
+        """Yield the spaces that this judge searches at each level."""
         rng = Random(f"judge {self.number}")
         delays = (rng.randint(2, 10), rng.randint(12, 17))
         intervals = (0, *rng.sample((5, 8, 9, 10, 15, 20, 24), 2))
@@ -80,7 +80,7 @@ class Task:
 
 
 def anneal(task: Task) -> list[Finalist]:
-    """Return the best players of a space, by matches other than those they were found with."""
+    """Search a space, and return its best players by matches other than those they were found with."""
     name = f"judge {task.draw}: {task.space}"
     rng = Random(f"{name} at {task.level}")
     matches = shuffled_settings(name, task.level)
@@ -93,13 +93,18 @@ def anneal(task: Task) -> list[Finalist]:
 
     longest = sorted(held_out, key=lambda card: held_out[card], reverse=True)[:FINALISTS]
     players = [player_of(task.space, card) for card in longest]
-    results = play(players, list(islice(matches, SELECTION)))
-    candidates = [Candidate(player, row, score(row)) for player, row in zip(players, results, strict=True)]
-    return [Finalist.of(candidate) for candidate in distinct(candidates)[:BEST]]
+    candidates: list[Candidate] = []
+    for player, row in zip(players, play(players, list(islice(matches, SELECTION))), strict=True):
+        candidates.append(Candidate(player, row, score(row)))
+    best = distinct(candidates)[:BEST]
+    return [Finalist.of(candidate) for candidate in best]
 
 
 def annealing(task: Task, rng: Random, matches: Iterator[Setting], score: Score) -> Iterator[tuple[Card, int]]:
-    """Yield every card that was held, with the number of matches in which it has outlasted changes."""
+    """Yield every card that was held, with the number of matches in which it has outlasted changes.
+
+    Source: S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, 1983.
+    """
     space, limits = task.space, sizes(task.space)
     card = tuple(rng.randrange(size) for size in limits)
     budget = task.budget // RESTARTS
@@ -110,7 +115,8 @@ def annealing(task: Task, rng: Random, matches: Iterator[Setting], score: Score)
         count = round(FEWEST * (MOST_MATCHES / FEWEST) ** (played / budget))
 
         other = changed(rng, card, limits)
-        now, then = play([player_of(space, card), player_of(space, other)], list(islice(matches, count)))
+        players = [player_of(space, card), player_of(space, other)]
+        now, then = play(players, list(islice(matches, count)))
         played += now.size + then.size
 
         gain = score(then) - score(now)
@@ -138,8 +144,11 @@ def changed(rng: Random, card: Card, limits: Card) -> Card:
 
 
 def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Search, and yield the row of the best of each class, delay and level with its limit and whether it is kept."""
-    tasks = [Task(draw.number, level, space, BUDGET) for level in JUDGED for space in draw.spaces()]
+    """Search, and yield the row of the best of each class, delay and level with its limit and whether it is met."""
+    spaces = list(draw.spaces())
+    tasks: list[Task] = []
+    for level, space in product(JUDGED, spaces):
+        tasks.append(Task(draw.number, level, space, BUDGET))
     groups: dict[Group, list[Finalist]] = {}
     for task, found in zip(tasks, pool.map(anneal, tasks), strict=True):
         groups.setdefault((task.level, task.space.late, task.space.player_class), []).extend(found)
@@ -148,32 +157,31 @@ def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
     every = list(finals(groups, MATCHES, f"judge {draw.number} fresh"))
     for final, row in zip(every, pool.map(play_final, every), strict=True):
         limit = limit_of(final.player_class, final.late, final.level)
-        yield {**row, "limit": str(limit) if limit else "", "met": limit.met(row) if limit else None}
+        yield {**row, **outcome_of(row, limit)}
 
 
 def entry_of(row: Row) -> dict[str, Any]:
-    """Return what the log keeps of a row: if a limit is missed, all players that were played."""
-    told = ("what", "n", "won", "by_clock", "low", "high", "limit", "met", "dealt_a_round", "on_rom", "player")
-    entry = {name: row[name] for name in told}
+    """Return the entry of a row in the log. If a limit is missed, it has all players that were played."""
+    entry: dict[str, Any] = {}
+    for name in ("what", "n", "won", "by_clock", "low", "high", "limit", "met", "dealt_a_round", "on_rom", "player"):
+        entry[name] = row[name]
     if row["met"] is False:
         entry["players"] = [one["player"] for one in row["all"]]
     return entry
 
 
 def main() -> int:
-    """Judge the ROM. Return 0 if all limits are kept, 1 if one is missed, 2 if this draw may not judge."""
+    """Judge the ROM. Return 0 if all limits are met, 1 if one is missed, 2 if this draw may not judge."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draw", type=int, required=True, help="the number of the judge")
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
     log = read_log()
-    failed = [entry for entry in log if entry["draw"] == options.draw and entry.get("met") is False]
-    if failed:
-        print(
-            f"draw {options.draw} has failed ROM {failed[0]['rom_sha1'][:8]} and is spent; judge with another --draw",
-            file=sys.stderr,
-        )
-        return 2
+    for entry in log:
+        if entry["draw"] == options.draw and entry.get("met") is False:
+            failed = entry["rom_sha1"][:8]
+            print(f"draw {options.draw} has failed ROM {failed} and is spent; judge with another --draw", file=sys.stderr)
+            return 2
 
     try:
         library()  # once, before there are processes that need it

@@ -17,13 +17,16 @@ LOG = Path(__file__).resolve().parent / "judge.jsonl"
 
 def read_log() -> list[dict[str, Any]]:
     """Return the entries of judge.jsonl."""
-    return [json.loads(line) for line in LOG.read_text().splitlines()] if LOG.exists() else []
+    if not LOG.exists():
+        return []
+    return [json.loads(line) for line in LOG.read_text().splitlines()]
 
 
 def write_log(entry: dict[str, Any]) -> None:
-    """Add an entry to judge.jsonl."""
+    """Add an entry to judge.jsonl, with the time of now."""
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     with closing(LineFile(LOG)) as file:
-        file.append(json.dumps({"when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}))
+        file.append(json.dumps({"when": when, **entry}))
 
 
 def players_of_judges() -> Iterator[Player]:

@@ -21,7 +21,7 @@ from games.source.duel.counting import Row
 from minibrains.graph.workflow import dump_json
 
 FINAL: Final = re.compile(r"(?P<kind>[a-z ]+), \d+ late, at (?P<level>\d+)")
-"""What the row of a final is called."""
+"""The form of the names of the finals' rows."""
 ABOUT: Final = (
     "Players that an agent has to be better than, as nodes/fighting/simple.py reads them. F is towards the enemy, G away from it."
 )
@@ -44,7 +44,9 @@ def best_of_each(rows: Iterable[Row]) -> Best:
 
 def simple_players(best: Best, rom_sha1: str) -> dict[str, Any]:
     """Return the content of simple_players.json."""
-    players = {f"level {level}, {kind}": row["player"] for (level, kind), row in best.items()}
+    players: dict[str, Any] = {}
+    for (level, kind), row in best.items():
+        players[f"level {level}, {kind}"] = row["player"]
     return {
         "about": ABOUT,
         "rom_sha1": rom_sha1,
@@ -66,8 +68,8 @@ def publish(report: Mapping[str, Any], folder: Path) -> None:
     """Write both files beside the game.
 
     Args:
-        report: What calibrate.py wrote with --json.
-        folder: The game's.
+        report: The report of calibrate.py, as written with --json.
+        folder: The folder of the game.
     """
     best = best_of_each(report["rows"])
     rules = json.loads((folder / "evaluation.json").read_text())
@@ -77,6 +79,7 @@ def publish(report: Mapping[str, Any], folder: Path) -> None:
 
 
 def main() -> None:
+    """Publish the players of the report that is named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("report", type=Path, help="what calibrate.py wrote with --json")
     options = parser.parse_args()

@@ -1,8 +1,7 @@
 """Find the scripted teacher's rules: `python -m games.source.duel.search.teaching` writes nodes/fighting/choices.py.
 
-The rules say in which case the teacher is; what it does then is found by policy gradient against one level, from nothing. What
-was decided is weighed by the health that the teacher gained and lost in the second after it. The same seed and opponent give
-the same rules.
+The rules say in which case the teacher is; the actions are found by policy gradient against one level, from nothing. A decision
+is weighed by the health that the teacher gained and lost in the second after it. The same seed and opponent give the same rules.
 
 Source: R. J. Williams, Simple statistical gradient-following algorithms for connectionist reinforcement learning, 1992.
 """
@@ -23,34 +22,39 @@ from games.source.duel.matches import settings
 from games.source.duel.native.players import action_numbers, won
 from games.source.duel.native.teacher import ACTIONS, BANDS, CELLS, Lessons, Teacher, Worth, teach
 from games.source.duel.search.evolution import shuffled_settings
-from minibrains.files import shipped
+from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
 from nodes.fighting.strategist import CASES, NEARER_THAN, STAY_LOW
 
 CHOICES = Path(__file__).resolve().parents[4] / "nodes/fighting/choices.py"
 LEVEL = 4
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 50, 35.0, 130
-"""Frames after a decision: up to this all counts in full, in so many it then counts half as much, after this not at all."""
+"""In frames after a decision: its weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is 0 from FORGOTTEN on."""
 MATCHES_A_STEP = 256
 RATE = 0.2
-"""By how much a logarithm changes for each point of health that an action was better than the average."""
+"""The change of a logarithm for each point of health by which an action was better than the average."""
 MOST_CHANGE = 0.5
-"""At one go."""
+"""The greatest change of a logarithm in one step."""
 DOUBT = 8.0
-"""Decisions that an action's advantage is mixed with, none of them better or worse than the others."""
+"""The number of neutral decisions that an action's advantage is averaged with."""
 LEAST = -5.0
-"""Of a cell's logarithms, the greatest of which is 0: no action is given up for good."""
+"""The least logarithm of a cell, whose greatest is 0: no action is given up for good."""
 
 
 def weights() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """Return for each frame after a decision how much what happens on it counts."""
+    """Return the weight of each frame after a decision, f32 [FORGOTTEN]."""
     frames = np.arange(FORGOTTEN)
     late = np.maximum(0, frames - FULL_WEIGHT)
     return np.exp2(-late / HALF_LIFE).astype(np.float32)
 
 
 def improve(worth: Worth, lessons: Lessons) -> None:
-    """Take one step of the policy gradient."""
+    """Take one step of the policy gradient.
+
+    Args:
+        worth: The logarithms, f32 [CELLS, ACTIONS], which are changed.
+        lessons: The decisions and their outcomes.
+    """
     cell, action = lessons["cell"].astype(int), lessons["action"].astype(int)
     counts = np.zeros((CELLS, ACTIONS))
     gained = np.zeros((CELLS, ACTIONS))
@@ -64,8 +68,8 @@ def improve(worth: Worth, lessons: Lessons) -> None:
 
 
 def told_by_facing() -> dict[int, str]:
-    """Return the actions of the teacher's table by their numbers while the enemy stands on the right."""
-    table = ActionTable.load(shipped("models") / "action_table/sf2.safetensors")
+    """Return the actions of the teacher's table, told by facing, by their numbers while the enemy stands on the right."""
+    table = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
     names = {}
     for name, number in action_numbers().items():
         by_facing = name.removesuffix(" right").replace("right", "forward").replace("left", "back")
@@ -75,7 +79,12 @@ def told_by_facing() -> dict[int, str]:
 
 
 def as_source(worth: Worth, names: dict[int, str]) -> str:
-    """Return choices.py with the two best actions of each cell."""
+    """Return choices.py with the two best actions of each cell.
+
+    Args:
+        worth: The logarithms, [CELLS, ACTIONS]. A cell of zeros was never met, and gets STAY_LOW.
+        names: The actions by their numbers.
+    """
     lines = [
         '"""What ScriptedStrategist does in each case, by distance: the best action, and the second best.',
         "",
@@ -86,12 +95,15 @@ def as_source(worth: Worth, names: dict[int, str]) -> str:
         "",
         "PATIENT: dict[str, tuple[Choice, ...]] = {",
     ]
-    bands = [*(f"nearer than {pixels} pixels" for pixels in NEARER_THAN), "further away"]
+    bands = [f"nearer than {pixels} pixels" for pixels in NEARER_THAN]
+    bands.append("further away")
     for number, case in enumerate(CASES):
         lines.append(f'    "{case}": (')
         for row, band in zip(worth[BANDS * number :], bands, strict=False):
-            ranked = sorted(names, key=lambda action: -row[action])
-            best, second = (names[action] for action in ranked[:2]) if row.any() else STAY_LOW
+            best, second = STAY_LOW
+            if row.any():
+                first, next_best, *_ = sorted(names, key=lambda action: -row[action])
+                best, second = names[first], names[next_best]
             lines.append(f'        ("{best}", "{second}"),  # {band}')
         lines.append("    ),")
     return "\n".join([*lines, "}", ""])
@@ -108,13 +120,16 @@ def main() -> None:
     worth = np.zeros((CELLS, ACTIONS), np.float32)
     steps = tqdm(range(options.steps), unit="step")
     for _ in steps:
-        matches = list(islice(shuffled_settings(f"teaching {rng.random()}", LEVEL), MATCHES_A_STEP))
-        lessons, results = teach(Teacher(worth, list(names), explores=True), rng.getrandbits(31), matches, weights())
+        drawn = shuffled_settings(f"teaching {rng.random()}", LEVEL)
+        matches = list(islice(drawn, MATCHES_A_STEP))
+        student = Teacher(worth, list(names), explores=True)
+        lessons, results = teach(student, rng.getrandbits(31), matches, weights())
         improve(worth, lessons)
         steps.set_postfix(wins=f"{won(results).mean():.2f}")
     CHOICES.write_text(as_source(worth, names))
     fresh = list(islice(settings("taught", LEVEL), 300))
-    wins = int(won(teach(Teacher(worth, list(names)), 1, fresh, weights())[1]).sum())
+    _, results = teach(Teacher(worth, list(names)), 1, fresh, weights())
+    wins = int(won(results).sum())
     low, high = wilson(wins, len(fresh))
     print(f"the rules win {wins} of {len(fresh)} at level {LEVEL}, {low:.1%} to {high:.1%}")
 

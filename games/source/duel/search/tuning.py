@@ -1,8 +1,8 @@
 """Tune the opponent's tactics against the players that beat it: `python -m games.source.duel.search.tuning --rounds 20`.
 
 Each round searches for new simple players that beat the present table, on some levels, and adds them to the pool; then it
-changes the table by policy gradient over the pool and over the opponent of the level below. What was chosen is weighed by the
-health that the opponent gained and lost within two seconds; a player counts the more, the further it is above what it may
+changes the table by policy gradient over the pool and over the opponent of the level below. A choice is weighed by the health
+that the opponent gained and lost within two seconds; a player counts the more, the further it is above the share that it may
 win. The average table of a round is kept if it is better. The same seed, pool, table and number of workers give the same result.
 
 The pool stands in pool.jsonl and the table in tactics.c; both are written after each round.
@@ -35,21 +35,21 @@ from games.source.duel.search.genomes import TURTLE, kind_of
 POOL = Path(__file__).resolve().parent / "pool.jsonl"
 LEVELS_IN_TURN = (6, 8, 10, 4, 8, 6, 10, 5, 8, 4, 6, 9, 10, 7, 2)
 BUDGET = 5000
-"""Matches of each search for a new player, as exploits.py counts them."""
+"""The number of matches of each search for a new player, as exploits.py counts them."""
 
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 20, 41.6, 110
-"""Frames after a choice: up to this all counts in full, in so many it then counts half as much, after this it does not count."""
+"""In frames after a choice: its weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is 0 from FORGOTTEN on."""
 RATE = 0.8
 """Sixteenths of a doubling by which a logarithm changes for each point of advantage."""
 MOST_CHANGE = 12.0
-"""At one go."""
+"""The greatest change of a logarithm in one step."""
 DOUBT = 8.0
-"""Choices that a deed's advantage is mixed with, none of them better or worse than the others."""
+"""The number of neutral choices that a deed's advantage is averaged with."""
 SHRINKING = {"ALWAYS": 0.01, "else": 0.016}
-"""Part of its distance from indifference that a logarithm loses at each step. What is nearly as good as the best is then
-chosen nearly as often: who is mixed is hard to exploit, and what a match teaches can still change what is chosen."""
+"""The part of its distance from indifference that a logarithm loses at each step. A deed that is nearly as good as the best is
+then chosen nearly as often: a mixed strategy is hard to exploit, and can still adapt to what a match teaches."""
 LEAST, GREATEST = -48, 48
-"""Of what stands under ALWAYS, in sixteenths; the greatest of a situation is GREATEST."""
+"""Bounds of the logarithms under ALWAYS, in sixteenths; the greatest of a situation is GREATEST."""
 MOST_ADDED = 60
 PLAYERS_A_STEP, MATCHES_A_STEP = 96, 4
 STEPS, SKIPPED_STEPS = 240, 60
@@ -74,9 +74,9 @@ class Exploiter:
     level: int
     player: Player
     rival: int = 0
-    """Its level; 0 is none."""
+    """The level of that computer opponent; 0 for a player."""
     is_turtle: bool = False
-    """It deals a turtle's damage."""
+    """True if it deals a turtle's damage."""
 
     @property
     def limit(self) -> float:
@@ -85,7 +85,9 @@ class Exploiter:
             return RIVALS_LIMIT
         kind = TURTLE if self.is_turtle else kind_of(self.player)
         levels = [level for level in MOST[kind] if level <= self.level]
-        limit = MOST[kind][max(levels)] if levels else UNLIMITED
+        limit = UNLIMITED
+        if levels:
+            limit = MOST[kind][max(levels)]
         if self.player.late < LIMITED_FROM.get(kind, 0):
             limit = (limit + UNLIMITED) / 2
         return AIM * limit
@@ -106,18 +108,25 @@ def read_pool() -> list[Exploiter]:
     """Return the players of pool.jsonl."""
     if not POOL.exists():
         return []
-    kept = map(json.loads, POOL.read_text().splitlines())
-    return [Exploiter(entry["level"], Player.from_json(entry["player"]), is_turtle=entry["is_turtle"]) for entry in kept]
+    pool: list[Exploiter] = []
+    for line in POOL.read_text().splitlines():
+        entry = json.loads(line)
+        player = Player.from_json(entry["player"])
+        pool.append(Exploiter(entry["level"], player, is_turtle=entry["is_turtle"]))
+    return pool
 
 
 def write_pool(pool: Sequence[Exploiter]) -> None:
     """Write pool.jsonl."""
-    rows = [{"level": kept.level, "is_turtle": kept.is_turtle, "player": kept.player.as_json()} for kept in pool]
-    POOL.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    lines: list[str] = []
+    for kept in pool:
+        row = {"level": kept.level, "is_turtle": kept.is_turtle, "player": kept.player.as_json()}
+        lines.append(f"{json.dumps(row)}\n")
+    POOL.write_text("".join(lines))
 
 
 def weights() -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return for each frame after a choice how much what happens on it counts."""
+    """Return the weight of each frame after a choice, f32 [FORGOTTEN]."""
     frames = np.arange(FORGOTTEN)
     late = np.maximum(0, frames - FULL_WEIGHT)
     counted: np.ndarray[Any, np.dtype[np.float32]] = np.exp2(-late / HALF_LIFE).astype(np.float32)
@@ -130,17 +139,19 @@ def weights() -> np.ndarray[Any, np.dtype[np.float32]]:
 
 @dataclass(frozen=True)
 class Bout:
-    """Some matches of one player: whose place it has in the pool, and what the matches are drawn from."""
+    """Some matches of one player of the pool."""
 
     place: int
+    """The position of the player in the pool."""
     exploiter: Exploiter
     name: str
+    """The text that the matches are drawn from."""
     count: int
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a process plays, and the table that the opponent plays by."""
+    """The matches of one process, and the table that the opponent plays by."""
 
     table: Table
     bouts: Sequence[Bout]
@@ -157,11 +168,11 @@ def shares_of(batch: Batch) -> list[float]:
 
 
 def advantages_of(batch: Batch) -> tuple[Logarithms, Logarithms, list[float]]:
-    """Play, and see what each choice of the opponent came to.
+    """Play, and sum up the outcomes of the opponent's choices.
 
     Returns:
-        For each situation, circumstance and option, by how much health it was better than the average choice there, summed, and
-        how often it was chosen; and the share of its matches that each player wins.
+        For each situation, circumstance and option the health by which it was better than the average choice there, summed, and
+        the number of times that it was chosen; and the share of its matches that each player wins.
     """
     write_tactics(batch.table)
     shape = batch.table["logarithms"].shape
@@ -191,7 +202,7 @@ class Attack:
 
 
 def attacked(attack: Attack) -> list[tuple[str, float, Exploiter]]:
-    """Return the best player of each space, what it is called, and the share of its matches that it wins."""
+    """Return for the best player of each space its name, and the share of its matches that it wins, and the player."""
     write_tactics(attack.table)
     level = attack.task.level
     found = []
@@ -212,10 +223,10 @@ class Tuner:
         """Begin with the table that is compiled in.
 
         Args:
-            pool: Who plays.
-            rng: Where chance comes from.
-            processes: Where it is played.
-            workers: How many they are.
+            pool: The players.
+            rng: The source of chance.
+            processes: The processes that play.
+            workers: The number of processes.
         """
         self.pool = [*RIVALS, *pool]
         self.rng = rng
@@ -225,17 +236,22 @@ class Tuner:
         self.exact: Logarithms = self.table["logarithms"].astype(float)
         """The table's logarithms before they are rounded: situation, circumstance, option."""
         self.shares = np.zeros(len(self.pool))
-        """The part of its matches that each player of the pool has won lately."""
+        """The share of its matches that each player of the pool has won lately."""
 
     def batches(self, bouts: Sequence[Bout]) -> list[Batch]:
         """Divide the bouts among the processes."""
-        return [Batch(self.table, bouts[first :: self.workers]) for first in range(self.workers)]
+        batches: list[Batch] = []
+        for first in range(self.workers):
+            batches.append(Batch(self.table, bouts[first :: self.workers]))
+        return batches
 
     # ---- how good it is ----
 
     def check(self) -> float:
-        """Let the whole pool play; return what is to be made small: by how much the players are above their limits."""
-        bouts = [Bout(place, player, f"check {place}", CHECKED_MATCHES) for place, player in enumerate(self.pool)]
+        """Let the whole pool play; return the loss: the excess of the players over their limits, and a little of their shares."""
+        bouts: list[Bout] = []
+        for place, player in enumerate(self.pool):
+            bouts.append(Bout(place, player, f"check {place}", CHECKED_MATCHES))
         batches = self.batches(bouts)
         for batch, shares in zip(batches, self.processes.map(shares_of, batches), strict=True):
             self.shares[[bout.place for bout in batch.bouts]] = shares
@@ -243,23 +259,25 @@ class Tuner:
         return float((over + 2 * over**2 + 0.1 * self.shares).sum())
 
     def limits(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return each player's limit."""
+        """Return the limits of all players, f64 [players]."""
         return np.array([exploiter.limit for exploiter in self.pool])
 
     # ---- making it better ----
 
     def drawn_players(self) -> list[int]:
-        """Draw players of the pool, the more readily the more they win."""
+        """Draw the positions of PLAYERS_A_STEP players of the pool, those that win much the most often."""
         readiness = 0.012 + np.maximum(0.0, self.shares - 0.8 * self.limits())
         readiness[: len(RIVALS)] *= DRAWN_RIVALS
         return self.rng.choices(range(len(self.pool)), weights=list(readiness), k=PLAYERS_A_STEP)
 
     def step(self) -> None:
-        """Let some players play, and change the table by what came of each choice."""
+        """Let some players play, and change the table by the outcomes of the choices."""
         sums = np.zeros(self.exact.shape)
         counts = np.zeros(self.exact.shape)
-        places = self.drawn_players()
-        batches = self.batches([Bout(place, self.pool[place], f"{self.rng.random()}", MATCHES_A_STEP) for place in places])
+        bouts: list[Bout] = []
+        for place in self.drawn_players():
+            bouts.append(Bout(place, self.pool[place], f"{self.rng.random()}", MATCHES_A_STEP))
+        batches = self.batches(bouts)
         for batch, (summed, counted, shares) in zip(batches, self.processes.map(advantages_of, batches), strict=True):
             sums += summed
             counts += counted
@@ -282,7 +300,7 @@ class Tuner:
         self.play_by(self.exact)
 
     def play_by(self, logarithms: Logarithms) -> None:
-        """Let the opponent play by these."""
+        """Let the opponent play by these logarithms, which are rounded for its table."""
         self.exact = logarithms
         self.table["logarithms"] = np.rint(logarithms)
 
@@ -290,7 +308,7 @@ class Tuner:
         """Take STEPS steps, and settle on the average of all but the first if it is better.
 
         Returns:
-            What `check` says of the table as it was, and of the average.
+            The loss, as `check` returns it, of the table as it was, and of the average.
         """
         before, begun = self.exact.copy(), self.check()
         total = np.zeros(self.exact.shape)
@@ -309,8 +327,10 @@ class Tuner:
     def attack_on(self, level: int) -> Attack:
         """Draw a search for players that beat the opponent of a level as it is."""
         task = Task(level, self.rng.choice(INTERVALS), BUDGET, name=f"{self.rng.random()} ")
-        players = [exploiter.player for exploiter in self.pool if exploiter.level == level and not exploiter.rival]
-        known = [player for player in players if self.rng.random() < REMEMBERED]
+        known: list[Player] = []
+        for exploiter in self.pool:
+            if exploiter.level == level and not exploiter.rival and self.rng.random() < REMEMBERED:
+                known.append(exploiter.player)
         return Attack(self.table, task, known)
 
     def search(self, levels: Sequence[int]) -> list[Exploiter]:
@@ -335,7 +355,7 @@ class Tuner:
 def means(
     situations: np.ndarray[Any, np.dtype[np.int_]], gained: np.ndarray[Any, np.dtype[np.float32]]
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return for each choice what choices in its situation gained on average."""
+    """Return for each choice the average gain of all choices in its situation, f64 [choices]."""
     counts = np.bincount(situations)
     sums = np.bincount(situations, gained)
     averages: np.ndarray[Any, np.dtype[np.float64]] = (sums / np.maximum(1, counts))[situations]

@@ -13,7 +13,7 @@ CHECKSUM_START = 0x19
 
 
 def finish(rom: bytes) -> bytes:
-    """The same cartridge, padded to whole blocks, with the header's checksum set."""
+    """Return a cartridge padded to whole blocks, with the checksum of its header set."""
     done = bytearray(rom)
     done.extend(bytes(-len(done) % BLOCK))
     done[CHECKSUM] = -(sum(done[CHECKED]) + CHECKSUM_START) & 0xFF

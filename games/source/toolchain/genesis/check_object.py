@@ -16,9 +16,13 @@ ONLY_68020 = re.compile(r"^(?:mul[su]l|div[su]l|div[su]ll|extbl|bf[a-z]+|bsrl|rt
 
 
 def faults(listing: str) -> list[str]:
-    """The lines of a disassembly that a 68000 cannot run."""
-    code = [(line, line.split("\t")[-1]) for line in listing.splitlines() if line.count("\t") >= 2]
-    return [line for line, instruction in code if ODD_ACCESS.search(instruction) or ONLY_68020.search(instruction)]
+    """Return the lines of a disassembly that a 68000 cannot run."""
+    found: list[str] = []
+    for line in listing.splitlines():
+        *before, instruction = line.split("\t")
+        if len(before) >= 2 and (ODD_ACCESS.search(instruction) or ONLY_68020.search(instruction)):
+            found.append(line)
+    return found
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from pathlib import Path
 
@@ -12,11 +13,12 @@ ROM_END = slice(0x1A4, 0x1A8)
 
 
 def finish(rom: bytes) -> bytes:
-    """The same cartridge, padded to whole blocks, with size and checksum set."""
+    """Return a cartridge padded to whole blocks, with size and checksum set."""
     done = bytearray(rom)
     done.extend(bytes(-len(done) % BLOCK))
     done[ROM_END] = (len(done) - 1).to_bytes(4, "big")
-    words = (int.from_bytes(done[at : at + 2], "big") for at in range(HEADER_END, len(done), 2))
+    count = (len(done) - HEADER_END) // 2
+    words = struct.unpack_from(f">{count}H", done, HEADER_END)
     done[CHECKSUM] = (sum(words) & 0xFFFF).to_bytes(2, "big")
     return bytes(done)
 
