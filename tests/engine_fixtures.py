@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minibrains import Host, Node
+from minibrains import Host
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
 from minibrains.engine.plan import Plan
@@ -50,6 +50,7 @@ class Noted:
     host: FakeHost
 
     def open(self, host: Host) -> None:
+        assert isinstance(host, FakeHost)
         self.host = host
 
     def note(self, what: str, *arguments: Any) -> None:
@@ -61,7 +62,7 @@ def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> d
     return {"type": f"{type_}@1", "in": into or {}, **rest}
 
 
-def make_plan(entries: Entries, types: Iterable[type[Node]], brains: Path | None = None) -> Plan:
+def make_plan(entries: Entries, types: Iterable[type[Any]], brains: Path | None = None) -> Plan:
     """Through the doors: parse, check, compile. `brains`: the folder of the nodes' brains."""
     registry = Registry()
     for cls in types:
@@ -70,7 +71,7 @@ def make_plan(entries: Entries, types: Iterable[type[Node]], brains: Path | None
     return compile_graph(check(workflow, registry, _no_brain if brains is None else lambda pin: brains / pin.file))
 
 
-def make_engine(entries: Entries, types: Iterable[type[Node]]) -> Engine:
+def make_engine(entries: Entries, types: Iterable[type[Any]]) -> Engine:
     """Through all the doors: parse, check, compile, make."""
     return Engine(make_plan(entries, types))
 
