@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,6 +41,23 @@ def rename(path: Path, to: Path) -> None:
     """Rename a file or folder, replacing a file of that name, and flush both names to the disk."""
     os.replace(path, to)
     sync_folders(path.parent, to.parent)
+
+
+def timestamped(name: str) -> str:
+    """Return a name that sorts by time: `20261123-141530-name`."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+
+
+def numbered_paths(folder: Path, name: str) -> Iterator[Path]:
+    """Yield `folder/name`, then `folder/name-1` and so on, for the caller to take the first that is free.
+
+    Raises:
+        FileExistsError: A thousand were yielded, and none was free.
+    """
+    yield folder / name
+    for number in range(1, 1000):
+        yield folder / f"{name}-{number}"
+    raise FileExistsError(f"{name} is taken a thousand times")
 
 
 def to_bytes(text: str) -> bytes:

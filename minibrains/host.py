@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from minibrains.errors import RunError
-from minibrains.loading import BrainRef
+from minibrains.loading import MODEL_CACHE, BrainRef
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -51,22 +52,29 @@ def _stable_number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
-class Host(Protocol):
-    """The engine's services for a node, given to `Node.open`: its folder, its clock, and its messages."""
+class Host(ABC):
+    """The engine's services for a node, given to `Node.open`: its folder, its clock, and its messages.
+
+    A member that is the same for every host, or has a default, is implemented here; each kind of host implements the others.
+    """
 
     @property
+    @abstractmethod
     def node(self) -> str:
         """The node's id in the workflow."""
 
     @property
+    @abstractmethod
     def dir(self) -> Path:
         """The folder for the files of a node: the run folder, or a worker's own folder within it."""
 
     @property
+    @abstractmethod
     def tick(self) -> int:
         """The current tick of the episode."""
 
     @property
+    @abstractmethod
     def frame_rate(self) -> float | None:
         """Ticks a second of the game's own clock, once the console is open; None in a graph without one."""
 
@@ -84,16 +92,21 @@ class Host(Protocol):
         Raises:
             BrainError: The file is missing, or is not the one that the reference means.
         """
+        return MODEL_CACHE.load(ref, what, make)
 
+    @abstractmethod
     def size(self, **sizes: int) -> None:
         """Give sizes of this node's sockets that are known only now: `host.size(h=224, w=320)`."""
 
+    @abstractmethod
     def rate(self, frames_per_second: float) -> None:
         """Declare that this node sets the clock: it emulates this many frames in a second of the game."""
 
+    @abstractmethod
     def say(self, text: str) -> None:
         """Show people one line of text."""
 
+    @abstractmethod
     def record(self, **metadata: str) -> None:
         """Add metadata of the whole run to its results: `host.record(game="Airstriker-Genesis-v0")`."""
 
@@ -115,6 +128,7 @@ class Host(Protocol):
         Raises:
             RunError: Something cannot be pickled, or an item's worker died twice.
         """
+        return map_here(function, items)
 
 
 def map_here(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import pickle
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from minibrains.annotations import ABSENT, Sample
-from minibrains.host import Episode, Item, Result, T, map_here
-from minibrains.loading import MODEL_CACHE, BrainRef
+from minibrains.host import Episode, Host
 from minibrains.node import Node, Register, check_names
 from minibrains.torch_node import TorchNode
 
@@ -32,10 +31,10 @@ Inputs = Mapping[str, Any]
 
 
 @dataclass
-class ScratchHost:
-    """A Host for tests: remembers the calls of a node, whose files go to `dir`. See Host for its methods."""
+class ScratchHost(Host):
+    """A Host for tests: remembers the calls of a node, whose files go to `folder`. See Host for its methods."""
 
-    dir: Path
+    folder: Path
     node: str = "node"
     tick: int = 0
     frame_rate: float | None = None
@@ -43,8 +42,9 @@ class ScratchHost:
     said: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
 
-    def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        return MODEL_CACHE.load(ref, what, make)
+    @property
+    def dir(self) -> Path:
+        return self.folder
 
     def size(self, **sizes: int) -> None:
         self.sizes.update(sizes)
@@ -57,9 +57,6 @@ class ScratchHost:
 
     def record(self, **facts: str) -> None:
         self.facts.update(facts)
-
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        return map_here(function, items)
 
 
 @contextmanager

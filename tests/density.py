@@ -1,9 +1,9 @@
 """How dense our Python is: comprehensions and conditional expressions per 1000 statements.
 
-    python -m tests.density              the packages, and the twenty densest files
-    python -m tests.density --files 0    the packages, and every file
-    python -m tests.density minibrains/engine nodes/vision
-    python -m tests.density --where minibrains/graph/check.py    the nested expressions, line by line
+    python tests/density.py              the packages, and the twenty densest files
+    python tests/density.py --files 0    the packages, and every file
+    python tests/density.py minibrains/engine nodes/vision
+    python tests/density.py --where minibrains/graph/check.py    the nested expressions, line by line
 
 Everything but the tokens is counted in the syntax tree, so line breaks, parentheses and trailing commas change nothing.
 """

@@ -1,8 +1,8 @@
 """Measure our docstrings: how many begin with a question word, and how many public definitions have one.
 
-    python -m tests.docstrings                     the packages, without the tests
-    python -m tests.docstrings minibrains/engine   folders or files
-    python -m tests.docstrings --where server      list both kinds, line by line
+    python tests/docstrings.py                     the packages, without the tests
+    python tests/docstrings.py minibrains/engine   folders or files
+    python tests/docstrings.py --where server      list both kinds, line by line
 
 A docstring that begins with "What", "Who" or "Of" is usually half a sentence. PEP 257 asks for "Return …" or a noun phrase.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.density import ROOT, python_files
+from density import ROOT, python_files
 
 PACKAGES = ("minibrains", "nodes", "server", "games")
 """Without the tests, whose names are their documentation."""

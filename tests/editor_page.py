@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Dialog, Locator, Page, expect
 
 Point = tuple[float, float]
 _PARTS = "const { editor, session } = globalThis.minibrains ?? {};"
@@ -23,7 +23,11 @@ class EditorPage:
         page.on("pageerror", lambda error: self.troubles.append(f"{error}\n{error.stack}"))
         page.on("console", lambda message: self.troubles.append(message.text) if message.type == "error" else None)
         page.set_default_timeout(60_000)
-        page.on("dialog", lambda dialog: (self.troubles.append(f"dialog: {dialog.message}"), dialog.dismiss())[0])
+        page.on("dialog", self._refuse)
+
+    def _refuse(self, dialog: Dialog) -> None:
+        self.troubles.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def open(self, address: str) -> EditorPage:
         self.page.goto(address)
@@ -112,6 +116,7 @@ class EditorPage:
         palette = self.page.locator(".palette-input")
         self._repeat(lambda: self.page.mouse.dblclick(*self.at(x, y)), palette.is_visible)
         self.choose(type_)
+        new: str
         (new,) = set(self.workflow["nodes"]) - before
         return new
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minibrains import Host, Node
+from minibrains import Host
 from minibrains.engine.compile import compile_graph
 from minibrains.engine.engine import Engine
 from minibrains.engine.plan import Plan
 from minibrains.graph.check import check
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin, parse_workflow
-from minibrains.host import Item, Result, T, map_here
-from minibrains.loading import MODEL_CACHE, BrainRef
+from minibrains.run.host import RunHost
 from minibrains.tape.tape import Event
 
 Entries = Mapping[str, Mapping[str, Any]]
@@ -31,45 +29,19 @@ class Call(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-@dataclass
-class FakeHost:
-    """The Host of one node under test, in an Engine or a ReferenceEngine."""
+class FakeHost(RunHost):
+    """The Host of one node under test, in an Engine or a ReferenceEngine: puts down what the node says and records."""
 
-    runtime: Any
-    """The node's record in the engine."""
-    engine: Any
-    calls: list[Call] = field(default_factory=list)
-    dir: Path = Path()
-
-    @property
-    def node(self) -> str:
-        return self.runtime.name
-
-    @property
-    def tick(self) -> int:
-        return self.engine.tick
-
-    @property
-    def frame_rate(self) -> float | None:
-        return self.engine.frame_rate
-
-    def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        return MODEL_CACHE.load(ref, what, make)
-
-    def size(self, **sizes: int) -> None:
-        self.runtime.sizes.update(sizes)
-
-    def rate(self, frames_per_second: float) -> None:
-        self.engine.frame_rate = frames_per_second
+    def __init__(self, runtime: Any, engine: Any, calls: list[Call] | None = None, folder: Path = Path()) -> None:
+        """`runtime` is the node's record in the engine."""
+        self.calls: list[Call] = [] if calls is None else calls
+        super().__init__(runtime, folder, engine, lambda text: None, {})
 
     def say(self, text: str) -> None:
         self.calls.append(Call(self.node, self.tick, "say", (text,)))
 
     def record(self, **metadata: str) -> None:
         self.calls.append(Call(self.node, self.tick, "record", (metadata,)))
-
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        return map_here(function, items)
 
 
 class Noted:
@@ -78,6 +50,7 @@ class Noted:
     host: FakeHost
 
     def open(self, host: Host) -> None:
+        assert isinstance(host, FakeHost)
         self.host = host
 
     def note(self, what: str, *arguments: Any) -> None:
@@ -89,7 +62,7 @@ def node(type_: str, /, into: Mapping[str, Any] | None = None, **rest: Any) -> d
     return {"type": f"{type_}@1", "in": into or {}, **rest}
 
 
-def make_plan(entries: Entries, types: Iterable[type[Node]], brains: Path | None = None) -> Plan:
+def make_plan(entries: Entries, types: Iterable[type[Any]], brains: Path | None = None) -> Plan:
     """Through the doors: parse, check, compile. `brains`: the folder of the nodes' brains."""
     registry = Registry()
     for cls in types:
@@ -98,7 +71,7 @@ def make_plan(entries: Entries, types: Iterable[type[Node]], brains: Path | None
     return compile_graph(check(workflow, registry, _no_brain if brains is None else lambda pin: brains / pin.file))
 
 
-def make_engine(entries: Entries, types: Iterable[type[Node]]) -> Engine:
+def make_engine(entries: Entries, types: Iterable[type[Any]]) -> Engine:
     """Through all the doors: parse, check, compile, make."""
     return Engine(make_plan(entries, types))
 

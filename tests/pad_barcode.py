@@ -45,7 +45,8 @@ def _cells(grey: np.ndarray, down: float, across: float) -> np.ndarray:
     """The pixel in the middle of each cell."""
     rows = (TOP + CELL * (np.arange(ROWS) + 0.5)) * down
     columns = (LEFT + CELL * (np.arange(COLUMNS) + 0.5)) * across
-    return grey[np.ix_(rows.astype(int), columns.astype(int))]
+    cells: np.ndarray = grey[np.ix_(rows.astype(int), columns.astype(int))]
+    return cells
 
 
 def _decode(cells: np.ndarray) -> Barcode | None:

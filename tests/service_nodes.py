@@ -25,7 +25,7 @@ class Shot(NamedTuple):
     """What a film shows."""
 
     frame: Frame
-    count: Number
+    count: Number  # type: ignore[assignment]  # tuples have a method of this name
 
 
 class Film(Register):

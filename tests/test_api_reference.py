@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import api_reference
 import pytest
+from api_reference import BrokenReference, build, mark_examples
+from density import python_files
 
 import minibrains
 import nodes
 from minibrains.graph.registry import Registry
-from tests import api_reference
-from tests.api_reference import BrokenReference, build, mark_examples
-from tests.density import python_files
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("minibrains", "nodes", "server")

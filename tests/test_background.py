@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from thinking_nodes import Clock, Shadows, gates
 
 from minibrains import Node
+from minibrains.engine.background import BackgroundNode
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeFailed
 from minibrains.engine.timing import OctaveHistogram, buckets
@@ -171,6 +172,7 @@ def test_in_real_time_a_late_result_is_given_out_when_it_is_there(gate: str) -> 
     with running(entries) as engine:
         engine.context.realtime = True
         slow = engine.runtimes["slow"].pending
+        assert slow is not None
         for _ in range(2):
             engine.advance(1)
             assert slow.call is not None
@@ -298,6 +300,12 @@ def test_on_hold_a_process_that_took_too_long_is_replaced(busy: str) -> None:
         assert seen(engine)[-1] == (1, 1 - DELAY[busy])
 
 
+def _background(engine: Engine) -> BackgroundNode:
+    background = engine.runtimes["slow"].background
+    assert background is not None
+    return background
+
+
 @pytest.mark.parametrize("busy", ["hold", "continue"])
 def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_again(busy: str, gate: str) -> None:
     with running(thinks("InThread", {"sleeps": 3, "gate": gate}, busy=busy, on_error="hold", timeout=0.2)) as engine:
@@ -306,8 +314,9 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
         assert before == 3
         assert engine.node_stats()["slow"].errors > 1, "it is still busy on every tick that follows"
         gates[gate].set()
-        assert engine.runtimes["slow"].background._abandoned is not None
-        assert engine.runtimes["slow"].background._abandoned.finished.wait(10)
+        abandoned = _background(engine)._abandoned
+        assert abandoned is not None
+        assert abandoned.finished.wait(10)
         engine.advance(3)
         assert len(seen(engine)) == before + 3 - DELAY[busy]
 
@@ -328,7 +337,7 @@ def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
         engine.advance(2)
         assert seen(engine)[8 - late :] == [(0, -1), (1, -1)][late:]
         gates[gate].set()
-        abandoned = engine.runtimes["slow"].background._abandoned
+        abandoned = _background(engine)._abandoned
         assert abandoned is not None
         assert abandoned.finished.wait(10)
         engine.advance(2)
@@ -344,7 +353,7 @@ def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(on
             engine.advance(3)
     else:
         engine.advance(3)
-    thread = engine.runtimes["slow"].background._thread
+    thread = _background(engine)._thread
     assert len(engine.close(0.1)) == troubles
     gates[gate].set()
     thread.join(10)

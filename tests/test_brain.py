@@ -65,7 +65,7 @@ class Little(Brain):
 
 
 def make_little() -> Little:
-    return Little(gain=np.float32([1, 2]), table=np.uint8([[1, 2, 3], [4, 5, 6]]), name="ü", limit=7)
+    return Little(gain=np.array([1, 2], np.float32), table=np.array([[1, 2, 3], [4, 5, 6]], np.uint8), name="ü", limit=7)
 
 
 def write_little(path: Path) -> str:
@@ -162,16 +162,16 @@ def test_a_header_as_long_as_a_pickle_begins_is_read(length: int, tmp_path: Path
     ("fields", "culprit"),
     [
         ({"table": None}, "'table' u8"),
-        ({"gain": np.float64([1, 2])}, "f64"),
-        ({"gain": np.float32([1, 2, 3])}, "'table'.* n = 3"),
-        ({"gain": np.float32([-1, 1])}, "negative"),
-        ({"gaim": np.float32([1, 2])}, "Did you mean 'gain'"),
+        ({"gain": np.array([1, 2], np.float64)}, "f64"),
+        ({"gain": np.array([1, 2, 3], np.float32)}, "'table'.* n = 3"),
+        ({"gain": np.array([-1, 1], np.float32)}, "negative"),
+        ({"gaim": np.array([1, 2], np.float32)}, "Did you mean 'gain'"),
         ({"limit": "x"}, "'limit'"),
         ({"name": 3}, "'name'"),
     ],
 )
 def test_a_brain_made_in_memory_is_checked_too(fields: dict[str, Any], culprit: str) -> None:
-    given = {"gain": np.float32([1, 2]), "table": np.zeros((2, 2), np.uint8), "name": "n", **fields}
+    given = {"gain": np.array([1, 2], np.float32), "table": np.zeros((2, 2), np.uint8), "name": "n", **fields}
     there = {name: value for name, value in given.items() if value is not None}
     with pytest.raises(BrainError, match=culprit):
         Little(**there)
@@ -187,7 +187,7 @@ def sound() -> tuple[dict[str, Any], bytes]:
         "gain": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
         "table": {"dtype": "U8", "shape": [2, 3], "data_offsets": [8, 14]},
     }
-    return header, np.float32([1, 2]).tobytes() + bytes(6)
+    return header, np.array([1, 2], np.float32).tobytes() + bytes(6)
 
 
 def packed(header: Any, data: bytes) -> bytes:
@@ -283,7 +283,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "tensor of another dtype": (edited("gain", "dtype", "I32"), "expected f32[n], found i32[2]"),
     "tensor of another rank": (edited("gain", "shape", [2, 1]), "expected f32[n], found f32[2 1]"),
     "sizes that disagree": (edited("table", "shape", [3, 2]), "n = 2"),
-    "a bad value": (packed(HEADER, np.float32([1, -2]).tobytes() + bytes(6)), "gain must not be negative"),
+    "a bad value": (packed(HEADER, np.array([1, -2], np.float32).tobytes() + bytes(6)), "gain must not be negative"),
     # other files
     "pickle": (pickle.dumps({"gain": [1.0]}), "pickle"),
     "old pickle": (pickle.dumps({"gain": [1.0]}, protocol=2), "pickle"),

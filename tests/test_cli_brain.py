@@ -3,6 +3,8 @@
 import hashlib
 import json
 import pickle
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ NUMBERS = np.array([3, 0, 11], np.int32)
 
 
 @pytest.fixture
-def brain(tmp_path):
+def brain(tmp_path: Path) -> Any:
     path = tmp_path / "slow.safetensors"
     RecoveryTable(recovery=NUMBERS).save(
         path, title="Slow hands", made_by="a test", description="three actions", license="MIT", author="somebody",
@@ -25,12 +27,12 @@ def brain(tmp_path):
     return path
 
 
-def strange(path, metadata, **tensors):
+def strange(path: Any, metadata: Any, **tensors: Any) -> Any:
     path.write_bytes(safetensors.numpy.save(tensors, metadata))
     return str(path)
 
 
-def test_everything_as_json(capsys, brain):
+def test_everything_as_json(capsys: pytest.CaptureFixture[str], brain: Any) -> None:
     assert main(["brain", str(brain), "--json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -54,7 +56,7 @@ def test_everything_as_json(capsys, brain):
     }
 
 
-def test_everything_for_people(capsys, brain):
+def test_everything_for_people(capsys: pytest.CaptureFixture[str], brain: Any) -> None:
     assert main(["brain", str(brain)]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     for line in [
@@ -70,7 +72,7 @@ def test_everything_for_people(capsys, brain):
         assert line in lines
 
 
-def test_every_shipped_brain_is_found_by_name_and_fits(capsys):
+def test_every_shipped_brain_is_found_by_name_and_fits(capsys: pytest.CaptureFixture[str]) -> None:
     folder = bundled_dir("models")
     names = sorted(str(path.relative_to(folder)) for path in folder.glob("**/*.safetensors"))
     assert names
@@ -82,7 +84,7 @@ def test_every_shipped_brain_is_found_by_name_and_fits(capsys):
         assert description["size"] > sum(tensor["bytes"] for tensor in description["tensors"])
 
 
-def test_a_brain_that_does_not_fit_its_kind_is_shown_and_refused(capsys, tmp_path):
+def test_a_brain_that_does_not_fit_its_kind_is_shown_and_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     name = strange(tmp_path / "wrong.safetensors", {"minibrains.kind": "recovery"}, recovery=NUMBERS.astype(np.float32))
     assert main(["brain", name, "--json"]) == 2
     out, err = capsys.readouterr()
@@ -95,14 +97,14 @@ def test_a_brain_that_does_not_fit_its_kind_is_shown_and_refused(capsys, tmp_pat
     assert "f32[3]" in capsys.readouterr().out
 
 
-def test_a_kind_nobody_has(capsys, tmp_path):
+def test_a_kind_nobody_has(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     name = strange(tmp_path / "other.safetensors", {"minibrains.kind": "dream"}, x=NUMBERS)
     assert main(["brain", name, "--json"]) == 0
     description = json.loads(capsys.readouterr().out)
     assert (description["kind"], description["used_by"], description["title"]) == ("dream", [], None)
 
 
-def test_somebody_elses_safetensors(capsys, tmp_path):
+def test_somebody_elses_safetensors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     name = strange(tmp_path / "net.safetensors", {"format": "pt", "metrics": "[1, 2"}, w=np.zeros((2, 3), np.float16))
     assert main(["brain", name]) == 0
     out = capsys.readouterr().out
@@ -111,7 +113,7 @@ def test_somebody_elses_safetensors(capsys, tmp_path):
     assert "f16[2 3], 12 bytes" in out
 
 
-def test_control_characters_do_not_reach_the_terminal(capsys, tmp_path):
+def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     metadata = {"title": "\x1b[2Jall gone\r\n", "minibrains.kind": "\x07"}
     name = strange(tmp_path / "rude.safetensors", metadata, **{"\x1b[8m": NUMBERS})
     assert main(["brain", name]) == 0
@@ -120,7 +122,7 @@ def test_control_characters_do_not_reach_the_terminal(capsys, tmp_path):
     assert all(character.isprintable() or character == "\n" for character in out)
 
 
-def test_a_pickle_is_not_opened(capsys, tmp_path):
+def test_a_pickle_is_not_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "model.pt"
     path.write_bytes(pickle.dumps([1]))
     assert main(["brain", str(path), "--json"]) == 2
@@ -129,7 +131,7 @@ def test_a_pickle_is_not_opened(capsys, tmp_path):
     assert "never opened" in err
 
 
-def test_a_file_that_is_not_there(capsys):
+def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["brain", "recovery/airstrike.safetensors"]) == 2
     out, err = capsys.readouterr()
     assert out == ""

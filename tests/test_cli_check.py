@@ -4,8 +4,10 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import Command
 
 from minibrains.files import bundled_dir
 from nodes.language.lora import LoraAdapter
@@ -19,28 +21,28 @@ CLOCK = {"type": "Every@1", "set": {"ticks": 60}}
 GREY = {"type": "Grayscale@1", "in": {"frame": "console.frame"}}
 
 
-def write(folder, **nodes):
+def write(folder: Path, **nodes: Any) -> Any:
     path = folder / "workflow.json"
     path.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     return str(path)
 
 
-def checked(capsys, *arguments):
+def checked(capsys: pytest.CaptureFixture[str], *arguments: Any) -> Any:
     assert main(["check", *arguments, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
-def steps(description):
+def steps(description: Any) -> Any:
     """The steps of a plan by role and node."""
     return {(step["role"], step["node"]): step for step in description["steps"]}
 
 
-def runs(description):
+def runs(description: str) -> Any:
     """When each step of a plan runs, in words."""
     return {key: step["runs"] for key, step in steps(description).items()}
 
 
-def test_a_button_that_the_console_lacks_is_refused(tmp_path, capsys):
+def test_a_button_that_the_console_lacks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever the pad passes through on its way."""
     path = write(
         tmp_path,
@@ -75,7 +77,9 @@ IMPORT = ". Import your own with: python -m server roms import PATH"
         ("game=Empty", "the emulator cannot start "),
     ],
 )
-def test_a_console_without_its_game_is_a_fault_with_the_sentence_of_a_run(widget, said, minibrains, tmp_path):
+def test_a_console_without_its_game_is_a_fault_with_the_sentence_of_a_run(
+    widget: Any, said: str, minibrains: Command, tmp_path: Path
+) -> None:
     own = tmp_path / "home/games"
     (own / "Airstriker-Genesis-v0").mkdir(parents=True)
     (own / "Airstriker-Genesis-v0/broken.state").write_bytes(b"no state")
@@ -90,7 +94,7 @@ def test_a_console_without_its_game_is_a_fault_with_the_sentence_of_a_run(widget
 
 
 @pytest.fixture
-def stranger(tmp_path):
+def stranger(tmp_path: Path) -> Any:
     """An adapter that was made for another model than the one in sf2."""
     adapter = LoraAdapter.load(bundled_dir("models") / "lora/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
@@ -99,7 +103,9 @@ def stranger(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["check", "run"])
-def test_an_adapter_for_another_model_is_refused_before_anything_is_opened(command, stranger, minibrains):
+def test_an_adapter_for_another_model_is_refused_before_anything_is_opened(
+    command: str, stranger: Any, minibrains: Command
+) -> None:
     done = minibrains(command, "sf2", "--brain", f"lora={stranger}")
     assert done.returncode == 2
     assert (
@@ -109,7 +115,7 @@ def test_an_adapter_for_another_model_is_refused_before_anything_is_opened(comma
     assert "plays" not in done.stderr
 
 
-def test_another_model_is_played_without_the_adapter_of_the_first(tmp_path, capsys):
+def test_another_model_is_played_without_the_adapter_of_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = VisionLanguageModel.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
     model.save(tmp_path / "mine.safetensors", title="my own model", made_by="test")
     brain = ["--brain", f"strategist={tmp_path / 'mine.safetensors'}"]
@@ -118,7 +124,9 @@ def test_another_model_is_played_without_the_adapter_of_the_first(tmp_path, caps
     assert main(["check", "sf2", *brain, "--mute", "lora"]) == 0
 
 
-def test_an_adapter_is_compared_wherever_its_link_passes_through(tmp_path, stranger, capsys):
+def test_an_adapter_is_compared_wherever_its_link_passes_through(
+    tmp_path: Path, stranger: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
     nodes = workflow["nodes"]
     nodes["between"] = {"type": "Reroute@1", "in": {"value": "lora.adapter"}}
@@ -138,7 +146,9 @@ REWARD = {"rewards": ["console.reward"]}
     ("score", "lost"),
     [({}, False), ({"every": 4}, True), ({"when": "clock.now"}, True), ({"optional": True}, True)],
 )
-def test_events_behind_a_slow_clock_are_said_to_be_lost(score, lost, tmp_path, capsys):
+def test_events_behind_a_slow_clock_are_said_to_be_lost(
+    score: Any, lost: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(tmp_path, console=CONSOLE, clock=CLOCK, score={"type": "Score@1", "in": REWARD, **score})
     message = "score, input 'rewards': reads events, and loses what console.reward delivers on a tick on which it does not run"
     expected = []
@@ -149,7 +159,7 @@ def test_events_behind_a_slow_clock_are_said_to_be_lost(score, lost, tmp_path, c
     assert (f"warning: {message}" in capsys.readouterr().out) is lost
 
 
-def test_sf2_loses_no_decision_unless_its_strategist_continues(tmp_path, capsys):
+def test_sf2_loses_no_decision_unless_its_strategist_continues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The log runs when it is asked; an answer that comes later comes while it does not."""
     assert checked(capsys, "sf2")["lost_events"] == []
     workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
@@ -162,11 +172,11 @@ def test_sf2_loses_no_decision_unless_its_strategist_continues(tmp_path, capsys)
 
 
 @pytest.mark.parametrize("workflow", [path.stem for path in WORKFLOWS])
-def test_no_shipped_workflow_loses_events(workflow, capsys):
+def test_no_shipped_workflow_loses_events(workflow: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert checked(capsys, workflow)["lost_events"] == []
 
 
-def test_a_node_that_thinks_beside_the_clock_loses_events_meanwhile(tmp_path, capsys):
+def test_a_node_that_thinks_beside_the_clock_loses_events_meanwhile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "slow.py").write_text(
         "from minibrains import Node, Number, On\n\n\n"
         'class Slow(Node, background="thread"):\n'
@@ -183,7 +193,7 @@ def test_a_node_that_thinks_beside_the_clock_loses_events_meanwhile(tmp_path, ca
 
 
 @pytest.fixture
-def slow(tmp_path):
+def slow(tmp_path: Path) -> Any:
     """A picture that is only looked at once a second."""
     log = {"type": "Log@1", "in": {"value": "grey.frame"}, "when": "clock.now"}
     policy = {"type": "RandomPolicy@1", "set": {"actions": 6}}
@@ -192,7 +202,7 @@ def slow(tmp_path):
     return write(tmp_path, console=console, clock=CLOCK, grey=GREY, log=log, policy=policy, sink=sink)
 
 
-def test_the_plan_as_json(capsys, slow):
+def test_the_plan_as_json(capsys: pytest.CaptureFixture[str], slow: Any) -> None:
     description = checked(capsys, slow)
     assert description["workflow"] == slow
     assert description["nodes"] == 6
@@ -210,7 +220,7 @@ def test_the_plan_as_json(capsys, slow):
     assert latch["reads"] == {"pad1": ["sink.pad"]}
 
 
-def test_a_node_without_state_inherits_the_clock_of_its_consumers(capsys, slow):
+def test_a_node_without_state_inherits_the_clock_of_its_consumers(capsys: pytest.CaptureFixture[str], slow: Any) -> None:
     description = checked(capsys, slow)
     of = steps(description)
     for key in [("read", "console"), ("tick", "grey"), ("tick", "log")]:
@@ -221,7 +231,7 @@ def test_a_node_without_state_inherits_the_clock_of_its_consumers(capsys, slow):
     assert gate["opens"] == ["console.frame", "grey", "log"]
 
 
-def test_the_plan_for_people(capsys, slow):
+def test_the_plan_for_people(capsys: pytest.CaptureFixture[str], slow: Any) -> None:
     assert main(["check", slow]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -247,13 +257,13 @@ def test_the_plan_for_people(capsys, slow):
         ({"every": 8, "when": "clock.now"}, "every 8 while clock.now is true"),
     ],
 )
-def test_clocks_in_words(capsys, tmp_path, entry, words):
+def test_clocks_in_words(capsys: pytest.CaptureFixture[str], tmp_path: Path, entry: Any, words: str) -> None:
     stack = {"type": "FrameStack@1", "in": {"frame": "grey.frame"}, "brain": "frame_stack/grey4.safetensors", **entry}
     description = checked(capsys, write(tmp_path, console=CONSOLE, clock=CLOCK, grey=GREY, stack=stack))
     assert runs(description)["tick", "stack"] == words
 
 
-def test_what_is_not_due_by_a_clock(capsys, tmp_path):
+def test_what_is_not_due_by_a_clock(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = write(
         tmp_path,
         yes={"type": "All@1"},
@@ -278,7 +288,9 @@ def test_what_is_not_due_by_a_clock(capsys, tmp_path):
     ("entry", "words"),
     [({"every": 8}, "every 8"), ({"when": "clock.now"}, "while clock.now is true"), ({}, "every tick")],
 )
-def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(capsys, tmp_path, entry, words):
+def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, entry: Any, words: str
+) -> None:
     pack = tmp_path / "thinks.py"
     pack.write_text(
         "from minibrains import Node, Number, Variables\n\n\n"
@@ -298,7 +310,7 @@ def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(capsys, tmp
         assert of["gate", "thinks"]["opens"] == ["thinks"]
 
 
-def test_a_missing_rom_is_a_wrong_request(capsys, tmp_path):
+def test_a_missing_rom_is_a_wrong_request(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = write(tmp_path, console={**CONSOLE, "set": {"game": "SonicTheHedgehog-Genesis-v0"}})
     assert main(["check", path, "--json"]) == 2
     out, err = capsys.readouterr()
@@ -308,7 +320,7 @@ def test_a_missing_rom_is_a_wrong_request(capsys, tmp_path):
     assert "roms import" in err
 
 
-def test_all_faults_at_once(capsys, tmp_path):
+def test_all_faults_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = write(tmp_path, clock={**CLOCK, "in": {"flag": "log.value"}}, log={"type": "Lag@1"})
     assert main(["check", path, "--set", "clock.ticks=0"]) == 2
     out, err = capsys.readouterr()
@@ -318,12 +330,12 @@ def test_all_faults_at_once(capsys, tmp_path):
     assert "log: the node type 'Lag' is not known. Did you mean 'Log'?" in err
 
 
-def test_another_brain_is_checked_too(capsys, slow):
+def test_another_brain_is_checked_too(capsys: pytest.CaptureFixture[str], slow: Any) -> None:
     assert main(["check", slow, "--brain", "sink=recovery/airstriker.safetensors"]) == 2
     assert "expected a brain of kind 'action_table'" in capsys.readouterr().err
 
 
-def test_nothing_is_opened(capsys, tmp_path):
+def test_nothing_is_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pack = tmp_path / "checkpack.py"
     pack.write_text(
         "from minibrains import Flag, Host, Node\n\n\n"
@@ -337,7 +349,7 @@ def test_nothing_is_opened(capsys, tmp_path):
     assert runs(description) == {("tick", "guard"): "once"}
 
 
-def test_shipped_workflows_are_sound_and_need_neither_torch_nor_stable_retro():
+def test_shipped_workflows_are_sound_and_need_neither_torch_nor_stable_retro() -> None:
     names = sorted(map(str, WORKFLOWS))
     assert names
     program = (
@@ -384,7 +396,9 @@ VALUE = {"in": {"value": "clock.now"}}
         ({"a" * 300: {"type": "Log@1", **VALUE}}, "no file in the run folder can have this name; found 'aaa"),
     ],
 )  # fmt: skip
-def test_who_writes_what_in_the_run_folder_is_settled_before_the_run(capsys, tmp_path, nodes, sentence):
+def test_who_writes_what_in_the_run_folder_is_settled_before_the_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, nodes: Any, sentence: str
+) -> None:
     for node in nodes.values():
         if node["type"] == "VideoWriter@1":
             node["in"] = {"frame": "console.frame"}
@@ -397,11 +411,11 @@ def test_who_writes_what_in_the_run_folder_is_settled_before_the_run(capsys, tmp
     assert sentence in capsys.readouterr().err
 
 
-def test_a_muted_node_writes_nothing(capsys, tmp_path):
+def test_a_muted_node_writes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     checked(capsys, write(tmp_path, clock=CLOCK, episodes={"type": "Log@1", **VALUE, "mode": "mute"}))
 
 
-def test_the_step_functions_of_a_plan_are_printed_each_shape_once(tmp_path, capsys):
+def test_the_step_functions_of_a_plan_are_printed_each_shape_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(
         tmp_path,
         clock=CLOCK,

@@ -1,6 +1,8 @@
 """`nodes`: the list, one type in full, the schema."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,20 +62,20 @@ class Plain(Node, category="control", clocked=True):
 
 
 @pytest.fixture
-def pack(tmp_path):
+def pack(tmp_path: Path) -> Any:
     path = tmp_path / "nodepack.py"
     path.write_text(PACK)
     return str(path)
 
 
-def printed(capsys, *arguments):
+def printed(capsys: pytest.CaptureFixture[str], *arguments: Any) -> Any:
     assert main(["nodes", *arguments]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     return out
 
 
-def test_the_list_has_every_type_under_its_category(capsys):
+def test_the_list_has_every_type_under_its_category(capsys: pytest.CaptureFixture[str]) -> None:
     category, found = "", {}
     for line in printed(capsys, "--no-packs").splitlines():
         if line.startswith("  "):
@@ -86,17 +88,17 @@ def test_the_list_has_every_type_under_its_category(capsys):
     assert len(found) == len(REGISTRY)
     for name, cls in REGISTRY.items():
         _, doc = found[f"{name}@{cls.version}"]
-        assert doc == cls.__doc__.splitlines()[0]
+        assert doc == (cls.__doc__ or "").splitlines()[0]
 
 
-def test_the_list_as_json(capsys, pack):
+def test_the_list_as_json(capsys: pytest.CaptureFixture[str], pack: Path) -> None:
     nodes = json.loads(printed(capsys, "--json", "--pack", pack))["nodes"]
     assert {"type": "nodepack.Screen@2", "category": "nodepack", "doc": "A screen."} in nodes
     assert {"type": "nodepack.Plain@1", "category": "control", "doc": ""} in nodes
     assert len(nodes) >= len(REGISTRY) + 2
 
 
-def test_everything_about_a_type_as_json(capsys, pack):
+def test_everything_about_a_type_as_json(capsys: pytest.CaptureFixture[str], pack: Path) -> None:
     description = json.loads(printed(capsys, "nodepack.Screen", "--json", "--pack", pack))
     assert description["doc"] == "A screen.\n\nTwo lines of it."
     assert (description["version"], description["clocked"], description["register"]) == (2, False, True)
@@ -128,7 +130,7 @@ def test_everything_about_a_type_as_json(capsys, pack):
     }
 
 
-def test_everything_about_a_type_for_people(capsys, pack):
+def test_everything_about_a_type_for_people(capsys: pytest.CaptureFixture[str], pack: Path) -> None:
     lines = []
     for line in printed(capsys, "nodepack.Screen@2", "--pack", pack).splitlines():
         words = line.split()
@@ -151,12 +153,12 @@ def test_everything_about_a_type_for_people(capsys, pack):
         assert line in lines
 
 
-def test_a_clocked_node_says_so(capsys, pack):
+def test_a_clocked_node_says_so(capsys: pytest.CaptureFixture[str], pack: Path) -> None:
     assert "Clocked: runs on every tick" in printed(capsys, "nodepack.Plain", "--pack", pack)
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_every_type_can_be_shown(capsys, name):
+def test_every_type_can_be_shown(capsys: pytest.CaptureFixture[str], name: str) -> None:
     description = json.loads(printed(capsys, name, "--json"))
     schema = REGISTRY[name].schema
     assert (description["brain"] is None) == (schema.brain is None)
@@ -167,7 +169,7 @@ def test_every_type_can_be_shown(capsys, name):
             assert f"\n  {expected} " in text
 
 
-def test_tensors_of_a_network_follow_from_its_settings(capsys):
+def test_tensors_of_a_network_follow_from_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
     networks = []
     for name, cls in REGISTRY.items():
         brain = cls.schema.brain
@@ -177,7 +179,7 @@ def test_tensors_of_a_network_follow_from_its_settings(capsys):
     assert "PolicyHead" in networks
 
 
-def test_an_unknown_type(capsys):
+def test_an_unknown_type(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nodes", "FrameStak", "--json"]) == 2
     out, err = capsys.readouterr()
     sentence = "there is no node type 'FrameStak'. Did you mean 'FrameStack'?"
@@ -185,7 +187,7 @@ def test_an_unknown_type(capsys):
     assert err == f"{sentence}\n"
 
 
-def test_the_schema_is_one_json_object(capsys, pack):
+def test_the_schema_is_one_json_object(capsys: pytest.CaptureFixture[str], pack: Path) -> None:
     schema = json.loads(printed(capsys, "--schema", "--pack", pack))
     assert schema["$schema"].endswith("2020-12/schema")
     assert "nodepack.Screen@2" in schema["$defs"]

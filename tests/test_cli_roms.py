@@ -5,6 +5,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import stable_retro.data
@@ -21,19 +22,19 @@ NES_GAME = "Nobody-Nes-v0"
 
 
 @pytest.fixture(autouse=True)
-def home(monkeypatch, tmp_path):
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
 
 @pytest.fixture
-def search(tmp_path):
+def search(tmp_path: Path) -> Any:
     folder = tmp_path / "search"
     (folder / "deep" / "deeper").mkdir(parents=True)
     return folder
 
 
-def zipped(**members):
+def zipped(**members: Any) -> Any:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -41,7 +42,7 @@ def zipped(**members):
     return data.getvalue()
 
 
-def imported(capsys, *paths):
+def imported(capsys: pytest.CaptureFixture[str], *paths: Any) -> Any:
     assert main(["roms", "import", *map(str, paths), "--json"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
@@ -49,11 +50,11 @@ def imported(capsys, *paths):
     return found
 
 
-def stored(home):
+def stored(home: Path) -> Any:
     return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
 
-def test_a_renamed_rom_in_a_nested_folder(capsys, home, search):
+def test_a_renamed_rom_in_a_nested_folder(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
     (search / "deep" / "deeper" / "what is this.bin").write_bytes(ROM)
     (search / "notes.txt").write_text("no ROM")
     found = imported(capsys, search)
@@ -62,7 +63,9 @@ def test_a_renamed_rom_in_a_nested_folder(capsys, home, search):
     assert stored(home) == {f"roms/{GAME}/rom.md": ROM}
 
 
-def test_an_imported_rom_is_found_by_the_console(capsys, home, search, monkeypatch, tmp_path):
+def test_an_imported_rom_is_found_by_the_console(
+    capsys: pytest.CaptureFixture[str], home: Path, search: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     data = tmp_path / "games" / GAME
     data.mkdir(parents=True)
     (data / "data.json").write_text("{}")
@@ -73,7 +76,7 @@ def test_an_imported_rom_is_found_by_the_console(capsys, home, search, monkeypat
     assert games.find_game([GAME]).rom == home / "roms" / GAME / "rom.md"
 
 
-def test_an_own_cartridge_plays_under_the_shared_map(home):
+def test_an_own_cartridge_plays_under_the_shared_map(home: Path) -> None:
     game = "StreetFighterIISpecialChampionEdition-Genesis-v0"
     ours = bundled_dir("games") / game
     assert dict(games.known_games())[game] == ours
@@ -83,12 +86,14 @@ def test_an_own_cartridge_plays_under_the_shared_map(home):
     rom.write_bytes(b"a cartridge")
     found = games.find_game([game])
     assert (found.rom, found.data) == (rom, ours)
-    state = found.state_file(found.default_state(1))
+    state = found.state_file(found.default_state(1) or "")
     assert state.parent.name == game, "stable-retro's own, to begin from"
     assert state.parent != ours
 
 
-def test_a_zipped_rom_never_says_where_it_goes(capsys, home, search, tmp_path):
+def test_a_zipped_rom_never_says_where_it_goes(
+    capsys: pytest.CaptureFixture[str], home: Path, search: Path, tmp_path: Path
+) -> None:
     before = {path for path in tmp_path.rglob("*") if not path.is_relative_to(home)}
     archive = search / "deep" / "roms.ZIP"
     archive.write_bytes(zipped(**{"readme": "x", "../../../evil.md": ROM, "/tmp/evil.md": ROM, "folder/": ""}))
@@ -99,7 +104,7 @@ def test_a_zipped_rom_never_says_where_it_goes(capsys, home, search, tmp_path):
     assert {path for path in tmp_path.rglob("*") if not path.is_relative_to(home)} - before == {archive}
 
 
-def test_several_paths_and_one_rom_twice(capsys, search):
+def test_several_paths_and_one_rom_twice(capsys: pytest.CaptureFixture[str], search: Path) -> None:
     first, second = search / "a.md", search / "b.zip"
     first.write_bytes(ROM)
     second.write_bytes(zipped(rom=ROM))
@@ -109,7 +114,7 @@ def test_several_paths_and_one_rom_twice(capsys, search):
     assert found["looked_at"] == 2
 
 
-def test_what_is_there_stays_there(capsys, home, search):
+def test_what_is_there_stays_there(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
     (search / "rom.md").write_bytes(ROM)
     imported(capsys, search)
     target = home / "roms" / GAME / "rom.md"
@@ -119,7 +124,7 @@ def test_what_is_there_stays_there(capsys, home, search):
     assert target.stat().st_ino == written
 
 
-def test_a_damaged_copy_is_replaced(capsys, home, search):
+def test_a_damaged_copy_is_replaced(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
     target = home / "roms" / GAME / "rom.md"
     target.parent.mkdir(parents=True)
     target.write_bytes(ROM[:-1])
@@ -128,7 +133,9 @@ def test_a_damaged_copy_is_replaced(capsys, home, search):
     assert target.read_bytes() == ROM
 
 
-def test_an_nes_rom_is_known_without_its_header(capsys, home, search, monkeypatch):
+def test_an_nes_rom_is_known_without_its_header(
+    capsys: pytest.CaptureFixture[str], home: Path, search: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = {hashlib.sha1(NES_BODY).hexdigest(): NES_GAME}
     monkeypatch.setattr(roms, "known_hashes", lambda: known)
     (search / "game.nes").write_bytes(b"NES\x1a" + bytes(12) + NES_BODY)
@@ -136,14 +143,16 @@ def test_an_nes_rom_is_known_without_its_header(capsys, home, search, monkeypatc
     assert stored(home) == {f"roms/{NES_GAME}/rom.nes": b"NES\x1a" + bytes(12) + NES_BODY}
 
 
-def test_an_arcade_game_cannot_be_stored_as_one_rom(capsys, home, search, monkeypatch):
+def test_an_arcade_game_cannot_be_stored_as_one_rom(
+    capsys: pytest.CaptureFixture[str], home: Path, search: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(roms, "known_hashes", lambda: {hashlib.sha1(ROM).hexdigest(): "Nobody-Arcade-v0"})
     (search / "rom.md").write_bytes(ROM)
     assert main(["roms", "import", str(search)]) == 2
     assert not home.exists()
 
 
-def test_unreadable_files_are_left_out_and_named(capsys, search):
+def test_unreadable_files_are_left_out_and_named(capsys: pytest.CaptureFixture[str], search: Path) -> None:
     whole = zipped(first=ROM, second=b"x" * 1000)
     damaged = bytearray(whole)
     damaged[200:260] = bytes(60)
@@ -159,7 +168,7 @@ def test_unreadable_files_are_left_out_and_named(capsys, search):
         assert any(sentence.startswith(f"{search / name}: left out: ") for sentence in found["left_out"])
 
 
-def test_what_is_too_large_is_left_out(capsys, search, monkeypatch):
+def test_what_is_too_large_is_left_out(capsys: pytest.CaptureFixture[str], search: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roms, "SIZE_LIMIT", len(ROM))
     (search / "big.md").write_bytes(ROM + b"x")
     (search / "big.zip").write_bytes(zipped(big=ROM + bytes(10**6), good=ROM))
@@ -171,7 +180,7 @@ def test_what_is_too_large_is_left_out(capsys, search, monkeypatch):
     ]
 
 
-def test_people_read_the_same(capsys, home, search):
+def test_people_read_the_same(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
     (search / "rom.md").write_bytes(ROM)
     for word in ("imported", "already there"):
         assert main(["roms", "import", str(search)]) == 0
@@ -181,7 +190,7 @@ def test_people_read_the_same(capsys, home, search):
         assert last == f"files looked at: 1; the ROMs are in {home / 'roms'}"
 
 
-def test_nothing_known_is_a_wrong_request(capsys, home, search):
+def test_nothing_known_is_a_wrong_request(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
     (search / "notes.txt").write_text("no ROM")
     assert main(["roms", "import", str(search), "--json"]) == 2
     out, err = capsys.readouterr()
@@ -191,12 +200,12 @@ def test_nothing_known_is_a_wrong_request(capsys, home, search):
     assert not home.exists()
 
 
-def test_a_path_that_is_not_there(capsys, search):
+def test_a_path_that_is_not_there(capsys: pytest.CaptureFixture[str], search: Path) -> None:
     assert main(["roms", "import", str(search / "none")]) == 2
     assert "there is no such file or folder" in capsys.readouterr().err
 
 
-def test_a_rom_folder_that_cannot_be_written(capsys, home, search):
+def test_a_rom_folder_that_cannot_be_written(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
     home.write_text("a file where the folder should be")
     (search / "rom.md").write_bytes(ROM)
     assert main(["roms", "import", str(search)]) == 2

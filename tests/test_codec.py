@@ -92,7 +92,7 @@ def same(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, (np.ndarray, np.generic)):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
     if isinstance(a, float):
         return struct.pack("<d", a) == struct.pack("<d", b)
     if isinstance(a, Mapping):
@@ -151,7 +151,7 @@ def _endless() -> list[Any]:
     return value
 
 
-Shadowed = namedtuple("Other", "a")  # not found under its name
+Shadowed: Any = namedtuple("Other", "a")  # type: ignore[name-match]  # not found under its name
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tests import docstrings
-from tests.density import count, find_nested
+import docstrings
+from density import count, find_nested
 
 SOURCE = '''
 """A docstring."""

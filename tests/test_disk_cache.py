@@ -244,7 +244,7 @@ def test_a_large_file_is_hashed_once_by_all_processes_and_again_when_it_changes(
 def test_a_foreign_digest_is_not_taken_for_a_files_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "home" / "cache"
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
-    entries = []
+    entries: list[Any] = []
     files = [tmp_path / "one", tmp_path / "two"]
     for size, file in enumerate(files):
         with file.open("wb") as opened:

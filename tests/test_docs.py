@@ -57,7 +57,7 @@ def test_the_example_of_a_slow_node_thinks_beside_the_game(
 
 
 def test_the_example_test_passes(examples: dict[str, Path]) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", examples["test_brightness.py"]]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(examples["test_brightness.py"])]
     done = subprocess.run(command, cwd=examples["brightness.py"].parent, capture_output=True, text=True, timeout=120)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 

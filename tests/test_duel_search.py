@@ -20,7 +20,7 @@ from games.source.duel.native.players import CELLS, MOST_STEPS, NOBODY, RESULT, 
 from games.source.duel.search import exploits, judge, judge_log
 from games.source.duel.search.cards import player_of, sizes
 from games.source.duel.search.evolution import CHECKS, Evolution, shuffled_settings, strength, turtling
-from games.source.duel.search.finals import Final, Finalist, finals, limit_of, play_final
+from games.source.duel.search.finals import Final, Finalist, finals, limit_of, play_final, row_of_player
 from games.source.duel.search.genomes import LONGEST, Space, kind_of
 from minibrains import GameError
 
@@ -187,7 +187,7 @@ def test_a_final_plays_here_and_on_the_rom() -> None:
 
 
 def a_row(what: str) -> Row:
-    row = exploits.row_of_player(what, NOBODY, play([NOBODY], matches(2))[0])
+    row = row_of_player(what, NOBODY, play([NOBODY], matches(2))[0])
     row["players"] = [finalist(1, 0.5).as_json()]
     return row
 

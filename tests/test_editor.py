@@ -18,11 +18,10 @@ from typing import Any
 
 import pytest
 from conftest import Command
+from editor_page import EditorPage, editor
 from PIL import Image
-from playwright.sync_api import APIResponse, Browser, Route, expect, sync_playwright
+from playwright.sync_api import APIResponse, Browser, FloatRect, Route, expect, sync_playwright
 from service_fixtures import serving
-
-from tests.editor_page import EditorPage, editor
 
 expect.set_options(timeout=60_000)  # a busy machine is no fault
 
@@ -832,7 +831,7 @@ def test_the_graph_of_the_fighter_can_be_read(browser: Browser, address: str, sc
         right, bottom = page.ask(
             f"editor.board.toClient({[max(box[axis] + box[axis + 2] for box in boxes) + 40 for axis in (0, 1)]})"
         )
-        clip = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+        clip = FloatRect(x=left, y=top, width=right - left, height=bottom - top)
         taken = Image.open(io.BytesIO(page.page.screenshot(clip=clip))).convert("RGB")
         taken.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(screenshots / "sf2-graph.png", optimize=True)
         assert page.troubles == []

@@ -19,7 +19,7 @@ from minibrains.errors import MinibrainsError, RunError, WorkflowError
 
 
 class Shown(NamedTuple):
-    count: Number
+    count: Number  # type: ignore[assignment]  # tuples have a method of this name
     view: Lazy[Number]
     done: Flag
 
@@ -167,7 +167,7 @@ class Ages(Noted, Node, clocked=True):
 
 class Sum(Noted, Node):
     def reset(self, episode: Episode) -> None:
-        self.sum = 0
+        self.sum: float = 0
 
     def tick(self, a: Number) -> Number:
         self.note("tick", a)
@@ -587,7 +587,7 @@ def test_a_node_without_state_runs_as_often_as_the_slower_ones_that_read_it() ->
 
 def looks(entries: Entries, count: int) -> int:
     engine, _ = play(entries, count)
-    result: int = engine.nodes["game"].looks  # type: ignore[attr-defined]
+    result: int = engine.nodes["game"].looks
     return result
 
 

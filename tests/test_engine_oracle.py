@@ -104,7 +104,7 @@ class Window(Noted, Register):
     """Latches once everything linked to it has arrived."""
 
     def reset(self, episode: Episode) -> None:
-        self.sum = 0
+        self.sum: float = 0
 
     def emit(self) -> Lazy[Number]:
         self.note("emit")
@@ -212,7 +212,7 @@ class Accumulate(Noted, Node):
     breaks: int = widget(default=0)
 
     def reset(self, episode: Episode) -> None:
-        self.sum = episode.index
+        self.sum: float = episode.index
 
     def tick(self, a: Number, event: On[Number] = None) -> Number | Absent:
         self.note("tick", a, event)
@@ -241,7 +241,7 @@ class Ponder(Noted, Node, background="thread"):
 
 class Learn(Noted, Node, background="thread"):
     def reset(self, episode: Episode) -> None:
-        self.sum = episode.index
+        self.sum: float = episode.index
 
     def tick(self, numbers: list[Number], late: Sample[Number] | None = None) -> Number | Absent:
         self.host.calls.append(Call(self.host.node, -1, "tick", (numbers, late)))
@@ -255,7 +255,7 @@ class Learn(Noted, Node, background="thread"):
 
 
 class Beat(NamedTuple):
-    count: Number
+    count: Number  # type: ignore[assignment]  # tuples have a method of this name
     now: Flag
 
 
@@ -277,7 +277,7 @@ class Recorder(Noted, Node):
         self.note("tick", s, numbers)
 
 
-FAMILY: list[type[Node]] = [cls for cls in Noted.__subclasses__() if cls.__module__ == __name__]
+FAMILY: list[Any] = [cls for cls in Noted.__subclasses__() if cls.__module__ == __name__]
 TYPES = {cls.__name__: cls for cls in FAMILY}
 
 

@@ -28,7 +28,7 @@ def _open(folder: Path, kind: str) -> Engine:
     workflow = load_workflow(path).with_node("slow", slow)
     workflow = workflow.with_node("seen", {"type": "Seen@1", "in": {"value": "slow.runs"}})
     engine = Engine(compile_graph(check(workflow, registry, brain_finder(path))))
-    engine.open(lambda runtime, engine: FakeHost(runtime, engine, dir=folder))
+    engine.open(lambda runtime, engine: FakeHost(runtime, engine, folder=folder))
     engine.reset(2, 7)
     return engine
 

@@ -44,7 +44,7 @@ class WithPoorBrain(Node, fallback=FALLBACK):
 
 class Emits(Register, fallback=FALLBACK):
     def reset(self, episode: Episode) -> None:
-        self.now = 0
+        self.now: float = 0
 
     def emit(self) -> Number:
         if self.now == BAD:
@@ -66,10 +66,10 @@ class Latches(Emits):
 
 
 class Shows(Emits):
-    def emit(self) -> Lazy[Number]:
+    def emit(self) -> Lazy[Number]:  # type: ignore[override]
         return self.look
 
-    def look(self) -> int:
+    def look(self) -> float:
         if self.now == BAD:
             raise ValueError("look")
         return self.now

@@ -109,7 +109,13 @@ def test_the_third_ctrl_c_ends_a_run_that_the_second_did_not(tmp_path: Path) -> 
         _await_line(run, "Ctrl-C again ends it at once")
         run.send_signal(signal.SIGINT)
         _await((tmp_path / "interrupted").exists)
-        _await(lambda: run.poll() is not None or run.send_signal(signal.SIGINT))
+
+        def is_over() -> bool:
+            if run.poll() is None:
+                run.send_signal(signal.SIGINT)
+            return run.returncode is not None
+
+        _await(is_over)
     assert run.returncode == 130
 
 

@@ -65,7 +65,7 @@ class Adds(Told, Node):
     brain: Weight
 
     def reset(self, episode: Episode) -> None:
-        self.sum = 0
+        self.sum: float = 0
 
     def tick(self, number: Number) -> Number:
         self.sum += number
@@ -76,7 +76,7 @@ class AddsInProcess(Node, background="process"):
     brain: Weight
 
     def reset(self, episode: Episode) -> None:
-        self.sum = 0
+        self.sum: float = 0
 
     def tick(self, number: Number) -> Number:
         self.sum += number
@@ -110,7 +110,7 @@ class Rare(Told, Node):
 
 class Aged(Told, Node, clocked=True):
     def reset(self, episode: Episode) -> None:
-        self.ages: list[tuple[int, int]] = []
+        self.ages: list[tuple[float, ...]] = []
 
     def tick(self, a: Sample[Number]) -> None:
         self.ages.append(tuple(a))
@@ -128,7 +128,7 @@ class Keeps(Told, Register):
     start: int = widget(default=0)
 
     def reset(self, episode: Episode) -> None:
-        self.held = self.start
+        self.held: float = self.start
 
     def emit(self) -> Number:
         return self.held

@@ -5,8 +5,10 @@ import os
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import Command
 
 from minibrains.errors import PACKAGES, describe_error
 
@@ -32,12 +34,12 @@ GAME = ("run", "duel_random", "--ticks", "10")
 
 
 @pytest.fixture
-def without(minibrains, tmp_path):
+def without(minibrains: Command, tmp_path: Path) -> Any:
     """Do a command where a package is not installed, in its child processes too."""
     (tmp_path / "sitecustomize.py").write_text(WITHOUT)
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
 
-    def do(package, *arguments):
+    def do(package: str, *arguments: Any) -> Any:
         return minibrains(*arguments, env={"PYTHONPATH": path, "MISSING": package})
 
     return do
@@ -66,7 +68,7 @@ def without(minibrains, tmp_path):
         ("PIL", MODEL_IN_PROCESS),
     ],
 )
-def test_a_missing_package_is_named_with_the_command_that_installs_it(without, package, arguments):
+def test_a_missing_package_is_named_with_the_command_that_installs_it(without: Any, package: str, arguments: Any) -> None:
     done = without(package, *arguments)
     assert done.returncode == 2, done.stderr
     assert f"pip install {PACKAGES[package]}" in done.stderr
@@ -74,13 +76,13 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(without, p
     assert "fault in Minibrains" not in done.stderr
 
 
-def test_a_package_that_lacks_a_name_is_not_called_missing():
+def test_a_package_that_lacks_a_name_is_not_called_missing() -> None:
     with pytest.raises(ImportError) as caught:
-        from numpy import nosuchname  # noqa: F401
+        from numpy import nosuchname  # type: ignore[attr-defined]  # noqa: F401
     assert describe_error(caught.value).startswith("ImportError: cannot import name 'nosuchname'")
 
 
-def test_it_is_said_as_json_too(without):
+def test_it_is_said_as_json_too(without: Any) -> None:
     done = without("numpy", "check", "sf2", "--json")
     said = "the Python package numpy is missing; install it with: pip install numpy"
     assert json.loads(done.stdout) == {"error": {"message": said}}
@@ -88,12 +90,12 @@ def test_it_is_said_as_json_too(without):
 
 
 @pytest.mark.parametrize("package", ["safetensors", "torch", "transformers", "peft", "PIL", "aiohttp", "stable_retro"])
-def test_what_needs_no_package_does_without(without, package):
+def test_what_needs_no_package_does_without(without: Any, package: str) -> None:
     assert without(package, "check", "sf2").returncode == 0
     assert without(package, "nodes").returncode == 0
 
 
-def test_every_dependency_has_its_sentence():
+def test_every_dependency_has_its_sentence() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = [re.match(r"[\w-]+", line)[0] for line in project["dependencies"]]
+    names = re.findall(r"^[\w-]+", "\n".join(project["dependencies"]), re.MULTILINE)
     assert sorted(PACKAGES.values()) == sorted(names)

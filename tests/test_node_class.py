@@ -305,12 +305,12 @@ def test_widgets_have_their_defaults_and_ranges() -> None:
 
 def test_what_a_widget_is_set_to_is_immutable_inside_the_node() -> None:
     given = {"names": ["b", "c"], "rows": [[1, 2], []], "table": {"y": "z"}, "free": {"deep": [1, [2]]}, "share": 1}
-    node = Settings(**given)
+    node = Settings(**given)  # type: ignore[arg-type]
     assert (node.names, node.rows, node.free["deep"]) == (("b", "c"), ((1, 2), ()), (1, (2,)))
     assert type(node.share) is float
     for table in (node.table, node.free):
         with pytest.raises(TypeError):
-            table["new"] = 1
+            table["new"] = 1  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -342,16 +342,16 @@ def test_a_wrong_value_is_refused_with_what_was_expected(name: str, value: Any, 
 
 def test_an_unknown_or_missing_widget_or_brain_is_refused(build: Build) -> None:
     with pytest.raises(TypeError, match=r"Settings has no widget 'sizes'. Did you mean 'size'\?"):
-        Settings(free=0, sizes=3)
+        Settings(free=0, sizes=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="Settings needs its widget 'free'"):
-        Settings()
+        Settings()  # type: ignore[call-arg]
     module = build("class Holder(Node):\n    brain: Table\n    def tick(self) -> Flag: ...\n")
     with pytest.raises(TypeError, match="Holder needs a brain of kind 'table'"):
         module.Holder()
     with pytest.raises(TypeError, match="Holder needs a brain of kind 'table', found 'a text'"):
         module.Holder(brain="a text")
     with pytest.raises(TypeError, match="Settings has no brain"):
-        Settings(free=0, brain=module.Table())
+        Settings(free=0, brain=module.Table())  # type: ignore[call-arg]
     assert module.Holder(brain=module.Table()).brain.rows == 1
 
 

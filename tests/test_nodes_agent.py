@@ -74,8 +74,8 @@ def test_no_action_gets_through_a_closed_gate(stream: list[int | None]) -> None:
 
 
 def _table() -> ActionTable:
-    rows = np.uint8([[0, 0], [1, 0], [0, 1], [1, 1]])
-    return ActionTable(names=("none", "roll"), buttons=("DOWN", "B"), starts=np.int32([0, 1, 4]), rows=rows)
+    rows = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.uint8)
+    return ActionTable(names=("none", "roll"), buttons=("DOWN", "B"), starts=np.array([0, 1, 4], np.int32), rows=rows)
 
 
 def test_a_sequence_runs_once_and_its_last_row_is_held() -> None:
@@ -92,25 +92,25 @@ def test_before_the_first_action_nothing_is_held() -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"starts": np.int32([0, 1, 1])}, "starts must rise"),
-        ({"starts": np.int32([0, 2, 3])}, "starts must rise"),
+        ({"starts": np.array([0, 1, 1], np.int32)}, "starts must rise"),
+        ({"starts": np.array([0, 2, 3], np.int32)}, "starts must rise"),
         ({"names": ("none",)}, "need as many names"),
-        ({"rows": np.uint8([[0, 0], [1, 0], [0, 1], [2, 1]])}, "rows must be 0 or 1"),
+        ({"rows": np.array([[0, 0], [1, 0], [0, 1], [2, 1]], np.uint8)}, "rows must be 0 or 1"),
     ],
 )
 def test_a_bad_action_table_is_refused(fields: dict[str, Any], sentence: str) -> None:
-    good = {
+    good: dict[str, Any] = {
         "names": ("none", "roll"),
         "buttons": ("DOWN", "B"),
-        "starts": np.int32([0, 1, 4]),
-        "rows": np.uint8([[0, 0], [1, 0], [0, 1], [1, 1]]),
+        "starts": np.array([0, 1, 4], np.int32),
+        "rows": np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.uint8),
     }
     with pytest.raises(BrainError, match=sentence):
         ActionTable(**(good | fields))
 
 
 def test_a_reflex_plays_macros_to_their_end_and_then_looks_again() -> None:
-    brain = ReflexTable(actions=5, action=np.int32([[1, 2], [3, 4]]), ticks=np.int32([[2, 1], [1, 0]]))
+    brain = ReflexTable(actions=5, action=np.array([[1, 2], [3, 4]], np.int32), ticks=np.array([[2, 1], [1, 0]], np.int32))
     left = {"situation": 0}
     right = {"situation": 1}
     ticks = [left, right, right, right, left, left]
@@ -120,7 +120,7 @@ def test_a_reflex_plays_macros_to_their_end_and_then_looks_again() -> None:
 
 
 def test_random_actions_are_uniform_held_and_follow_from_the_seed() -> None:
-    ticks = [{}] * 12_000
+    ticks: list[dict[str, Any]] = [{}] * 12_000
     first = _outputs(RandomPolicy(actions=6, hold=2), *ticks, episode=Episode(0, 1, "a"))
     assert set(first[1::2]) == {ABSENT}
     counts = Counter(first[::2])

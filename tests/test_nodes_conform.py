@@ -12,6 +12,7 @@ import pytest
 from minibrains import Frames, Node
 from minibrains.files import bundled_dir
 from minibrains.graph.catalog import node_types
+from minibrains.node_schema import Input, Output
 from minibrains.testing import Inputs, ScratchHost, check_node
 from nodes.actions import gates, sink
 from nodes.consoles import pads
@@ -35,12 +36,13 @@ def _brain(kind: Any, name: str) -> Any:
 
 def _ticks(**inputs: list[Any]) -> list[Inputs]:
     """What a node is given tick by tick, from what each of its inputs is given."""
-    ticks = []
+    ticks: list[Inputs] = []
     for values in zip(*inputs.values(), strict=True):
         ticks.append(dict(zip(inputs, values, strict=True)))
     return ticks
 
 
+LABELS = np.array([[0, 1, -1]] * 2, np.int32)
 FIGHT = _ticks(
     agent_x=[150] * 36,
     agent_status=[512] * 36,
@@ -61,7 +63,7 @@ MOMENTS = _ticks(
 )
 FIGHTS = [features.GameFeatures().tick(moment).fight for moment in MOMENTS]
 CODEBOOK = tiles.TileCodebook(
-    labels=("wall", "floor"), tiles=RANDOM.integers(0, 256, (3, 8, 8, 3), np.uint8), label=np.int32([1, 0, 1])
+    labels=("wall", "floor"), tiles=RANDOM.integers(0, 256, (3, 8, 8, 3), np.uint8), label=np.array([1, 0, 1], np.int32)
 )
 TILED = list(RANDOM.integers(0, 256, (3, 16, 24, 3), np.uint8))
 TILED[1][:8, 8:16] = CODEBOOK.tiles[2]
@@ -111,7 +113,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "Grayscale": (frames.Grayscale, _ticks(frame=FRAMES)),
     "GridOverlay": (
         lambda: overlay.GridOverlay(brain=_brain(overlay.OverlayStyle, "overlay_style/plain.safetensors")),
-        _ticks(frame=TILED, labels=[None, np.int32([[0, 1, -1]] * 2), None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
+        _ticks(frame=TILED, labels=[None, LABELS, None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
     ),
     "LoRALoader": (
         lambda: lora.LoRALoader(weight=0.5, brain=_brain(lora.LoraAdapter, "lora/sf2-untrained.safetensors")),
@@ -183,7 +185,8 @@ def test_says_where_it_belongs_and_what_its_sockets_are(name: str) -> None:
     cls = registry[name]
     assert cls.category
     assert cls.schema.summary
-    for socket in (*cls.schema.inputs.values(), *cls.schema.outputs.values()):
+    sockets: list[Input | Output] = [*cls.schema.inputs.values(), *cls.schema.outputs.values()]
+    for socket in sockets:
         assert socket.doc, socket.name
 
 

@@ -16,7 +16,7 @@ from test_scripted_fighter import moments
 from tokenizers import Tokenizer
 
 from games.source.duel import fighters
-from minibrains import ABSENT, BrainError, MinibrainsError, Node
+from minibrains import ABSENT, Absent, BrainError, MinibrainsError, Node
 from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.actions.gates import AntiRepeat, CooldownGate, RecoveryTable
@@ -297,6 +297,13 @@ def test_a_table_by_facing_needs_to_be_told_it() -> None:
         _outputs(EmulatorSink(brain=TABLE), {"action": 0})
 
 
+def _delivered(action: int | Absent | None) -> int | None:
+    """The action, or None in the place of ABSENT."""
+    if isinstance(action, Absent):
+        return None
+    return action
+
+
 @pytest.mark.parametrize("side", [1, -1])
 def test_the_strategist_plays_as_the_restricted_player_of_the_calibration(side: int) -> None:
     """Frame by frame, while nobody changes sides: the player counts left and right as two actions, the table as one."""
@@ -316,12 +323,10 @@ def test_the_strategist_plays_as_the_restricted_player_of_the_calibration(side: 
             ask = frame % 30 == 0
             decision = strategist.tick(now, ask, pad)
             assert (decision.action is not ABSENT) == ask
-            action = None
+            action: Any = None
             if ask:
-                action = repeat.tick(decision.action, decision.second)
-            sent = gate.tick(action).action
-            if sent is ABSENT:
-                sent = None
+                action = repeat.tick(_delivered(decision.action), _delivered(decision.second))
+            sent = _delivered(gate.tick(_delivered(action)).action)
             facing = now["agent_x"] <= now["enemy_x"]
             pad = sink.tick(sent, facing).pad
             assert set(pad) == set(expected.pad(now))

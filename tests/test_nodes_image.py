@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_fixtures import make_plan
+from engine_fixtures import Entries, make_plan
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ from nodes.vision.frames import FrameStack, FrameStackTaps, Grayscale, Resize, T
 
 def _stack(taps: list[int], colors: int = 1, mean: float = 0.0, std: float = 1.0) -> FrameStack:
     per_color = np.ones(colors, np.float32)
-    return FrameStack(brain=FrameStackTaps(taps=np.int32(taps), mean=per_color * mean, std=per_color * std))
+    return FrameStack(brain=FrameStackTaps(taps=np.array(taps, np.int32), mean=per_color * mean, std=per_color * std))
 
 
 def _numbered(count: int) -> list[dict[str, Any]]:
@@ -90,6 +90,7 @@ def test_resize_averages(colors: int) -> None:
 def _picture(frame: np.ndarray) -> np.ndarray:
     with opened(node := ToPicture()):
         (picture,) = play(node, {"frame": frame})
+    assert isinstance(picture, np.ndarray)
     assert picture.dtype == np.uint8
     return picture
 
@@ -110,7 +111,11 @@ def test_what_is_transparent_is_shown_over_black() -> None:
     frame = np.full((5, 6, 4), 200, np.uint8)
     frame[:, :, 3] = [0, 1, 64, 128, 254, 255]
     assert _picture(frame)[0, :, 0].tolist() == [0, 1, 50, 100, 199, 200]
-    assert _picture(np.float32([[[0.5]], [[1]], [[0]], [[0.5]]]).repeat(6, 1).repeat(6, 2))[0, 0].tolist() == [64, 128, 0]
+    assert _picture(np.array([[[0.5]], [[1]], [[0]], [[0.5]]], np.float32).repeat(6, 1).repeat(6, 2))[0, 0].tolist() == [
+        64,
+        128,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +136,7 @@ def test_what_is_no_picture_is_told_so(frame: np.ndarray, sentence: str) -> None
 
 
 def test_pictures_of_all_kinds_may_be_linked() -> None:
-    nodes = {
+    nodes: Entries = {
         "console": {"type": "RetroEmulator@2"},
         "grey": {"type": "Grayscale@1", "in": {"frame": "again.frame"}},
         "again": {"type": "ToPicture@1", "in": {"frame": "console.frame"}},

@@ -76,12 +76,12 @@ def test_a_picture_that_is_no_whole_tiles_is_refused() -> None:
     ("fields", "sentence"),
     [
         ({"tiles": TILES[[0, 0]]}, "two tiles are equal"),
-        ({"label": np.int32([0, 1])}, "every label must be from 0 to 0"),
+        ({"label": np.array([0, 1], np.int32)}, "every label must be from 0 to 0"),
     ],
 )
 def test_a_bad_codebook_is_refused(fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BrainError, match=sentence):
-        TileCodebook(**{"tiles": TILES[:2], "label": np.int32([0, 0]), "labels": ("wall",), **fields})
+        TileCodebook(**{"tiles": TILES[:2], "label": np.array([0, 0], np.int32), "labels": ("wall",), **fields})
 
 
 GREY = np.full((80, 80, 3), 60, np.uint8)

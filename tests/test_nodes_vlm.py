@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
-from engine_fixtures import FakeHost, make_plan
+from engine_fixtures import Entries, FakeHost, make_plan
 from PIL import Image
 from thinking_nodes import Clock
 
-from minibrains import ABSENT, BrainError, ColorFrame, MinibrainsError, Node, Number, Text
+from minibrains import ABSENT, Absent, BrainError, ColorFrame, MinibrainsError, Node, Number, Text
 from minibrains.brain_file import read_header
 from minibrains.engine.engine import Engine
 from minibrains.errors import WorkflowError
@@ -23,8 +23,9 @@ from minibrains.files import bundled_dir
 from minibrains.loading import MODEL_CACHE, BrainRef
 from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import opened
+from nodes.language.asking import Pretrained
 from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, merged
-from nodes.language.pretrained import Pretrained, VisionLanguageModel, load_pretrained
+from nodes.language.pretrained import VisionLanguageModel, load_pretrained
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
 from nodes.language.vlm import Answer, Probabilities, VLMStrategist
@@ -72,7 +73,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, dict[str,
     return model, tokenizer, {**inputs, **picture, "mm_token_type_ids": kinds}
 
 
-def _ask(*adapters: Adapter, answer: str = "choose", **widgets: Any) -> Answer:
+def _ask(*adapters: Adapter, answer: Any = "choose", **widgets: Any) -> Answer:
     node = VLMStrategist(brain=BRAIN, answer=answer, **widgets)
     with opened(node):
         return node.tick(IMAGE, PROMPT, list(adapters))
@@ -116,7 +117,7 @@ def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> No
 
 @pytest.mark.parametrize("answer", ["choose", "generate"])
 @pytest.mark.parametrize("marker", ["<|image_pad|>", "<|video_pad|>"])
-def test_a_marker_in_the_question_is_no_second_picture(marker: str, answer: str) -> None:
+def test_a_marker_in_the_question_is_no_second_picture(marker: str, answer: Any) -> None:
     node = VLMStrategist(brain=BRAIN, answer=answer)
     with opened(node), pytest.raises(MinibrainsError, match=r"has <\|\w+_pad\|> in it, which stands for a picture"):
         node.tick(IMAGE, f"what is {marker}?", [])
@@ -150,6 +151,7 @@ def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain:
         for _ in range(2):  # the second time it knows the layout
             asked = pretrained.next_logits(pretrained.model, read)
             assert torch.allclose(asked, plain_logits, atol=1e-5), "of the last layer only the last token is worked out"
+    assert not isinstance(answer.probabilities, Absent)
     assert answer.probabilities.keys() == set(BRAIN.answers) == {"0", "1", "2", "3", "6", "9", "21"}
 
 
@@ -256,7 +258,8 @@ def test_adapters_are_merged_bit_for_bit_as_peft_merges_them(
 
     refs: list[BrainRef] = []
     for place, adapter in enumerate(adapters):
-        refs.append(_saved(*adapter, tmp_path / str(place)))
+        tensors, changes = adapter
+        refs.append(_saved(tensors, changes, tmp_path / str(place)))
     theirs = load_pretrained(BRAIN.ref).model  # type: ignore[arg-type]
     for place, weight in enumerate(weights):
         changed = PeftModel.from_pretrained(theirs, tmp_path / str(place))
@@ -401,14 +404,14 @@ class Hears(Node):
 def test_weight_and_brain_of_an_adapter_change_between_two_ticks(tmp_path: Path) -> None:
     stronger = {name: array * np.float16(2) for name, array in ADAPTER.tensors.items()}
     other = LoraAdapter(stronger, adapter=ADAPTER.adapter, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256)
-    for name, brain in (("lora", ADAPTER), ("other", other)):
-        brain.save(tmp_path / name, title=name, made_by="test")
+    for name, adapter in (("lora", ADAPTER), ("other", other)):
+        adapter.save(tmp_path / name, title=name, made_by="test")
     (tmp_path / "vlm").write_bytes(FILE.read_bytes())
     stranger = LoraAdapter(stronger, adapter=ADAPTER.adapter, base="another", base_sha256="0" * 64)
     stranger.save(tmp_path / "stranger", title="stranger", made_by="test")
 
     def plan(brain: str, weight: float) -> Any:
-        entries = {
+        entries: Entries = {
             "clock": {"type": "Clock@1"},
             "shows": {"type": "Shows@1", "in": {"number": "clock.number"}},
             "asks": {"type": "Asks@1", "in": {"number": "clock.number"}},

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from minibrains import MinibrainsError
+from minibrains import Absent, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.testing import check_node, opened
 from nodes.language.asking import Pretrained
@@ -174,6 +174,7 @@ def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(folder: 
             asked = inputs["input_ids"].shape[1]
             shares = torch.softmax(model(**inputs).logits[0, -1, tokens], 0)
             chosen = chooser.tick(image, prompt, [])
+            assert not isinstance(chosen.probabilities, Absent)
             assert list(chosen.probabilities.values()) == pytest.approx(shares.tolist(), abs=1e-6)
             assert (chosen.text, chosen.tokens) == (small.answers[int(shares.argmax())], asked)
             written = model.generate(**inputs, **GREEDY, max_new_tokens=8)[0, asked:]

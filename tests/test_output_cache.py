@@ -378,7 +378,9 @@ def test_what_an_older_pack_came_to_is_not_taken_for_what_the_edited_one_would(t
         engine.reset(0, 0)
         engine.advance(1)
         times = engine.node_stats()["a"]
-        answers.append((times.runs, engine.runtimes["a"].constant.result))
+        constant = engine.runtimes["a"].constant
+        assert constant is not None
+        answers.append((times.runs, constant.result))
         assert engine.close() == []
     assert answers == [(1, 41), (1, 420), (0, 41)]
 

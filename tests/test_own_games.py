@@ -84,7 +84,7 @@ def test_a_map_of_one_s_own_does_not_lift_what_is_held_back(games: Path) -> None
 
 
 DEEP = "[" * 100_000
-BROKEN = {
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "data.json that is no JSON": ({"data.json": "{"}, r"data\.json: the game's data cannot be read"),
     "data.json that is no text": ({"data.json": b"\xff\xfe\x00"}, r"data\.json: the game's data cannot be read"),
     "data.json that is a list": ({"data.json": "[]"}, r"data\.json: the game's data is not a JSON object"),

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from engine_fixtures import make_plan
+from engine_fixtures import FakeHost, make_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pad_barcode import BITS, Barcode, read_barcode
@@ -318,7 +318,7 @@ def _agent(game: str, **console: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("taps", "every"), [((3, 2, 1, 0), 4), ((12, 8, 4, 0), 1), ((3, 2, 1, 0), 1), ((9, 1), 3)])
 def test_a_stack_has_the_frames_it_says_oldest_first(game: str, tmp_path: Path, taps: tuple[int, ...], every: int) -> None:
     _table(game, tmp_path / "table.safetensors")
-    FrameStackTaps(taps=np.int32(taps), mean=np.float32([0]), std=np.float32([1])).save(
+    FrameStackTaps(taps=np.array(taps, np.int32), mean=np.array([0], np.float32), std=np.array([1], np.float32)).save(
         tmp_path / "stack.safetensors", title="taps", made_by="a test"
     )
     nodes = {
@@ -336,7 +336,7 @@ def test_a_stack_has_the_frames_it_says_oldest_first(game: str, tmp_path: Path, 
     graph = check(parse_workflow({"minibrains": 1, "nodes": nodes}), registry, lambda pin: tmp_path / pin.file)
     engine = Engine(compile_graph(graph))
     try:
-        engine.open(lambda runtime, engine: _EngineHost(tmp_path, engine, runtime))
+        engine.open(lambda runtime, engine: FakeHost(runtime, engine, folder=tmp_path))
         engine.reset(0, 5)
         engine.advance(60)
         stacks = engine.nodes["seen"].stacks
@@ -368,7 +368,7 @@ def test_while_a_node_holds_not_one_frame_passes(game: str, kind: type[Node], tm
     types = (RetroEmulator, RandomPolicy, EmulatorSink, FrameCount, kind, SeenNumbers, Even)
     engine = Engine(make_plan(nodes, types, tmp_path))
     try:
-        engine.open(lambda runtime, engine: _EngineHost(tmp_path, engine, runtime))
+        engine.open(lambda runtime, engine: FakeHost(runtime, engine, folder=tmp_path))
         engine.reset(0, 5)
         engine.advance(100)
         seen = engine.nodes["seen"].all
@@ -387,26 +387,6 @@ class FrameCount(Node):
 
     def tick(self, variables: Variables) -> Number:
         return variables["frame"]
-
-
-class _EngineHost(ScratchHost):
-    """A ScratchHost that hands sizes and the tick through to and from an engine."""
-
-    def __init__(self, folder: Path, engine: Any, runtime: Any) -> None:
-        self.engine = engine
-        self.runtime = runtime
-        super().__init__(folder, runtime.name)
-
-    @property
-    def tick(self) -> int:  # type: ignore[override]
-        return int(self.engine.tick)
-
-    @tick.setter
-    def tick(self, value: int) -> None:
-        pass
-
-    def size(self, **sizes: int) -> None:
-        self.runtime.sizes.update(sizes)
 
 
 @every_game

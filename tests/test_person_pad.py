@@ -56,7 +56,8 @@ def test_keys_become_buttons() -> None:
     assert held(*KEYS) == ("A", "B", "C", "START", "X", "Y", "Z"), "opposite directions are neither"
     with opened(pad := PersonPad(keys={"KeyQ": "L"})):
         assert pad.emit() is ABSENT
-        for wrong in (None, {}, 3, "KeyQ", [["KeyQ"]], [{"KeyQ": 1}]):
+        wrong_values: list[Any] = [None, {}, 3, "KeyQ", [["KeyQ"]], [{"KeyQ": 1}]]
+        for wrong in wrong_values:
             pad.receive(["KeyQ"])
             assert pad.emit() == ("L",)
             pad.receive(wrong)
@@ -155,7 +156,9 @@ def test_the_last_page_that_took_it_has_it(server: Server) -> None:
             await send(first, "release", prompt_id)
             await send(second, "input", prompt_id, value=["ArrowUp"])
             await ram(second, UP)
-            for wrong in ({"prompt_id": prompt_id}, {"prompt_id": prompt_id, "node": "log", "value": 1}, {"node": []}, 3):
+            of_a_log = {"prompt_id": prompt_id, "node": "log", "value": 1}
+            wrong_data: list[Any] = [{"prompt_id": prompt_id}, of_a_log, {"node": []}, 3]
+            for wrong in wrong_data:
                 for type_ in ("take", "input", "release"):
                     await second.socket.send_json({"type": type_, "data": wrong})
             await send(second, "input", prompt_id, value=["KeyZ"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -265,6 +267,23 @@ def test_a_damaged_snapshot_is_not_used(summary: Callable[..., dict[str, Any]], 
     found = replay(played["run_dir"], "--from", kept.tick)
     assert found["first_tick"] == 0
     assert "is damaged at byte" in found["tape"]
+
+
+def test_a_snapshot_of_an_older_version_is_passed_over(
+    summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]]
+) -> None:
+    played = summary("airstriker_random", "--ticks", 300, "--record")
+    tape = Path(played["run_dir"]) / FILE
+    events, _ = read_events(tape)
+    tape.unlink()
+    writer = TapeWriter(tape)
+    for event in events:
+        if event.kind == "snapshot":
+            event = event._replace(value=b"\0\0\0\0" + zlib.compress(pickle.dumps({})))
+        writer.append(event.encode())
+    writer.close()
+    found = replay(played["run_dir"], "--from", 90)
+    assert (found["equal"], found["first_tick"]) == (True, 0)
 
 
 def test_a_start_beyond_the_end(minibrains: Command, summary: Callable[..., dict[str, Any]]) -> None:

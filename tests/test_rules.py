@@ -50,7 +50,7 @@ def _log(folder: Path, name: str) -> list[tuple[int, Any]]:
         (">", operator.gt),
     ],
 )
-def test_a_number_is_compared_with_the_widget_or_with_what_is_linked(op: str, holds: Callable[..., bool]) -> None:
+def test_a_number_is_compared_with_the_widget_or_with_what_is_linked(op: Any, holds: Callable[..., bool]) -> None:
     for number in (9.0, 10.0, 11.0):
         expected = holds(number, 10)
         by_widget = _outputs(Compare(op=op, value=10), {"number": number})

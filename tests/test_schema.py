@@ -3,9 +3,9 @@
 import copy
 import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,7 +41,7 @@ REGISTRY.add(Gauge, "pack")
 SCHEMA = workflow_schema(REGISTRY)
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 GAUGE = {"type": "Gauge@2", "set": {"scale": 1, "table": {}}, "in": {"now": "clock.now", "values": ["sum.number"]}}
-SOUND = {
+SOUND: dict[str, Any] = {
     "minibrains": 1,
     "title": "A gauge",
     "nodes": {
@@ -54,7 +54,7 @@ SOUND = {
 }
 
 
-def changed(path, value):
+def changed(path: Any, value: Any) -> Any:
     """SOUND with `value` at a place in it."""
     data = copy.deepcopy(SOUND)
     *parents, last = path
@@ -65,11 +65,11 @@ def changed(path, value):
     return data
 
 
-def gauge(**changes):
+def gauge(**changes: Any) -> Any:
     return changed(("nodes", "gauge"), {**GAUGE, **changes})
 
 
-def checked(data):
+def checked(data: Any) -> Any:
     """What is wrong by the reader and the checker."""
     try:
         check(workflow.parse_workflow(data), REGISTRY, brain_finder(None))
@@ -78,17 +78,17 @@ def checked(data):
     return ()
 
 
-def test_it_is_a_schema_and_json():
+def test_it_is_a_schema_and_json() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
 
-def test_it_knows_the_keys_that_the_reader_knows():
+def test_it_knows_the_keys_that_the_reader_knows() -> None:
     assert set(SCHEMA["properties"]) == set(workflow._KEYS)
     assert set(SCHEMA["$defs"]["node"]["properties"]) == set(workflow._NODE_KEYS)
 
 
-def test_shipped_workflows_are_valid():
+def test_shipped_workflows_are_valid() -> None:
     files = sorted(bundled_dir("workflows").glob("*.json"))
     assert files
     for file in files:
@@ -119,12 +119,12 @@ def test_shipped_workflows_are_valid():
         changed(("nodes", "clock", "title"), "metronome"),
     ],
 )
-def test_what_is_sound_is_valid(data):
+def test_what_is_sound_is_valid(data: Any) -> None:
     VALIDATOR.validate(data)
     assert checked(data) == ()
 
 
-def test_the_form_of_background_work_is_known():
+def test_the_form_of_background_work_is_known() -> None:
     VALIDATOR.validate(gauge(busy="hold", latency=12))
     assert not VALIDATOR.is_valid(gauge(busy="wait"))
     assert not VALIDATOR.is_valid(gauge(latency=-1))
@@ -181,12 +181,12 @@ def test_the_form_of_background_work_is_known():
         gauge(**{"in": ["clock.now"]}),
     ],
 )
-def test_what_is_wrong_is_neither_valid_nor_passes_the_checker(data):
+def test_what_is_wrong_is_neither_valid_nor_passes_the_checker(data: Any) -> None:
     assert not VALIDATOR.is_valid(data)
     assert checked(data)
 
 
-def no_whole_float(value):
+def no_whole_float(value: Any) -> Any:
     """JSON Schema takes 8.0 for a whole number, Python does not; everything else is the same."""
     return not (isinstance(value, float) and value.is_integer())
 
@@ -200,7 +200,7 @@ WIDGETS = [(name, widget) for name, cls in REGISTRY.items() for widget in cls.sc
 @pytest.mark.parametrize("widget", [pytest.param(widget, id=f"{name}.{widget.name}") for name, widget in WIDGETS])
 @settings(deadline=None)
 @given(value=VALUES)
-def test_a_widget_takes_what_its_schema_takes(widget, value):
+def test_a_widget_takes_what_its_schema_takes(widget: Any, value: Any) -> None:
     try:
         widget.read(value)
         taken = True
@@ -210,6 +210,6 @@ def test_a_widget_takes_what_its_schema_takes(widget, value):
 
 
 @pytest.mark.parametrize("widget", [pytest.param(w, id=f"{n}.{w.name}") for n, w in WIDGETS if not w.required])
-def test_a_default_is_valid(widget):
+def test_a_default_is_valid(widget: Any) -> None:
     schema = widget_schema(widget)
     jsonschema.validate(schema["default"], schema)

@@ -50,7 +50,7 @@ def moments(count: int) -> list[dict[str, int]]:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_a_style_sees_nothing_of_the_latest_frames(style: str) -> None:
+def test_a_style_sees_nothing_of_the_latest_frames(style: Any) -> None:
     seen = moments(2000)
     pads = []
     for last in (seen[-1], {**seen[-1], "enemy_x": 256, "enemy_status": ATTACK}):
@@ -63,7 +63,7 @@ def test_a_style_sees_nothing_of_the_latest_frames(style: str) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_either_side_sees_itself_as_the_one_who_plays(style: str) -> None:
+def test_either_side_sees_itself_as_the_one_who_plays(style: Any) -> None:
     """With all that is told of the two exchanged, the enemy's pad is the agent's."""
     pads = []
     for side in ("agent", "enemy"):
@@ -84,7 +84,7 @@ def _exchanged(moment: dict[str, int]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_what_is_held_back_for_evaluations_is_not_learned_from(style: str) -> None:
+def test_what_is_held_back_for_evaluations_is_not_learned_from(style: Any) -> None:
     fighter = ScriptedFighter(style=style)
     if style not in HELD_BACK:
         fighter.check_collectors(["recorder"])
@@ -96,14 +96,14 @@ def test_what_is_held_back_for_evaluations_is_not_learned_from(style: str) -> No
 
 def test_the_game_holds_the_same_styles_back_as_the_node() -> None:
     rules = read_rules(bundled_dir("games") / "Duel-Genesis/evaluation.json")
-    groups = {HELD_BACK_GROUP: set(), TRAINING: set()}
+    groups: dict[str, set[str]] = {HELD_BACK_GROUP: set(), TRAINING: set()}
     for opponent in rules.opponents:
         groups[opponent.group].add(opponent.nodes["opponent"]["set"]["style"])
     assert groups == {HELD_BACK_GROUP: set(HELD_BACK), TRAINING: set(STYLES) - set(HELD_BACK)}
 
 
 @pytest.mark.parametrize("interval", [30, 12, 6])
-def test_the_restricted_player_keeps_to_the_restrictions(interval: int) -> None:
+def test_the_restricted_player_keeps_to_the_restrictions(interval: int, monkeypatch: pytest.MonkeyPatch) -> None:
     player = fighters.Restricted(interval)
     player.reset(3)
     begun: list[tuple[int, str]] = []
@@ -116,7 +116,7 @@ def test_the_restricted_player_keeps_to_the_restrictions(interval: int) -> None:
         chosen.append(player.latest[-1])
         begin(name)
 
-    player.begin = noted
+    monkeypatch.setattr(player, "begin", noted)
     for now in moments(6000):
         player.pad(now)
     names = [name for _, name in begun]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pad_barcode import BITS, read_barcode
 
 from minibrains import BrainError, Episode, MinibrainsError
 from minibrains.files import bundled_dir
-from minibrains.testing import ScratchHost, opened, play
+from minibrains.testing import Inputs, ScratchHost, opened, play
 from nodes.actions.gates import RecoveryTable
 from nodes.actions.sink import ActionTable, EmulatorSink
 from nodes.consoles.pads import ButtonColumns, ButtonHistory
@@ -69,7 +69,7 @@ def test_eight_colour_frames_are_24_channels_oldest_first_and_begin_anew(console
             for tick in range(ticks):
                 picture = small.tick(console.emit().frame())
                 channels = stack.tick(picture)
-                assert (channels.shape, channels.dtype) == ((24, 128, 180), np.float32)
+                assert (channels.shape, channels.dtype) == ((24, 128, 180), np.dtype(np.float32))
                 pictures = channels.reshape(8, 3, 128, 180).transpose(0, 2, 3, 1)
                 assert np.array_equal(pictures[-1], picture / np.float32(255))
                 for back, picture in enumerate(reversed(pictures)):
@@ -94,7 +94,7 @@ def test_the_button_history_is_the_echo_of_the_console(console: RetroEmulator) -
                     echo.append(console.emit().variables["pad1"])
                 rows = node.emit()
                 expected = np.array(echo[-8:])[:, None] >> columns & 1
-                assert (rows.shape, rows.dtype) == ((8, 12), np.uint8)
+                assert (rows.shape, rows.dtype) == ((8, 12), np.dtype(np.uint8))
                 assert rows.tolist() == expected.tolist()
                 pad = tuple(button for button in HISTORY.buttons if random.random() < 0.3)
                 console.latch(pad)
@@ -143,7 +143,7 @@ def test_each_of_the_44_actions_presses_its_rows_one_a_frame_and_holds_the_last(
     for action in range(44):
         rows = table.pads(action, right)
         with opened(sink := EmulatorSink(brain=table)):
-            looks = [{"action": action, "facing": right}, *[{"facing": right}] * longest]
+            looks: list[Inputs] = [{"action": action, "facing": right}, *[{"facing": right}] * longest]
             pressed = play(sink, *looks)
         pads = [out.pad for out in pressed]
         held = len(pads) - len(rows)
@@ -220,7 +220,7 @@ def _hp(value: int) -> float:
     return 2 * min(max(value, 0), 176) / 176 - 1
 
 
-def _golden(before: dict[str, int], now: dict[str, int]) -> list[float]:
+def _golden(before: Mapping[str, int], now: Mapping[str, int]) -> list[float]:
     """The 21 numbers once more, from the game's variables themselves."""
     own, enemy = _hp(now["agent_hp"]), _hp(now["enemy_hp"])
     vector = [
@@ -240,10 +240,11 @@ def _golden(before: dict[str, int], now: dict[str, int]) -> list[float]:
     ]
     for status in (now["agent_status"], now["enemy_status"]):
         vector += [status == 514, status == 518, status in (520, 522), status == 524]
-    return np.clip(np.array(vector, np.float64), -1, 1).tolist()
+    clipped: list[float] = np.clip(np.array(vector, np.float64), -1, 1).tolist()
+    return clipped
 
 
-def _side(moment: dict[str, int]) -> int:
+def _side(moment: Mapping[str, int]) -> int:
     """1 if the agent looks to the right."""
     if moment["agent_x"] <= moment["enemy_x"]:
         return 1
@@ -265,7 +266,7 @@ def test_a_fight_is_21_numbers_in_20_states_of_duel(tmp_path: Path) -> None:
             for _ in range(120):
                 now = console.emit().variables
                 numbers = vector.tick(features.tick(now).fight)
-                assert (numbers.shape, numbers.dtype) == ((21,), np.float32)
+                assert (numbers.shape, numbers.dtype) == ((21,), np.dtype(np.float32))
                 assert numbers == pytest.approx(_golden(before, now), abs=1e-6)
                 seen.append(numbers)
                 before = now
@@ -299,7 +300,7 @@ def test_whatever_the_variables_the_numbers_stay_within_one(moments: list[dict[s
 
 def test_the_names_stand_in_the_brain_and_choose_what_comes_out() -> None:
     assert len(set(NUMBERS.names)) == NUMBERS.sizes["numbers"] == 21
-    two = FightNumbers(names=("distance", "own_hp"), middle=np.float32([0, 0]), scale=np.float32([100, 2]))
+    two = FightNumbers(names=("distance", "own_hp"), middle=np.array([0, 0], np.float32), scale=np.array([100, 2], np.float32))
     agent = {"agent_hp": 176, "agent_x": 100, "agent_y": 192, "agent_status": 512}
     enemy = {"enemy_hp": 176, "enemy_x": 150, "enemy_y": 192, "enemy_status": 512}
     fight = GameFeatures().tick({**agent, **enemy}).fight
@@ -315,4 +316,4 @@ def test_the_names_stand_in_the_brain_and_choose_what_comes_out() -> None:
 )  # fmt: skip
 def test_numbers_that_make_no_sense_are_refused(names: tuple[str, ...], scale: list[float], sentence: str) -> None:
     with pytest.raises(BrainError, match=sentence):
-        FightNumbers(names=names, middle=np.zeros(len(scale), np.float32), scale=np.float32(scale))
+        FightNumbers(names=names, middle=np.zeros(len(scale), np.float32), scale=np.array(scale, np.float32))

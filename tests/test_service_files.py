@@ -8,11 +8,12 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import numpy as np
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from PIL import Image
 from service_fixtures import Server, Talk, film, serving
 
@@ -300,7 +301,7 @@ def test_a_name_that_a_brain_beside_a_workflow_has_is_taken(server: Server) -> N
 def test_a_workflow_finds_an_uploaded_brain(server: Server) -> None:
     own = server.data / "models" / "found.safetensors"
     shutil.copy(bundled_dir("models") / "reflex" / "airstriker.safetensors", own)
-    workflow = {"minibrains": 1, "nodes": {"reflex": {"type": "ReflexPolicy@1", "brain": "found.safetensors"}}}
+    workflow: dict[str, Any] = {"minibrains": 1, "nodes": {"reflex": {"type": "ReflexPolicy@1", "brain": "found.safetensors"}}}
 
     async def talk(client: Talk) -> None:
         assert (await client.post("/check", {"workflow": workflow}))["faults"] == []

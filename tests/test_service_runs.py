@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Command
@@ -83,12 +84,13 @@ def test_a_workflow_with_faults_is_refused_with_all_of_them(server: Server) -> N
         assert (await client.post("/prompt", {"prompt": {"1": {"class_type": "KSampler"}}}, 400))["error"][
             "type"
         ] == "invalid_prompt"
-        for bad in (
+        bad_entries: list[dict[str, Any]] = [
             {"extra_data": 3},
             {"extra_data": {"settings": {"ticks": 0}}},
             {"extra_data": {"settings": []}},
             {"prompt_id": 3},
-        ):
+        ]
+        for bad in bad_entries:
             await client.post("/prompt", {"prompt": film(), **bad}, 400)
         assert await client.get("/prompt") == {"exec_info": {"queue_remaining": 0}}
 

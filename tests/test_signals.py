@@ -74,8 +74,8 @@ def _lean_on_ctrl_c(run: subprocess.Popen[str]) -> str:
 @contextmanager
 def _started(command: list[str], folder: Path, **options: Any) -> Iterator[subprocess.Popen[str]]:
     """A process that does not outlive the test."""
-    outputs = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=folder, text=True, **outputs, **options) as run:
+    options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **options}
+    with subprocess.Popen(command, cwd=folder, text=True, **options) as run:
         try:
             yield run
         finally:

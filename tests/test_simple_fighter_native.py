@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from itertools import islice
 from random import Random
+from typing import get_args
 
 import pytest
 
 from games.source.duel import fighters
 from games.source.duel.matches import BITS, Setting, settings
 from games.source.duel.native import Game
-from games.source.duel.native.players import CELLS, Condition, Player, Step, record
+from games.source.duel.native.players import CELLS, Condition, Kind, Player, Step, record
 from nodes.fighting.simple import PlayerState, read_player
 
 ACTIONS: dict[str, tuple[str, ...]] = {}
@@ -46,7 +47,8 @@ def _condition(random: Random) -> Condition:
 def _player(seed: int) -> Player:
     """Draw a player of any kind."""
     random = Random(seed)
-    kind = ("loop", "rule", "table")[seed % 3]
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    kind = kinds[seed % 3]
     interval = random.choice([0, 0, 6, 12, 30])
     conditions: list[Condition] = []
     if kind == "rule":

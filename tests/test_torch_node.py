@@ -313,9 +313,9 @@ class Hungry(TwoHeads):
 
 
 def test_inputs_of_all_kinds_become_tensors() -> None:
-    first = np.float32([1, 1, 1])
-    second = np.float32([2, 2, 2])
-    third = np.float32([4, 4, 4])
+    first = np.array([1, 1, 1], np.float32)
+    second = np.array([2, 2, 2], np.float32)
+    third = np.array([4, 4, 4], np.float32)
     full = {
         "vector": first,
         "number": 2.0,
@@ -400,7 +400,7 @@ class Three(Node):
     """Three numbers."""
 
     def tick(self, number: Number) -> Vector3:
-        return np.float32([number, number + 1, -number])
+        return np.array([number, number + 1, -number], np.float32)
 
 
 class Hears(Node):

@@ -24,9 +24,8 @@ import pytest
 
 from minibrains.engine.node_runtime import NodeFailed
 from minibrains.engine.timing import LatencyHistogram
-from minibrains.errors import RunError, WorkflowError
+from minibrains.errors import Fault, RunError, WorkflowError
 from minibrains.files import bundled_dir
-from minibrains.graph.workflow import Fault
 from minibrains.process.messages import Failure
 from minibrains.testing import ScratchHost
 
@@ -349,7 +348,7 @@ def _ray_cluster() -> Iterator[tuple[dict[str, str], int]]:
     token = _ray_environment()
     folder = tempfile.mkdtemp(prefix="ray")  # short: sockets lie in it, whose names have at most 107 letters
     options = ["--head", "--block", "--port=0", "--num-cpus=2", "--include-dashboard=false", f"--temp-dir={folder}"]
-    command = [Path(sys.executable).parent / "ray", "start", *options, f"--ray-client-server-port={port}"]
+    command = [str(Path(sys.executable).parent / "ray"), "start", *options, f"--ray-client-server-port={port}"]
     with (
         open(Path(folder) / "start.log", "w+") as log,
         subprocess.Popen(

@@ -42,7 +42,7 @@ Entry = dict[str, Any]
 
 class Ticked(NamedTuple):
     now: Flag
-    count: Number
+    count: Number  # type: ignore[assignment]  # tuples have a method of this name
 
 
 class Clock(Node):
@@ -106,7 +106,7 @@ class Hold(Register, Generic[T]):
 class Rung(NamedTuple):
     ringing: Flag
     silent: Flag
-    count: Number
+    count: Number  # type: ignore[assignment]  # tuples have a method of this name
 
 
 RENAMED = {1: {"ring": "silent", "total": "count"}, 2: {"silent": "ringing", "ringing": "silent"}}
@@ -612,7 +612,7 @@ LINKS = [
 ]
 for each in ("console", "sink", "clock", "grey", "gate"):
     LINKS += [f"{each}.pad", f"{each}.frame", f"{each}.now", f"{each}.action"]
-SENSIBLE = {
+SENSIBLE: dict[str, list[Any]] = {
     "type": [f"{name}@{cls.version}" for name, cls in NODES.items()],
     "every": [1, 2, 8, "10 hz", 0],
     "offset": [0, 1, 7],
@@ -657,11 +657,12 @@ def test_a_shipped_workflow_changed_at_random_is_compiled_or_refused(name: str, 
 @given(data=st.data())
 def test_a_shipped_workflow_wired_at_random_is_compiled_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
     value = json.loads((bundled_dir("workflows") / name).read_text())
-    links = st.sampled_from(LINKS) | st.lists(st.sampled_from(LINKS))
+    links: st.SearchStrategy[Any] = st.sampled_from(LINKS) | st.lists(st.sampled_from(LINKS))
     for _ in range(data.draw(st.integers(1, 5))):
         node = value["nodes"][data.draw(st.sampled_from(sorted(value["nodes"])))]
         inputs = sorted(node.get("in", {}))
-        if inputs and data.draw(st.booleans()):
+        linked: bool = data.draw(st.booleans())
+        if inputs and linked:
             socket = data.draw(st.sampled_from(inputs))
             node["in"][socket] = data.draw(links)
         else:

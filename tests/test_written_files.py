@@ -43,7 +43,7 @@ def test_a_log_has_every_line_on_the_disk_while_the_run_goes_on(tmp_path: Path) 
             assert written == list(range(value + 1))
 
 
-@pytest.mark.parametrize("node", [Log(), DecisionLog()], ids=["Log", "DecisionLog"])
+@pytest.mark.parametrize("node", [Log(), DecisionLog(brain=None)], ids=["Log", "DecisionLog"])
 def test_a_line_that_needs_several_writes_is_whole(
     node: Log | DecisionLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,7 +54,7 @@ def test_a_line_that_needs_several_writes_is_whole(
     assert len(_lines(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("node", [Log(), DecisionLog()], ids=["Log", "DecisionLog"])
+@pytest.mark.parametrize("node", [Log(), DecisionLog(brain=None)], ids=["Log", "DecisionLog"])
 def test_a_line_that_the_disk_has_no_room_for_leaves_no_half_of_it(
     node: Log | DecisionLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

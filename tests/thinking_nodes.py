@@ -199,12 +199,12 @@ class Odd(Node, background="process"):
     """Gives out what cannot be sent."""
 
     def tick(self, number: Number) -> Thing:
-        return (lambda: 1) if number == 2 else number  # type: ignore[return-value]
+        return (lambda: 1) if number == 2 else number
 
 
 class MakesOdd(Node):
     def tick(self, number: Number) -> Thing:
-        return threading.Lock() if number == 2 else number  # type: ignore[return-value]
+        return threading.Lock() if number == 2 else number
 
 
 class Unreadable:
@@ -220,12 +220,12 @@ def _refuse() -> None:
 
 class MakesUnreadable(Node):
     def tick(self, number: Number) -> Thing:
-        return Unreadable() if number == 2 else number  # type: ignore[return-value]
+        return Unreadable() if number == 2 else number
 
 
 class GivesUnreadable(Node, background="process"):
     def tick(self, number: Number) -> Thing:
-        return Unreadable() if number == 2 else number  # type: ignore[return-value]
+        return Unreadable() if number == 2 else number
 
 
 class SaysOdd(Node, background="process"):
@@ -239,7 +239,7 @@ class SaysOdd(Node, background="process"):
     def tick(self, number: Number) -> Thing:
         if number == 2:
             self.host.say(threading.Lock() if self.thing == "lock" else Unreadable())
-        return number  # type: ignore[return-value]
+        return number
 
 
 class RefusesItsBrain(Node, background="process"):

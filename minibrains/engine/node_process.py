@@ -17,8 +17,8 @@ from time import perf_counter
 from typing import Any, Final, Literal
 
 from minibrains.errors import RunError, describe_error
-from minibrains.host import Episode, Host, map_here
-from minibrains.loading import MODEL_CACHE, BrainRef
+from minibrains.host import Episode, Host
+from minibrains.loading import BrainRef
 from minibrains.node import Node, check_names
 from minibrains.process.child import ChildProcess
 from minibrains.process.messages import Failure, decode, encode
@@ -367,32 +367,48 @@ class NodeProcess:
             child.close()
 
 
-class _ProcessHost:
+@dataclass(slots=True)
+class _ProcessHost(Host):
     """The Host of a node in another process: its calls are sent back over the pipe."""
 
-    def __init__(self, parent: ParentProcess, about: _About) -> None:
-        self._parent = parent
-        self.node, self.dir, self.frame_rate = about.node, about.dir, about.frame_rate
-        self.tick = 0
-        self.load = MODEL_CACHE.load
-        self.map = map_here
+    parent: ParentProcess
+    about: _About
+    tick: int = 0
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("size", "say", "record"):
-            raise AttributeError(f"the host of a node in a process of its own has no {name!r}")
+    @property
+    def node(self) -> str:
+        return self.about.node
 
-        def call(*arguments: Any, **named: Any) -> None:
-            what = "what the node told its host"
-            content = encode((arguments, named), what)
-            self._parent.send(encode(_HostCall(name, content), what))
+    @property
+    def dir(self) -> Path:
+        return self.about.dir
 
-        return call
+    @property
+    def frame_rate(self) -> float | None:
+        return self.about.frame_rate
+
+    def size(self, **sizes: int) -> None:
+        self._send("size", **sizes)
+
+    def rate(self, frames_per_second: float) -> None:
+        raise AttributeError("the host of a node in a process of its own has no 'rate'")
+
+    def say(self, text: str) -> None:
+        self._send("say", text)
+
+    def record(self, **metadata: str) -> None:
+        self._send("record", **metadata)
+
+    def _send(self, method: str, *arguments: Any, **named: Any) -> None:
+        what = "what the node told its host"
+        content = encode((arguments, named), what)
+        self.parent.send(encode(_HostCall(method, content), what))
 
 
 def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
     """Make the node in the other process, and call it as requested until the pipe ends."""
     os.dup2(2, 1)  # standard output belongs to the run, so what a node prints goes to standard error
-    host: Any = _ProcessHost(parent, about)
+    host = _ProcessHost(parent, about)
     node: Any = None
 
     def opened() -> Savings:

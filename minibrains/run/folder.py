@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from minibrains.errors import MinibrainsError, RunError
-from minibrains.files import LineFile, write_atomic, write_into
+from minibrains.files import LineFile, numbered_paths, timestamped, write_atomic, write_into
 from minibrains.graph.workflow import Workflow
 from minibrains.hooks import Hook
 
@@ -35,7 +34,7 @@ class RunFolder(Hook):
 
     def __init__(self, runs: Path, workflow: Workflow) -> None:
         """Make a new folder below `runs`, write the workflow, and reserve space for the summary. Raises MinibrainsError."""
-        stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{workflow.name}"
+        stem = timestamped(workflow.name)
         try:
             self.path = _new_folder(runs.absolute(), stem)
             workflow.save(self.path / "workflow.json")
@@ -88,14 +87,8 @@ class RunFolder(Hook):
 
 def _new_folder(runs: Path, stem: str) -> Path:
     runs.mkdir(parents=True, exist_ok=True)
-    for number in range(1000):
-        name = stem
-        if number:
-            name = f"{stem}-{number}"
-        path = runs / name
-        try:
+    for path in numbered_paths(runs, stem):
+        with suppress(FileExistsError):
             path.mkdir()
-        except FileExistsError:
-            continue
-        return path
-    raise FileExistsError(f"{stem} is taken a thousand times")
+            break
+    return path

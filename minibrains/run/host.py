@@ -9,8 +9,7 @@ from typing import Protocol
 
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeRuntime
-from minibrains.host import Item, Result, T, map_here
-from minibrains.loading import MODEL_CACHE, BrainRef
+from minibrains.host import Host, Item, Result, map_here
 
 
 class Map(Protocol):
@@ -19,8 +18,8 @@ class Map(Protocol):
     def __call__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class RunHost:
+@dataclass(slots=True)
+class RunHost(Host):
     """The Host of one node in a run; see Host for its methods."""
 
     runtime: NodeRuntime
@@ -47,9 +46,6 @@ class RunHost:
     @property
     def frame_rate(self) -> float | None:
         return self.engine.frame_rate
-
-    def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        return MODEL_CACHE.load(ref, what, make)
 
     def size(self, **sizes: int) -> None:
         self.runtime.sizes.update(sizes)

@@ -119,9 +119,10 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
 
 
 def _last_snapshot(events: list[Event], start: int) -> Event | None:
+    """Return the last snapshot at or before a tick, except those of older versions, which were pickles."""
     found = None
     for event in events:
-        if start and event.kind == "snapshot" and event.tick <= start:
+        if start and event.kind == "snapshot" and event.tick <= start and snapshot.is_snapshot(event.value):
             found = event
     return found
 

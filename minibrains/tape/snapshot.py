@@ -1,59 +1,60 @@
-"""Snapshots of node states: restricted pickles that cannot contain, or create, anything that runs code.
+"""Snapshots of node states: MessagePack that cannot contain, or create, anything that runs code.
 
 A state may hold plain values, collections, NumPy arrays and generators, random.Random, and objects of classes
 that are defined in named modules, those of the plan's nodes. A function is never among them.
+
+A snapshot is a list of steps, which make the objects of the state one after the other; an object is referred to by its
+number. Objects are taken apart as for a pickle (`__reduce_ex__`), so that what two objects share is shared again.
 """
 
 from __future__ import annotations
 
-import builtins
 import collections
-import fractions
-import io
-import pickle
-import pickletools
+import copyreg
 import random
 import sys
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
-from types import BuiltinFunctionType, FunctionType
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 from numpy.random import MT19937, PCG64, PCG64DXSM, SFC64, BitGenerator, Generator, Philox, SeedSequence
 
-from minibrains.annotations import Absent
+from minibrains.annotations import ABSENT
 from minibrains.codec import pack, unpack
 from minibrains.errors import MinibrainsError
 from minibrains.loading import BrainRef
 
 LARGEST: Final = 1 << 30
 """Largest size of a state in bytes, before compression."""
+_START: Final = b"MBS1"
 _CRC: Final = 4
-_OPCODES: Final = {
-    "PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "MEMOIZE", "BINGET", "LONG_BINGET", "NONE", "NEWTRUE", "NEWFALSE",
-    "BININT", "BININT1", "BININT2", "LONG1", "LONG4", "BINFLOAT", "SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8",
-    "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "EMPTY_LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1",
-    "TUPLE2", "TUPLE3", "EMPTY_DICT", "SETITEM", "SETITEMS", "EMPTY_SET", "ADDITEMS", "FROZENSET", "STACK_GLOBAL", "NEWOBJ",
-    "NEWOBJ_EX", "REDUCE", "BUILD",
-}  # fmt: skip
-"""The opcodes that protocol 5 writes. The others look names up in other ways, or refer to unfilled places in the memo."""
+_PROTOCOL: Final = 4
+"""The version of the pickle protocol by which objects are taken apart."""
+_PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
 
 
 def dump(state: Any, modules: Collection[str]) -> bytes:
     """Encode a state. Raises MinibrainsError if it contains what `load` with the same modules would refuse."""
-    file = io.BytesIO()
+    writer = _Writer(modules)
     try:
-        _Pickler(file, modules).dump(state)
+        writer.steps.append(["state", writer.put(state)])
+        packed = pack(writer.steps)
     except MinibrainsError:
         raise
-    except Exception as error:  # a class's own pickling code may raise anything
+    except Exception as error:  # a class's own code may raise anything
         raise MinibrainsError(f"the state cannot be kept in a snapshot: {error or type(error).__name__}") from error
-    if file.tell() > LARGEST:
+    if len(packed) > LARGEST:
         raise MinibrainsError(f"the state cannot be kept in a snapshot: it has more than {LARGEST} bytes")
-    squeezed = zlib.compress(file.getbuffer(), 1)
-    return zlib.crc32(squeezed).to_bytes(_CRC, "little") + squeezed
+    squeezed = zlib.compress(packed, 1)
+    return _START + zlib.crc32(squeezed).to_bytes(_CRC, "little") + squeezed
+
+
+def is_snapshot(data: Any) -> bool:
+    """Return whether `load` may read these bytes; those of older versions were pickles."""
+    return isinstance(data, bytes) and data.startswith(_START)
 
 
 def load(data: bytes, modules: Collection[str]) -> Any:
@@ -61,84 +62,233 @@ def load(data: bytes, modules: Collection[str]) -> Any:
 
     Raises MinibrainsError on any other bytes.
     """
-    squeezed = data[_CRC:]
-    if zlib.crc32(squeezed).to_bytes(_CRC, "little") != data[:_CRC]:
+    checksum, squeezed = data[len(_START) : len(_START) + _CRC], data[len(_START) + _CRC :]
+    if not is_snapshot(data) or zlib.crc32(squeezed).to_bytes(_CRC, "little") != checksum:
         raise MinibrainsError("the snapshot is damaged: its checksum is wrong")
     try:
         inflate = zlib.decompressobj()
-        pickled = inflate.decompress(squeezed, LARGEST + 1)
-        if len(pickled) > LARGEST:
+        packed = inflate.decompress(squeezed, LARGEST + 1)
+        if len(packed) > LARGEST:
             raise ValueError(f"it has more than {LARGEST} bytes")
         if not inflate.eof or inflate.unused_data:
             raise ValueError("it is not whole")
-        for opcode, _, _ in pickletools.genops(pickled):
-            if opcode.name not in _OPCODES:
-                raise ValueError(f"it uses {opcode.name}, which no snapshot needs")
-        return _Unpickler(io.BytesIO(pickled), modules).load()
+        return _Reader(modules).read(unpack(packed))
     except MinibrainsError:
         raise
-    except Exception as error:  # a hostile pickle may raise anything
+    except Exception as error:  # a class's own code may raise anything
         raise MinibrainsError(f"the snapshot cannot be restored: {error or type(error).__name__}") from error
 
 
-class _Pickler(pickle.Pickler):
-    """Replaces objects that a function of another module would restore, and names nothing that _Unpickler refuses."""
+class _Writer:
+    """Takes a state apart. A plain value stands for itself; a list of one number refers to the object of that number."""
 
-    def __init__(self, file: io.BytesIO, modules: Collection[str]) -> None:
-        super().__init__(file, 5)
+    def __init__(self, modules: Collection[str]) -> None:
+        self.steps: list[list[Any]] = []
         self._modules = modules
+        self._numbers: dict[int, int] = {}
+        """The id of an object -> its number."""
+        self._kept: list[Any] = []
+        """All objects with numbers: as long as they are here, no other object has their id."""
 
-    def reducer_override(self, value: Any) -> Any:
-        if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
-            if _find(value.__module__, value.__qualname__, self._modules) is not value:
-                raise MinibrainsError(f"the state cannot be kept in a snapshot: its module has another {value.__qualname__}")
-            return NotImplemented
-        if type(value) is np.ndarray or isinstance(value, np.generic):
-            return _array, _laid_out(value)
+    def put(self, value: Any) -> Any:
+        """Return a plain value, or a reference to the object that the steps so far make."""
+        if type(value) in _PLAIN or value is ABSENT or isinstance(value, np.generic):
+            return value
+        if id(value) not in self._numbers:
+            self._make(value)
+        return [self._numbers[id(value)]]
+
+    def _make(self, value: Any) -> None:
+        """Add the steps that make an object, and those that fill it."""
+        kind = type(value)
+        if isinstance(value, type):
+            _check(value, _KNOWN, self._modules)
+            self._add(value, "class", value.__module__, value.__qualname__)
+        elif kind is list:
+            self._add(value, "list")
+            self._fill(value, None, value, ())
+        elif kind is dict:
+            self._add(value, "dict")
+            self._fill(value, None, (), value.items())
+        elif kind is tuple:
+            self._add(value, "tuple", *map(self.put, value))
+        elif kind in (set, frozenset):
+            self._add(value, kind.__name__, *map(self.put, value))
+        elif kind is bytearray:
+            self._add(value, "bytearray", bytes(value))
+        elif kind is complex:
+            self._add(value, "complex", value.real, value.imag)
+        elif kind is Fraction:
+            self._add(value, "fraction", value.numerator, value.denominator)
+        elif kind is np.ndarray:
+            self._add(value, "array", *_laid_out(value))
+        elif kind is Generator:
+            self._add(value, "generator", self.put(value.bit_generator))
+        elif isinstance(value, BitGenerator):
+            self._add(value, "bit_generator", kind.__name__, self.put(value.state), self.put(value.seed_seq))
+        elif kind is SeedSequence:
+            self._add(value, "seeds", self.put(value.state))
+        else:
+            self._reduce(value)
+
+    def _reduce(self, value: Any) -> None:
+        """Add the steps for an object that its class takes apart: as it is made, its state, its items."""
         if isinstance(value, Enum):
-            return type(value), (value.value,)
-        if isinstance(value, BitGenerator):
-            return _bit_generator, (type(value).__name__, value.state, value.seed_seq)
-        if type(value) is Generator:
-            return Generator, (value.bit_generator,)
-        if type(value) is SeedSequence:
-            return _seed_sequence, (value.state,)
-        return NotImplemented
+            self._add(value, "call", self.put(type(value)), self.put(value.value))
+            return
+        reduced = value.__reduce_ex__(_PROTOCOL)
+        if not isinstance(reduced, tuple) or len(reduced) > 5:  # a name, or a function of its own that sets the state
+            raise _refused(value if hasattr(value, "__qualname__") else type(value), self._modules)
+        parts: list[Any] = [*reduced, *[None] * (5 - len(reduced))]
+        function, arguments, state, items, pairs = parts
+        step = "call"
+        if function is getattr(copyreg, "__newobj__"):  # noqa: B009 - typeshed has it not
+            step, (function, *arguments) = "new", arguments
+        if not isinstance(function, type):
+            raise _refused(function, self._modules)
+        _check(function, _MADE, self._modules)
+        self._add(value, step, self.put(function), *map(self.put, arguments))
+        if state is not None or items is not None or pairs is not None:
+            self._fill(value, state, items or (), pairs or ())
+
+    def _add(self, value: Any, *step: Any) -> None:
+        if id(value) in self._numbers:
+            raise ValueError(f"a {type(value).__name__} contains itself")
+        self.steps.append(list(step))
+        self._numbers[id(value)] = len(self._kept)
+        self._kept.append(value)
+
+    def _fill(self, value: Any, state: Any, items: Any, pairs: Any) -> None:
+        number = self._numbers[id(value)]
+        content = [self.put(state), [self.put(item) for item in items]]
+        for key, item in pairs:
+            content += [self.put(key), self.put(item)]
+        if content != [None, []]:
+            self.steps.append(["fill", number, *content])
 
 
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, modules: Collection[str]) -> None:
-        super().__init__(file)
+class _Reader:
+    """Makes the objects of a state, step by step."""
+
+    def __init__(self, modules: Collection[str]) -> None:
         self._modules = modules
+        self._made: list[Any] = []
+        self._to_fill: set[int] = set()
+        """Numbers of the objects that were made without their content."""
 
-    def find_class(self, module: str, name: str) -> Any:
-        return _find(module, name, self._modules)
+    def read(self, steps: Any) -> Any:
+        """Follow the steps, and return the state."""
+        for step, *content in steps:
+            if step == "state":
+                (state,) = content
+                return self._get(state)
+            if step == "fill":
+                self._fill(*content)
+                continue
+            self._made.append(self._make(step, content))
+        raise ValueError("it has no end")
+
+    def _get(self, value: Any) -> Any:
+        """Return a plain value, or the object that is referred to."""
+        if type(value) is not list:
+            if type(value) in _PLAIN or value is ABSENT or isinstance(value, np.generic):
+                return value
+            raise ValueError(f"a {type(value).__name__} stands for nothing here")
+        (number,) = value
+        return self._made[self._number(number)]
+
+    def _number(self, number: Any) -> int:
+        if type(number) is not int or not 0 <= number < len(self._made):
+            raise ValueError(f"there is no object {number!r} yet")
+        return number
+
+    def _make(self, step: str, content: list[Any]) -> Any:
+        if step in ("list", "dict", "call", "new"):
+            self._to_fill.add(len(self._made))
+        if step == "array":
+            return _array(*content)
+        if step == "class":
+            module, name = content
+            return _find_name(module, name, self._modules)
+        values = [self._get(item) for item in content]
+        if step in _BUILT:
+            return _BUILT[step](values)
+        if step not in ("call", "new"):
+            raise ValueError(f"there is no step {step!r}")
+        cls, *arguments = values
+        if not isinstance(cls, type):
+            raise ValueError("what is no class makes nothing")
+        _check(cls, _MADE, self._modules)
+        if step == "call":
+            return cls(*arguments)
+        return cls.__new__(cls, *arguments)
+
+    def _fill(self, number: Any, state: Any, items: list[Any], *pairs: Any) -> None:
+        """Give an object its state, its items, and its keys with their values, as a pickle does."""
+        self._to_fill.remove(self._number(number))
+        value = self._made[number]
+        if items:
+            value.extend([self._get(item) for item in items])
+        for key, item in zip(pairs[::2], pairs[1::2], strict=True):
+            value[self._get(key)] = self._get(item)
+        state = self._get(state)
+        if state is None:
+            return
+        if hasattr(value, "__setstate__"):
+            value.__setstate__(state)
+            return
+        slots: Mapping[str, Any] = {}
+        if isinstance(state, tuple):
+            state, slots = state
+        if state:
+            vars(value).update(state)
+        for name, item in slots.items():
+            setattr(value, name, item)
 
 
-def _find(module: str, name: str, modules: Collection[str]) -> Any:
-    known = _KNOWN.get((module, name))
-    if known is not None:
-        return known
+def _check(cls: type, known: Collection[type], modules: Collection[str]) -> None:
+    """Raise MinibrainsError unless a class is one of those that are known, or is defined under its name in one of the modules."""
+    if cls not in known and _look_up(cls.__module__, cls.__qualname__, modules) is not cls:
+        raise _refused(cls, modules)
+
+
+def _find_name(module: Any, name: Any, modules: Collection[str]) -> type:
+    for cls in _KNOWN:
+        if (module, name) == (cls.__module__, cls.__qualname__):
+            return cls
+    found = _look_up(module, name, modules)
+    if found is None:
+        raise _refusal(f"{module}.{name}", modules)
+    return found
+
+
+def _look_up(module: Any, name: Any, modules: Collection[str]) -> type | None:
+    """Return the class of a name that one of the modules defines, if it is imported."""
     if module in modules and module in sys.modules:
         found = vars(sys.modules[module]).get(name)
         if isinstance(found, type) and not issubclass(found, type) and found.__module__ == module:
             return found
+    return None
+
+
+def _refused(thing: Any, modules: Collection[str]) -> MinibrainsError:
+    return _refusal(f"{thing.__module__}.{thing.__qualname__}", modules)
+
+
+def _refusal(name: str, modules: Collection[str]) -> MinibrainsError:
     where = ", ".join(sorted(modules)) or "no module"
-    raise MinibrainsError(f"a snapshot cannot hold {module}.{name}; expected plain values, or classes defined in {where}")
+    return MinibrainsError(f"a snapshot cannot hold {name}; expected plain values, or classes defined in {where}")
 
 
-def _laid_out(array: Any) -> tuple[bytes, tuple[int, ...]]:
-    """Return an array's bytes in the order of memory, and its axes in that order: the last bits of sums depend on it."""
+def _laid_out(array: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return an array in the order of memory, and its axes in that order: the last bits of sums depend on it."""
     axes = tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
     if array.flags.c_contiguous or not array.transpose(axes).flags.c_contiguous:
         axes = tuple(range(array.ndim))
-    return pack(array.transpose(axes)), axes
+    return array.transpose(axes), axes
 
 
-def _array(data: bytes, axes: tuple[int, ...]) -> Any:
-    array = unpack(data)
-    if isinstance(array, np.generic):
-        return array
+def _array(array: Any, axes: tuple[int, ...]) -> Any:
     if type(array) is not np.ndarray:
         raise ValueError(f"a {type(array).__name__} stands in the place of an array")
     return array.copy().transpose([axes.index(axis) for axis in range(array.ndim)])
@@ -165,14 +315,45 @@ def _seed_sequence(state: Mapping[str, Any]) -> SeedSequence:
     return SeedSequence(**state)
 
 
-_KNOWN: Final[Mapping[tuple[str, str], Any]] = {
-    (thing.__module__, thing.__qualname__): thing
-    for thing in (
-        *(builtins.bool, builtins.int, builtins.float, builtins.complex, builtins.object, builtins.slice),
-        *(builtins.list, builtins.tuple, builtins.dict, builtins.set, builtins.frozenset),  # factories of a defaultdict
+def _fraction(numerator: Any, denominator: Any) -> Fraction:
+    if type(numerator) is not int or type(denominator) is not int:
+        raise ValueError("a fraction is made from two whole numbers")
+    return Fraction(numerator, denominator)
+
+
+def _generator(bits: Any) -> Generator:
+    if not isinstance(bits, BitGenerator):
+        raise ValueError("a random generator needs a bit generator")
+    return Generator(bits)
+
+
+def _bytearray(data: Any) -> bytearray:
+    if type(data) is not bytes:
+        raise ValueError("a bytearray is made from bytes")
+    return bytearray(data)
+
+
+_BUILT: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
+    "list": lambda values: [],
+    "dict": lambda values: {},
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+    "bytearray": lambda values: _bytearray(*values),
+    "complex": lambda values: complex(*values),
+    "fraction": lambda values: _fraction(*values),
+    "generator": lambda values: _generator(*values),
+    "bit_generator": lambda values: _bit_generator(*values),
+    "seeds": lambda values: _seed_sequence(*values),
+}
+"""Steps that make an object of one type from values."""
+
+_MADE: Final[frozenset[type]] = frozenset(
+    {
+        *(object, slice, random.Random, BrainRef),
         *(collections.deque, collections.OrderedDict, collections.Counter, collections.defaultdict),
-        *(fractions.Fraction, random.Random, Absent, BrainRef, Generator),
-        *(_array, _bit_generator, _seed_sequence),
-    )
-} | {("minibrains.node", "Absent"): Absent}  # its module when older tapes were written
-"""The names that a state may contain besides the classes of its modules. None of these can open, import, or run anything."""
+    }
+)
+"""The classes that the steps `call` and `new` may make, besides those of the state's modules."""
+_KNOWN: Final = _MADE | {bool, int, float, complex, list, tuple, dict, set, frozenset}
+"""The classes that a state may refer to, such as the factory of a defaultdict. None of them can open, import, or run anything."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from minibrains.errors import MinibrainsError
-from minibrains.files import sync_folders
+from minibrains.files import numbered_paths, sync_folders, timestamped
 
 _LONGEST: Final = 200
 """Longest name in bytes. File names may have 255, and names derived from it, as of run folders, are up to 30 longer."""
@@ -53,15 +52,7 @@ class DataFolders:
 
     def _place_in_trash(self, path: Path) -> Path:
         """Return a free path in the trash for a file or folder. Raises OSError."""
-        stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{path.name}"
-        for number in range(1000):
-            name = stem
-            if number:
-                name = f"{stem}-{number}"
-            target = self.trash / name
-            if not os.path.lexists(target):
-                return target
-        raise FileExistsError(f"{stem} is in the trash a thousand times")
+        return next(target for target in numbered_paths(self.trash, timestamped(path.name)) if not os.path.lexists(target))
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -79,7 +79,7 @@ class Maps(Node, clocked=True):
         elif self.what == "lambda":
             host.map(lambda item: item, [1])
         elif self.what == "item":
-            host.map(square, [lambda: None])  # type: ignore[list-item]
+            host.map(square, [lambda: None])  # type: ignore[arg-type]
         elif self.what == "result":
             host.map(give_lambda, [1])
         elif self.what == "raise":

@@ -101,7 +101,7 @@ def _apply(model: Any, sound: LoraAdapter, config: Any, path: Path) -> None:
     """Write an adapter with another configuration, read it, and add it to a model."""
     brain = LoraAdapter(sound.tensors, adapter=config, base=sound.base, base_sha256=sound.base_sha256)
     brain.save(path, title="mutated", made_by="a test")
-    merged(model, [(LoraAdapter.load(path).ref, 1.0)])
+    merged(model, [(LoraAdapter.load(path).ref, 1.0)])  # type: ignore[list-item]
 
 
 @pytest.mark.soak
@@ -121,7 +121,7 @@ def test_a_mutated_vision_language_model_is_loaded_or_refused(seed: int, tmp_pat
     def load() -> None:
         brain = VisionLanguageModel(sound.tensors, files={**sound.files, name: changed}, answers=sound.answers)
         brain.save(path, title="mutated", made_by="a test")
-        load_pretrained(VisionLanguageModel.load(path).ref)
+        load_pretrained(VisionLanguageModel.load(path).ref)  # type: ignore[arg-type]
 
     print(f"seed {seed}, {name}: {_end_of(load, name)}")
 

@@ -77,7 +77,7 @@ def test_a_recorded_run_that_is_killed_keeps_what_it_had_played(seed: int, tmp_p
         assert json.loads(line), "no line is cut"
     assert len(rows) in (ended - 1, ended), "an episode's row follows its end on the tape"
     if seed % 10 == 0:
-        replay = [sys.executable, "-m", "server", "replay", folder, "--pack", PACK]
+        replay = [sys.executable, "-m", "server", "replay", str(folder), "--pack", str(PACK)]
         done = subprocess.run(replay, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "equal" in done.stdout
