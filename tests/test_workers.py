@@ -378,6 +378,7 @@ def test_two_workers_on_ray_play_what_one_process_plays(minibrains: Any, summary
     assert (many["workers"], many["worker_deaths"]) == (2, 0)
 
 
+@pytest.mark.soak
 def test_a_second_process_is_asked_for_if_the_first_that_the_cluster_starts_dies(minibrains: Any) -> None:
     """The cluster's head starts a process for each client."""
     with _ray_cluster() as (environment, group), _kills_one("--mode=specific-server", group) as killed:
