@@ -27,7 +27,7 @@ test: $(VENV)/installed-dev
 	$(VENV)/bin/pytest --numprocesses 2 --dist loadfile --durations 30
 
 docs: $(VENV)/installed-dev
-	$(VENV)/bin/python -m tests.api_reference
+	$(VENV)/bin/python -m tests.project.api_reference
 
 soak: $(VENV)/installed-dev
 	$(VENV)/bin/pytest -m soak -v -s --durations=0

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-Command = Callable[..., "subprocess.CompletedProcess[str]"]
+if TYPE_CHECKING:
+    from tests.support.command import Command
+
+pytest.register_assert_rewrite("tests.support")
 
 
 @pytest.fixture

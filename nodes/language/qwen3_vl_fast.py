@@ -3,7 +3,7 @@
 For a model as small as ours, most of the time of a decision is overhead of the libraries, which check for options that are never
 used here. So the parts of processor and model are called one by one, values that depend only on sizes are stored, the result for
 each of the 256 levels of a colour is looked up, and the last layer is computed only for the last token.
-tests/test_nodes_vlm.py asks the same questions in both ways.
+tests/nodes/test_vlm.py asks the same questions in both ways.
 """
 
 from __future__ import annotations

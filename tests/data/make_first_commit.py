@@ -1,4 +1,4 @@
-"""Store what the first commit came to: first_commit.json and tapes/ beside this file, which tests/test_first_commit.py reads.
+"""Store what the first commit came to: first_commit.json and tapes/ here, for tests/project/test_first_commit.py.
 
 Play in a checkout of that commit. Tapes hold its absolute paths, so check it out where nobody works:
 

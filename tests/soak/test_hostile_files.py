@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_values import as_json, mutate, mutate_bytes
-from service_fixtures import Page, Talk, serving
 
 from minibrains import BrainError
 from minibrains.files import bundled_dir
@@ -23,6 +21,8 @@ from minibrains.graph.catalog import node_types
 from minibrains.graph.workflow import load_workflow
 from nodes.language.lora import LoraAdapter, merged
 from nodes.language.pretrained import VisionLanguageModel, load_pretrained
+from tests.support.odd_values import as_json, mutate, mutate_bytes
+from tests.support.service_fixtures import Page, Talk, serving
 
 MODELS = bundled_dir("models")
 SMALL = [path for path in sorted(MODELS.rglob("*.safetensors")) if path.stat().st_size < 100_000]

@@ -17,9 +17,10 @@ from urllib.parse import quote
 
 import aiohttp
 import pytest
-from odd_values import VALUES, as_json, mutate, mutate_bytes
-from service_fixtures import Json, Server, Talk, film, serving
 from yarl import URL
+
+from tests.support.odd_values import VALUES, as_json, mutate, mutate_bytes
+from tests.support.service_fixtures import Json, Server, Talk, film, serving
 
 SECRET: Final = "not for anybody else"
 TIMEOUT = 600.0

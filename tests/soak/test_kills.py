@@ -17,11 +17,12 @@ from typing import Any
 
 import aiohttp
 import pytest
-from service_fixtures import Json, Page, Server, Talk, film, serving, workers_of
 
 from minibrains.tape.recording import FILE, read_events
+from tests.support.paths import DATA
+from tests.support.service_fixtures import Json, Page, Server, Talk, film, serving, workers_of
 
-PACK = Path(__file__).with_name("soak_nodes.py")
+PACK = DATA / "soak_nodes.py"
 RUNS = 50
 LIVES = 50
 """How often the service is killed."""

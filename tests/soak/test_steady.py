@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from service_fixtures import TIMEOUT, Json, Server, Talk, film, serving, workers_of
 
 from minibrains.files import bundled_dir
 from minibrains.graph.workflow import load_workflow
+from tests.support.service_fixtures import TIMEOUT, Json, Server, Talk, film, serving, workers_of
 
 MINUTES = 20
 WARM = 60

@@ -1,7 +1,7 @@
 """Duel compiled for this computer: the same rules and the same opponent as in the ROM, without the emulator.
 
 The C files are the ROM's own; only what drives the console is left out. A match goes frame by frame as it goes
-on the ROM, which `tests/test_duel_native.py` checks. What is published about agents is still played on the ROM.
+on the ROM, which `tests/games/test_duel_native.py` checks. What is published about agents is still played on the ROM.
 
 To play a match:
 

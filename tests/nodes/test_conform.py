@@ -1,0 +1,69 @@
+"""Every shipped node passes the conformance test; a node that is not in tests/support/node_cases.py fails here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minibrains import Frames, Node
+from minibrains.graph.catalog import node_types
+from minibrains.node_schema import Input, Output
+from minibrains.testing import ScratchHost, check_node
+from tests.support.node_cases import CASES
+
+
+def test_the_list_is_complete() -> None:
+    registry, _ = node_types(packs=False)
+    assert sorted(CASES) == sorted(registry)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_says_where_it_belongs_and_what_its_sockets_are(name: str) -> None:
+    registry, _ = node_types(packs=False)
+    cls = registry[name]
+    assert cls.category
+    assert cls.schema.summary
+    sockets: list[Input | Output] = [*cls.schema.inputs.values(), *cls.schema.outputs.values()]
+    for socket in sockets:
+        assert socket.doc, socket.name
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_conforms(name: str, tmp_path: Path) -> None:
+    make, ticks = CASES[name]
+    results = check_node(make(), *ticks, host=ScratchHost(tmp_path, "part", frame_rate=59.92))
+    assert len(results) == len(ticks)
+
+
+class _Writer(Node):
+    """Breaks one rule at a time, to see that the conformance test notices."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__()
+        self.fault = fault
+        self.buffer = np.zeros(2, np.float32)
+        self.count = 0
+
+    def reset(self, episode: Any) -> None:
+        if self.fault != "reset":
+            self.count = 0
+
+    def tick(self, frames: Frames) -> Frames:
+        self.count += 1
+        if self.fault == "input":
+            frames += 1
+        if self.fault == "output":
+            self.buffer += 1
+            return self.buffer
+        return np.array([self.count], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("fault", "rule"), [("input", "read-only"), ("output", "after it was returned"), ("reset", "not as good as new")]
+)
+def test_a_node_that_breaks_a_rule_is_noticed(fault: str, rule: str) -> None:
+    with pytest.raises((AssertionError, ValueError), match=rule):
+        check_node(_Writer(fault), *[{"frames": np.zeros((1, 1, 1), np.float32)}] * 3)

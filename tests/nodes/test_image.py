@@ -1,0 +1,147 @@
+"""Pictures: what comes out, not just that something does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minibrains import BrainError, MinibrainsError
+from minibrains.files import bundled_dir
+from minibrains.testing import opened, play
+from nodes.consoles.retro import RetroEmulator
+from nodes.vision.frames import FrameStack, FrameStackTaps, Grayscale, Resize, ToPicture
+from tests.support.engine_fixtures import Entries, make_plan
+
+
+def _stack(taps: list[int], colors: int = 1, mean: float = 0.0, std: float = 1.0) -> FrameStack:
+    per_color = np.ones(colors, np.float32)
+    return FrameStack(brain=FrameStackTaps(taps=np.array(taps, np.int32), mean=per_color * mean, std=per_color * std))
+
+
+def _numbered(count: int) -> list[dict[str, Any]]:
+    return [{"frame": np.full((2, 3, 1), number, np.uint8)} for number in range(count)]
+
+
+def test_a_stack_is_ordered_from_oldest_to_newest() -> None:
+    node = _stack([6, 3, 0])
+    with opened(node):
+        stacks = play(node, *_numbered(12))
+    newest = [list((stack[:, 0, 0] * 255).round().astype(int)) for stack in stacks]
+    assert newest[11] == [5, 8, 11]
+    assert newest[0] == [0, 0, 0], "before the episode is old enough, its first picture"
+    assert newest[4] == [0, 1, 4]
+    assert stacks[0].shape == (3, 2, 3)
+    assert stacks[0].dtype == np.float32
+
+
+def test_a_stack_of_the_seed_has_24_channels() -> None:
+    node = _stack([7, 6, 5, 4, 3, 2, 1, 0], colors=3)
+    frame = np.zeros((128, 180, 3), np.uint8)
+    with opened(node):
+        assert play(node, {"frame": frame})[0].shape == (24, 128, 180)
+    assert node.brain.sizes["channels"] == 24
+
+
+def test_a_new_episode_has_no_picture_of_the_last() -> None:
+    node = _stack([2, 1, 0])
+    with opened(node):
+        play(node, *_numbered(9))
+        fresh = play(node, {"frame": np.full((2, 3, 1), 200, np.uint8)})[0]
+    assert set((fresh * 255).round().ravel()) == {200}
+
+
+def test_pixels_are_normalised_by_the_brain() -> None:
+    node = _stack([0], mean=0.5, std=0.25)
+    with opened(node):
+        (stack,) = play(node, {"frame": np.full((1, 1, 1), 255, np.uint8)})
+    assert stack[0, 0, 0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("taps", [[], [0, 1], [3, 3, 0], [-1], [5000, 0]])
+def test_taps_that_make_no_sense_are_refused(taps: list[int]) -> None:
+    with pytest.raises(BrainError, match="taps are"):
+        _stack(taps)
+
+
+def test_grey_is_weighted_as_bt601() -> None:
+    colors = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]], np.uint8)
+    node = Grayscale()
+    with opened(node):
+        (grey,) = play(node, {"frame": colors})
+    assert grey.shape == (1, 4, 1)
+    assert grey.ravel().tolist() == [76, 150, 29, 255]
+
+
+@pytest.mark.parametrize("colors", [1, 3])
+def test_resize_averages(colors: int) -> None:
+    checked = np.zeros((4, 4, colors), np.uint8)
+    checked[::2, ::2] = checked[1::2, 1::2] = 200
+    node = Resize(width=2, height=2)
+    with opened(node):
+        (small,) = play(node, {"frame": checked})
+    assert small.shape == (2, 2, colors)
+    assert set(small.ravel()) == {100}
+
+
+def _picture(frame: np.ndarray) -> np.ndarray:
+    with opened(node := ToPicture()):
+        (picture,) = play(node, {"frame": frame})
+    assert isinstance(picture, np.ndarray)
+    assert picture.dtype == np.uint8
+    return picture
+
+
+@given(st.integers(5, 12), st.integers(5, 12), st.randoms(use_true_random=False))
+def test_every_layout_of_a_picture_is_the_same_picture(height: int, width: int, random: Any) -> None:
+    picture = np.frombuffer(random.randbytes(height * width * 3), np.uint8).reshape(height, width, 3)
+    opaque = np.concatenate([picture, np.full((height, width, 1), 255, np.uint8)], axis=2)
+    grey = picture[:, :, :1]
+    expected = {id(picture): picture, id(opaque): picture, id(grey): grey.repeat(3, axis=2)}
+    for layout in (picture, opaque, grey):
+        for turned in (layout, layout.transpose(2, 0, 1), *([layout[:, :, 0]] if layout is grey else [])):
+            for frame in (turned, *((turned / 255).astype(kind) for kind in (np.float16, np.float32, np.float64))):
+                assert np.array_equal(_picture(frame), expected[id(layout)])
+
+
+def test_what_is_transparent_is_shown_over_black() -> None:
+    frame = np.full((5, 6, 4), 200, np.uint8)
+    frame[:, :, 3] = [0, 1, 64, 128, 254, 255]
+    assert _picture(frame)[0, :, 0].tolist() == [0, 1, 50, 100, 199, 200]
+    assert _picture(np.array([[[0.5]], [[1]], [[0]], [[0.5]]], np.float32).repeat(6, 1).repeat(6, 2))[0, 0].tolist() == [
+        64,
+        128,
+        0,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("frame", "sentence"),
+    [
+        (np.zeros(9, np.uint8), "a picture of 9 came in; expected h x w"),
+        (np.zeros((3, 9, 3), np.uint8), "a picture of 3x9x3 came in"),
+        (np.zeros((9, 9, 2), np.uint8), "9x9x2"),
+        (np.zeros((1, 9, 9, 3), np.uint8), "1x9x9x3"),
+        (np.zeros((9, 9), np.int32), "a picture of int32 came in; expected uint8, or float"),
+        (np.full((9, 9), 200.0), "values from 200 to 200 came in; floats go from 0 to 1"),
+        (np.full((9, 9), np.nan), "values from nan to nan"),
+    ],
+)
+def test_what_is_no_picture_is_told_so(frame: np.ndarray, sentence: str) -> None:
+    with pytest.raises(MinibrainsError, match=sentence):
+        _picture(frame)
+
+
+def test_pictures_of_all_kinds_may_be_linked() -> None:
+    nodes: Entries = {
+        "console": {"type": "RetroEmulator@2"},
+        "grey": {"type": "Grayscale@1", "in": {"frame": "again.frame"}},
+        "again": {"type": "ToPicture@1", "in": {"frame": "console.frame"}},
+        "stack": {"type": "FrameStack@1", "in": {"frame": "grey.frame"}, "brain": "frame_stack/grey4.safetensors"},
+        "one": {"type": "ToPicture@1", "in": {"frame": "stack.frames"}},
+        "small": {"type": "Resize@1", "in": {"frame": "one.frame"}},
+    }
+    make_plan(nodes, (RetroEmulator, Grayscale, ToPicture, FrameStack, Resize), bundled_dir("models"))

@@ -1,0 +1,82 @@
+"""What the first commit came to, every later one comes to as well: actions, trajectories, scores, tapes, brains.
+
+tests/data/make_first_commit.py says how tests/data/first_commit.json and the tapes were made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.paths import DATA, ROOT
+
+FIRST: dict[str, Any] = json.loads((DATA / "first_commit.json").read_text())
+CHANGED: dict[str, Any] = json.loads((DATA / "changed_since.json").read_text())
+"""Workflows and brains that come to something else since then, and why."""
+DECIDE_OTHERWISE = {name for name, entry in CHANGED.items() if entry.get("decides_otherwise")}
+"""Workflows that decide otherwise about the same, so their tapes cannot be played again."""
+MADE_IN = Path("/nowhere/minibrains")
+"""Where the tapes were made."""
+
+
+@pytest.mark.parametrize("workflow", FIRST["workflows"])
+def test_a_workflow_plays_as_in_the_first_commit(workflow: str, summary: Callable[..., dict[str, Any]]) -> None:
+    expected = CHANGED.get(workflow, FIRST["workflows"][workflow])
+    found = summary(workflow, *FIRST["arguments"])
+    assert len(found["episodes"]) == len(expected["episodes"])
+    for episode, before in zip(found["episodes"], expected["episodes"], strict=True):
+        assert _same_part(episode, before) == before
+    for name, sha256 in expected["logs"].items():
+        assert _sha256(Path(found["run_dir"]) / name) == sha256
+    for name in set(expected) - {"episodes", "logs", "because", "decides_otherwise"}:
+        assert found[name] == expected[name]
+
+
+@pytest.mark.parametrize("workflow", sorted(set(FIRST["workflows"]) - DECIDE_OTHERWISE))
+def test_a_tape_of_the_first_commit_replays(workflow: str, minibrains: Callable[..., Any]) -> None:
+    expected = FIRST["workflows"][workflow]
+    tape = DATA / "tapes" / f"{workflow}.tape"
+    assert str(MADE_IN).encode() in tape.read_bytes(), "it names files where they were when it was made"
+    assert not MADE_IN.exists(), "they are not there now"
+    done = minibrains("replay", tape, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert (found["equal"], found["difference"], found["tape"]) == (True, None, None)
+    assert (found["first_tick"], found["ticks"]) == (0, expected["ticks"])
+    assert found["episodes"] == len(expected["episodes"])
+    assert found["checks"] >= found["episodes"]
+    assert "the ROM is another one" not in done.stderr
+
+
+@pytest.mark.parametrize("workflow", sorted(DECIDE_OTHERWISE))
+def test_a_tape_of_who_decided_otherwise_is_told_to_differ(workflow: str, minibrains: Callable[..., Any]) -> None:
+    done = minibrains("replay", DATA / "tapes" / f"{workflow}.tape", "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["equal"] is False
+    assert found["difference"]["from"] == 0, "at the first decision"
+
+
+def test_every_workflow_of_the_first_commit_has_its_tape() -> None:
+    tapes = [file.stem for file in (DATA / "tapes").iterdir()]
+    assert sorted(tapes) == sorted(FIRST["workflows"])
+
+
+@pytest.mark.parametrize("brain", FIRST["brains"])
+def test_a_brain_is_the_one_of_the_first_commit(brain: str) -> None:
+    changed = CHANGED.get(brain, {})
+    assert _sha256(ROOT / brain) == changed.get("sha256", FIRST["brains"][brain])
+
+
+def _same_part(found: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
+    """What was found, as far as it was known in the first commit."""
+    return {name: value for name, value in found.items() if name in expected}
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

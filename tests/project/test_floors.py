@@ -1,0 +1,82 @@
+"""The floors of the house: imports run downwards only."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+OURS = {"games", "minibrains", "nodes", "server", "tests"}
+FLOORS = [
+    {"minibrains", "minibrains.games"},
+    {"minibrains.graph"},
+    {"minibrains.process"},
+    {"minibrains.engine"},
+    {"minibrains.tape"},
+    {"minibrains.run"},
+    {"minibrains.evaluation"},
+    {"server"},
+]
+"""From the lowest to the highest, each named by the longest prefix of its modules; `minibrains` is what a node author imports."""
+MAY_IMPORT: dict[str, set[str]] = {}
+for height, floor in enumerate(FLOORS, start=1):
+    for name in floor:
+        MAY_IMPORT[name] = set().union(*FLOORS[:height])
+MAY_IMPORT["nodes"] = FLOORS[0] | {"nodes", "minibrains.process"}  # a stranger's model is tried out in a process
+MAY_IMPORT["server"] |= {"nodes"}
+"""A floor, and the floors its modules may import."""
+NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}
+LATE = {"torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "ray", "tqdm"}
+"""Only imported inside functions, so that listing and checking stay fast; a command's own module is late already."""
+
+FILES: list[Path] = []
+for folder in ("minibrains", "nodes", "server"):
+    FILES += sorted((ROOT / folder).rglob("*.py"))
+
+
+def _imports(body: list[ast.stmt]) -> Iterator[str]:
+    for statement in body:
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield alias.name
+            elif isinstance(node, ast.ImportFrom):
+                yield node.module or "."
+
+
+def _floor(module: str, floors: dict[str, set[str]]) -> str:
+    prefix = module
+    while prefix not in floors:
+        prefix, dot, _ = prefix.rpartition(".")
+        assert dot, f"{module} stands on no floor"
+    return prefix
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("path", FILES, ids=_module)
+def test_imports_run_downwards(path: Path) -> None:
+    module = _module(path)
+    floor = _floor(module, MAY_IMPORT)
+    for name in _imports(ast.parse(path.read_text()).body):
+        if name.split(".")[0] in OURS:
+            assert _floor(name, MAY_IMPORT) in MAY_IMPORT[floor], f"{module} imports {name}, which is not below it"
+        if floor == "minibrains.engine":
+            assert name.split(".")[0] not in NEVER_IN_THE_ENGINE, f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if "commands" not in path.parts], ids=_module)
+def test_heavy_packages_are_imported_late(path: Path) -> None:
+    body = ast.parse(path.read_text()).body
+    top = [statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom))]
+    for name in _imports(list(top)):
+        assert name.split(".")[0] not in LATE, f"{_module(path)} imports {name} at its top"

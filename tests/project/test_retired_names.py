@@ -1,0 +1,228 @@
+"""Names that were given up for standard terms do not come back.
+
+`docs/architecture.md` has a glossary of the terms that we use, and says which words of our own stay, and why.
+Only identifiers are looked at, and names of modules. Prose may use any word. The TypeScript of the editor may use none of
+the names that the Python has given up, and has a list of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+FILES = [path for folder in ("games", "minibrains", "nodes", "server", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+TYPESCRIPT = [path for folder in ("src", "test") for path in sorted((ROOT / "web" / folder).rglob("*.ts"))]
+
+RETIRED = {
+    # the engine
+    "Motion": "ExecutionState",
+    "motion": "execution",
+    "World": "ExecutionContext",
+    "_Binder": "_StepBuilder",
+    "make_nodes": "instantiate_nodes",
+    "KeptOutputs": "OutputCache",
+    "work_out": "fold_constants",
+    "Still": "ConstantResult",
+    "StillFailed": "NodeFailed",
+    "_find_still": "_find_constants",
+    "is_still": "is_constant",
+    "Thought": "PendingResult",
+    "_thought": "_running",
+    "_given_up": "_abandoned",
+    "_give_up": "_abandon",
+    "patience": "timeout",
+    "PATIENCE": "TIMEOUT",
+    "_PATIENCE": "_TIMEOUT",
+    "bear": "record_error",
+    "_bear": "record_error",
+    "borne": "errors",
+    "heirs": "inheriting",
+    "_find_sure": "_find_always_due",
+    "_is_sure": "_is_always_due",
+    "paced": "has_clock",
+    "out_of": "out_edges",
+    "_giver": "_producer",
+    "_giving_step": "_producing_step",
+    "Wire": "Edge",
+    "wires": "edges",
+    "_standstills": "_deadlocks",
+    "Spent": "StepTimes",
+    "NodeTimes": "NodeStats",
+    "node_times": "node_stats",
+    "TickTimes": "LatencyHistogram",
+    "ThinkTimes": "OctaveHistogram",
+    "by_duration": "buckets",
+    # processes
+    "start_shielded": "start_with_signals_blocked",
+    "take_no_orders": "ignore_signals",
+    "Recipe": "NodeSpec, RunSpec",
+    "WorkerRecipe": "WorkerConfig",
+    "recipe": "spec, config",
+    "_Seat": "_PooledWorker",
+    "_WorkerSlot": "_PooledWorker",
+    "_bury": "_replace",
+    "orphan": "parent_lost",
+    "last_words": "output_tail, describe_exit",
+    # runs
+    "unattended": "no hook",
+    "Spread": "ParallelEpisodes",
+    "Recall": "TapePlayer",
+    "large_pages": "huge pages",
+    "Monitor": "LoadShedder",
+    "thinning": "decimation",
+    "thinned": "decimated",
+    "LiveFile": "WorkflowWatcher",
+    "unkept": "snapshot_error",
+    "node_facts": "describe_node",
+    "brain_facts": "describe_brain",
+    "plan_facts": "describe_plan",
+    # the service
+    "Hands": "InputOwnership",
+    "hands": "input_ownership",
+    "_hands": "_inputs",
+    "Teller": "RunReporter",
+    "teller": "reporter",
+    "_teller": "_reporter",
+    "Attendant": "RunController",
+    "attendant": "controller",
+    "_attendant": "_controller",
+    "orders": "worker_protocol",
+    "_orders": "_sessions",
+    "Order": "RunRequest",
+    "OrderWord": "WorkerCommand",
+    "ReportWord": "WorkerEvent",
+    "Slot": "RunWorker",
+    "Scene": "VersionedState",
+    "Runs": "RunQueue",
+    "_Performance": "RunSession",
+    "_obey": "_handle_command, _handle_message",
+    "Hear": "OnEvent",
+    "hear": "on_event",
+    "Refused": "RequestError",
+    # what all of them use
+    "write_whole": "write_atomic",
+    "in_words": "describe_error",
+    "Loaded": "ModelCache",
+    "LOADED": "MODEL_CACHE",
+    "name_type": "describe_type",
+    "plain_value": "to_json",
+    "read_value": "parse_value",
+    "shipped": "bundled_dir",
+}
+"""Retired identifier -> what to write instead.
+
+Words of everyday English that may be right elsewhere are left out, such as `near`, which is `suggest` in `minibrains.errors`.
+"""
+
+RETIRED_TYPESCRIPT = {
+    # links
+    "whyNot": "linkError",
+    "NOTHING_SAID": "UNKNOWN_LINKING",
+    "Loose": "DraggedLink",
+    "LooseEnd": "DraggedEnd",
+    "looseOf": "draggedLinkOf",
+    "looseKind": "draggedEnd",
+    "forwardWire": "forwardPath",
+    "backWire": "backwardPath",
+    "goesBack": "isBackward",
+    "wireUnderNode": "linkUnderNode",
+    "endText": "formatSocketRef",
+    "readEnd": "parseSocketRef",
+    # how nodes are drawn
+    "Look": "NodeAppearance",
+    "RunLook": "NodeStatus",
+    "Notes": "NodeAnnotations",
+    "seam": "registerArea",
+    "tipAt": "tooltipAt",
+    "placeOf": "positionOf",
+    "freePlace": "findFreePosition",
+    "thoughts": "thinkTimes",
+    # server and page
+    "LineEvents": "ConnectionEvents",
+    "KeysEvents": "PlayerInputEvents",
+    "Stale": "SaveConflict",
+    "BadWorkflow": "WorkflowError",
+    "asWorkflow": "workflowFromJson",
+    "readWorkflow": "parseWorkflow",
+    "mayLeave": "confirmLeave",
+    "steer": "control",
+    "say": "showMessage",
+    "hush": "clearMessages",
+    "Doors": "EditorCallbacks",
+    "doors": "callbacks",
+}
+"""The same for the TypeScript of the editor alone."""
+
+
+def _names(path: Path) -> Iterator[str]:
+    """Yield every identifier in a file, and the name of its module."""
+    yield path.stem
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, (ast.arg, ast.keyword)):
+            yield node.arg or ""
+        elif isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+        elif isinstance(node, ast.ImportFrom):
+            yield from (node.module or "").split(".")
+        elif isinstance(node, ast.alias):
+            yield from [*node.name.split("."), node.asname or ""]
+
+
+_NO_CODE = re.compile(
+    r"""/\*.*?\*/ | //[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | `(?P<template>(?:\\.|[^`\\])*)`""",
+    re.DOTALL | re.VERBOSE,
+)
+"""Comments and strings of TypeScript."""
+
+
+def _typescript_names(path: Path) -> set[str]:
+    """Return the identifiers of a TypeScript file, with those in template strings, and the name of its module."""
+
+    def expressions(match: re.Match[str]) -> str:
+        return " ".join(re.findall(r"\$\{([^}]*)\}", match["template"] or ""))
+
+    code = _NO_CODE.sub(expressions, path.read_text())
+    return {path.name.split(".")[0], *re.findall(r"[A-Za-z_]\w*", code)}
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+@pytest.mark.parametrize("path", FILES, ids=_module)
+def test_retired_names_do_not_come_back(path: Path) -> None:
+    found = sorted(RETIRED.keys() & set(_names(path)))
+    assert not found, f"{_module(path)}: " + ", ".join(f"write {RETIRED[name]} for {name}" for name in found)
+
+
+@pytest.mark.parametrize("path", TYPESCRIPT, ids=_module)
+def test_retired_names_do_not_come_back_to_the_editor(path: Path) -> None:
+    retired = RETIRED | RETIRED_TYPESCRIPT
+    found = sorted(retired.keys() & _typescript_names(path))
+    assert not found, f"{_module(path)}: " + ", ".join(f"write {retired[name]} for {name}" for name in found)
+
+
+def test_a_retired_name_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "teller.py"
+    path.write_text("from a.orders import Slot as Scene\nclass Hands: pass\ndef bear(heirs): x.motion = Order(teller=borne)\n")
+    assert RETIRED.keys() & set(_names(path)) == {
+        *("teller", "orders", "Slot", "Scene", "Hands", "bear", "heirs", "motion", "Order", "borne"),
+    }
+
+
+def test_a_retired_name_is_found_in_code_and_not_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "teller.test.ts"
+    path.write_text(
+        'import { hush } from "./orders"; // seam\nclass A { #doors = `say ${whyNot}`; }\n/* Look */ const s = "Scene";\n'
+    )
+    assert (RETIRED | RETIRED_TYPESCRIPT).keys() & _typescript_names(path) == {"teller", "hush", "doors", "whyNot"}

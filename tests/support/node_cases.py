@@ -1,0 +1,170 @@
+"""Every shipped node, made as for a test, and what it is given tick by tick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minibrains import Node
+from minibrains.files import bundled_dir
+from minibrains.testing import Inputs
+from nodes.actions import gates, sink
+from nodes.consoles import pads
+from nodes.consoles.retro import RetroEmulator
+from nodes.control import flow, rules
+from nodes.fighting import features, fighters, rounds, simple, strategist
+from nodes.language import lora, pretrained, prompt, reply, vlm
+from nodes.policies import baselines, network
+from nodes.recording import decision_log, output
+from nodes.vision import frames, overlay, tiles
+
+MODELS = bundled_dir("models")
+RANDOM = np.random.default_rng(7)
+FRAMES = list(RANDOM.integers(0, 256, (5, 30, 40, 3), np.uint8))
+GREY = [frame[:, :, :1] for frame in FRAMES]
+
+
+def _brain(kind: Any, name: str) -> Any:
+    return kind.load(MODELS / name)
+
+
+def _ticks(**inputs: list[Any]) -> list[Inputs]:
+    """What a node is given tick by tick, from what each of its inputs is given."""
+    ticks: list[Inputs] = []
+    for values in zip(*inputs.values(), strict=True):
+        ticks.append(dict(zip(inputs, values, strict=True)))
+    return ticks
+
+
+LABELS = np.array([[0, 1, -1]] * 2, np.int32)
+FIGHT = _ticks(
+    agent_x=[150] * 36,
+    agent_status=[512] * 36,
+    enemy_x=[350, 340, 270, 220, 210, 190] * 6,
+    enemy_y=[192, 192, 152, 162, 192, 192] * 6,
+    enemy_status=[512, 522, 516, 520, 520, 512] * 6,
+)
+VICTORIES = _ticks(agent_victories=[0, 1, 1, 2], enemy_hp=[90, 40, 176, -1])
+MOMENTS = _ticks(
+    agent_hp=[176, 156, 136, 116, 96, 76, 56, 36],
+    agent_x=[100, 109, 118, 127, 136, 145, 154, 163],
+    agent_y=[192] * 8,
+    agent_status=[512, 514, 516, 518, 520, 522, 524, 0],
+    enemy_hp=[176, 151, 126, 101, 76, 51, 26, 1],
+    enemy_x=[150] * 8,
+    enemy_y=[192, 191, 190, 189, 188, 187, 186, 185],
+    enemy_status=[512, 0, 524, 522, 520, 518, 516, 514],
+)
+FIGHTS = [features.GameFeatures().tick(moment).fight for moment in MOMENTS]
+CODEBOOK = tiles.TileCodebook(
+    labels=("wall", "floor"), tiles=RANDOM.integers(0, 256, (3, 8, 8, 3), np.uint8), label=np.array([1, 0, 1], np.int32)
+)
+TILED = list(RANDOM.integers(0, 256, (3, 16, 24, 3), np.uint8))
+TILED[1][:8, 8:16] = CODEBOOK.tiles[2]
+ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
+CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
+    "ActionParser": (
+        lambda: reply.ActionParser(brain=_brain(reply.ReplyWords, "reply_words/sf2.safetensors")),
+        _ticks(text=["9", "", "I would kick", "12", "41", "no"], facing=[True, True, False, False, False, True]),
+    ),
+    "ActionSampler": (
+        lambda: network.ActionSampler(mode="sample"),
+        _ticks(logits=list(RANDOM.standard_normal((8, 6), np.float32))),
+    ),
+    "All": (flow.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
+    "AntiRepeat": (gates.AntiRepeat, _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None])),
+    "Any": (flow.Any, _ticks(flags=[[], [False], [True, False]])),
+    "ButtonHistory": (
+        lambda: pads.ButtonHistory(brain=_brain(pads.ButtonColumns, "button_history/genesis8.safetensors")),
+        _ticks(pad=[("UP", "B"), None, (), ("LEFT",)] * 3),
+    ),
+    "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
+    "Compare": (lambda: rules.Compare(op=">=", value=2), _ticks(number=[1.0, 2.0, 3.0], limit=[None, 3.0, 3.0])),
+    "Constant": (lambda: rules.Constant(value=["DOWN", "LEFT"]), _ticks(now=[None, True, False])),
+    "CooldownGate": (
+        lambda: gates.CooldownGate(idle="release", brain=_brain(gates.RecoveryTable, "recovery/airstriker.safetensors")),
+        _ticks(action=ACTIONS),
+    ),
+    "DecisionLog": (
+        lambda: decision_log.DecisionLog(brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")),
+        _ticks(image=[*FRAMES[:2], None], prompt=["a", None, "b"], text=["9", "21", None], rung=["basic"] * 3, action=[9, 21, 0]),
+    ),
+    "EmulatorSink": (
+        lambda: sink.EmulatorSink(brain=_brain(sink.ActionTable, "action_table/airstriker.safetensors")),
+        _ticks(action=ACTIONS * 3),
+    ),
+    "Every": (lambda: flow.Every(ticks=3, offset=1), [{}] * 8),
+    "FightVector": (
+        lambda: features.FightVector(brain=_brain(features.FightNumbers, "fight_vector/sf2.safetensors")),
+        _ticks(fight=FIGHTS),
+    ),
+    "FrameHistory": (lambda: features.FrameHistory(steps=2), _ticks(fight=FIGHTS)),
+    "FrameStack": (
+        lambda: frames.FrameStack(brain=_brain(frames.FrameStackTaps, "frame_stack/grey4.safetensors")),
+        _ticks(frame=GREY * 4),
+    ),
+    "GameFeatures": (features.GameFeatures, _ticks(variables=MOMENTS)),
+    "Grayscale": (frames.Grayscale, _ticks(frame=FRAMES)),
+    "GridOverlay": (
+        lambda: overlay.GridOverlay(brain=_brain(overlay.OverlayStyle, "overlay_style/plain.safetensors")),
+        _ticks(frame=TILED, labels=[None, LABELS, None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
+    ),
+    "LoRALoader": (
+        lambda: lora.LoRALoader(weight=0.5, brain=_brain(lora.LoraAdapter, "lora/sf2-untrained.safetensors")),
+        [{}] * 2,
+    ),
+    "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
+    "Not": (rules.Not, _ticks(flag=[True, False])),
+    "Override": (flow.Override, _ticks(value=[1, 2, None, 4], urgent=[None, 9, None, None])),
+    "PadView": (
+        lambda: pads.PadView(brain=_brain(pads.PadFace, "pad_face/plain.safetensors")),
+        _ticks(frame=FRAMES[:3], pad=[None, ("UP", "B"), ()]),
+    ),
+    "PersonPad": (pads.PersonPad, [{}] * 3),
+    "PolicyHead": (
+        lambda: network.PolicyHead(brain=_brain(network.PolicyWeights, "policy_head/airstriker-untrained.safetensors")),
+        _ticks(frames=list(RANDOM.random((3, 4, 84, 84), np.float32))),
+    ),
+    "Preview": (output.Preview, _ticks(frame=FRAMES)),
+    "Previous": (lambda: flow.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
+    "PromptBuilder": (
+        lambda: prompt.PromptBuilder(brain=_brain(prompt.PromptTemplate, "prompt/sf2.safetensors")),
+        _ticks(fight=FIGHTS[:3], history=[None, "you 0 hp", "x"]),
+    ),
+    "RandomPolicy": (lambda: baselines.RandomPolicy(actions=6, hold=2), [{}] * 12),
+    "ReflexPolicy": (
+        lambda: baselines.ReflexPolicy(brain=_brain(baselines.ReflexTable, "reflex/airstriker.safetensors")),
+        [{}] * 130,
+    ),
+    "Reroute": (flow.Reroute, _ticks(value=[FRAMES[0], 2])),
+    "Resize": (lambda: frames.Resize(width=8, height=6), _ticks(frame=[*FRAMES, *GREY])),
+    "RewardSum": (flow.RewardSum, _ticks(rewards=[[1.0], [], [None, 2.0], [0.5]], now=[None, True, False, True])),
+    "RetroEmulator": (
+        lambda: RetroEmulator(noops=30, states=("Level1",)),
+        _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("RIGHT", "B"), (), ("B",)] * 5),
+    ),
+    "RoundEnds": (rounds.RoundEnds, _ticks(variables=VICTORIES)),
+    "ScriptedFighter": (lambda: fighters.ScriptedFighter(style="zoner", late=2), _ticks(variables=FIGHT)),
+    "ScriptedStrategist": (
+        lambda: strategist.ScriptedStrategist(brain=_brain(sink.ActionTable, "action_table/sf2.safetensors"), late=2),
+        _ticks(variables=FIGHT, ask=[True, False, True] * 12, pad=[None, ("RIGHT",), ()] * 12),
+    ),
+    "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
+    "SimpleFighter": (
+        lambda: simple.SimpleFighter(
+            brain=_brain(simple.SimplePlayers, "simple_players/duel.safetensors"), player="level 4, two thresholds"
+        ),
+        _ticks(variables=[{**moment, "agent_hp": 176, "enemy_hp": 90} for moment in FIGHT]),
+    ),
+    "Switch": (flow.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
+    "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
+    "ToPicture": (frames.ToPicture, _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)])),
+    "Variable": (lambda: flow.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
+    "VLMStrategist": (
+        lambda: vlm.VLMStrategist(answer="choose", brain=_brain(pretrained.VisionLanguageModel, "vlm/sf2-untrained.safetensors")),
+        _ticks(image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]),
+    ),
+    "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
+}

@@ -1,0 +1,904 @@
+"""The editor in Chromium, against a real server."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from playwright.sync_api import APIResponse, Browser, FloatRect, Route, expect, sync_playwright
+
+from tests.support.command import Command
+from tests.support.editor_page import EditorPage, editor
+from tests.support.paths import DATA, ROOT
+from tests.support.service_fixtures import serving
+
+expect.set_options(timeout=60_000)  # a busy machine is no fault
+
+HOSTILE = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>"\'`${globalThis.pwned=1}javascript:pwned=1'
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert chromium, "Chromium is missing, which tests the editor: apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def screenshots(tmp_path: Path) -> Path:
+    """Where screenshots are kept: $SCREENSHOTS, else a folder that pytest clears away."""
+    folder = Path(os.environ.get("SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def address(data: Path) -> Iterator[str]:
+    assert (ROOT / "web/dist/index.html").is_file(), "The editor is not built: pip install --editable ."
+    command = [sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--data", str(data)]
+    server = subprocess.Popen(command, cwd=data, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    try:
+        assert server.stdout
+        yield json.loads(server.stdout.readline())["address"]
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=30)
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[EditorPage]:
+    with editor(browser, address) as page:
+        yield page
+        assert page.troubles == []
+
+
+def test_wire_an_agent_with_the_mouse_run_it_save_it_and_run_it_headless(
+    page: EditorPage, data: Path, summary: Callable[..., dict[str, Any]]
+) -> None:
+    page.start_with("")
+    console = page.add("retro", 60, 60)
+    fighter = page.add("scripted fighter", 480, 60)
+    page.press("f")
+    page.wire(f"{console}.variables", f"{fighter}.variables")
+    page.wire(f"{fighter}.pad", f"{console}.pad1")
+    assert page.workflow["nodes"][console]["in"] == {"pad1": f"{fighter}.pad"}
+    assert page.workflow["nodes"][fighter]["in"] == {"variables": f"{console}.variables"}
+    page.set_widget(console, "game", "Duel-Genesis")
+    page.set_widget(console, "states", "Level4.KazeVsBron")
+    page.set_widget(fighter, "style", "aggressive")
+    page.page.get_by_label("seed").fill("7")
+    page.page.get_by_label("ticks").fill("600")
+    page.page.get_by_label("ticks").press("Tab")
+
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.status).to_contain_text("Running")
+    page.frames(console, at_least=20)
+    first = page.page.locator(".screen").screenshot()
+    seen = page.frames(console)
+    page.frames(console, at_least=seen + 30)
+    assert page.page.locator(".screen").screenshot() != first
+    page.page.get_by_role("button", name="Stop").click()
+    expect(page.status).to_contain_text("Stopped")
+
+    page.save_as("my duel")
+    page.page.reload()
+    page.ready()
+    assert page.ask("editor.document.isSaved")
+
+    page.page.locator('[data-clock="fast"]').click()
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.until("session.run?.state === 'done' && session.run.result")
+    live = page.ask("session.run.result")
+    headless = summary(data / "workflows" / "my duel.json")
+    assert headless["seed"] == 7
+    assert live["actions_sha256"] == headless["actions_sha256"]
+    page.status.click()
+    expect(page.page.locator("dialog .facts")).to_contain_text(headless["actions_sha256"])
+
+
+def test_a_wrong_wire_is_refused_and_says_why(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    before = page.workflow
+    page.wire("console.frame", "fighter.variables")
+    expect(page.message).to_contain_text("console.frame gives frame u8[h w 3], but fighter.variables takes variables.")
+    assert page.workflow == before
+
+
+def test_a_wire_whose_sizes_do_not_fit_through_the_graph_is_taken_back(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+    page.set_widget("small", "width", "40")
+    expect(page.page.locator(".trouble")).to_contain_text("head")
+    page.press("Control+z")
+    expect(page.page.locator(".trouble")).to_be_empty()
+    random = page.add("random policy", 300, 560)
+    page.set_widget(random, "actions", "99")
+    before = page.workflow["nodes"]["gate"]["in"]
+    page.wire(f"{random}.action", "gate.action")
+    expect(page.message).to_contain_text("gate.action")
+    expect(page.message).to_contain_text("index[99]")
+    assert page.workflow["nodes"]["gate"]["in"] == before
+
+
+def test_a_wire_is_judged_by_what_flows_through_generic_nodes(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    knee = page.add("reroute", 620, 640)
+    page.wire("console.reward", f"{knee}.value")
+    page.until(f"editor.linking.outputs['{knee}.value'] === 'number'")
+    before = page.workflow
+    page.wire(f"{knee}.value", "console.pad2")
+    expect(page.message).to_contain_text(f"{knee}.value gives number, but console.pad2 takes pad.")
+    assert page.workflow == before
+    page.wire("console.frame", f"{knee}.value")
+    page.until(f"editor.linking.outputs['{knee}.value']?.startsWith('frame')")
+    page.drag(page.socket(f"{knee}.value", "out"), page.at(800, 700))
+    options = page.page.locator(".palette-option b")
+    expect(options.filter(has_text="Grayscale")).to_be_visible()
+    assert "Score" not in options.all_text_contents()
+
+
+def test_a_wire_that_closes_a_loop_within_a_tick_is_refused(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    first = page.add("changed", 320, 620)
+    second = page.add("changed", 620, 660)
+    page.ask("editor.board.fit()")
+    page.wire(f"{first}.value", f"{second}.value")
+    page.until(f"editor.linking.before.{second}?.includes('{first}')")
+    before = page.workflow
+    page.wire(f"{second}.value", f"{first}.value")
+    expect(page.message).to_contain_text("closes a loop")
+    assert page.workflow == before
+
+
+def test_a_socket_says_what_it_is(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    x, y = page.socket("console.reward", "out")
+    page.page.mouse.move(x - 10, y)
+    words = "of the last frame, in the unit of the game's scenario"
+    expect(page.page.locator("#board")).to_have_attribute("title", f"reward: number\n{words}")
+    page.page.mouse.move(*page.at(620, 640))
+    expect(page.page.locator("#board")).to_have_attribute("title", "")
+    page.select("console")
+    expect(page.page.locator("#inspector")).to_contain_text("names of the buttons held")
+    page.page.locator("#inspector summary", has_text="Outputs").click()
+    expect(page.page.locator("#inspector")).to_contain_text(words)
+
+
+def test_a_wire_released_on_empty_canvas_offers_what_fits(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    page.drag(page.socket("console.frame", "out"), page.at(620, 640))
+    options = page.page.locator(".palette-option b")
+    expect(options.filter(has_text="Grayscale")).to_be_visible()
+    assert "ScriptedFighter" not in options.all_text_contents()
+    page.choose("preview")
+    assert page.workflow["nodes"]["preview"]["in"] == {"frame": "console.frame"}
+    page.press("Control+z")
+    assert "preview" not in page.workflow["nodes"]
+
+
+def test_a_wire_dragged_off_its_input_is_gone_and_undo_is_one_step(page: EditorPage) -> None:
+    page.start_with("duel_expert")
+    before = page.workflow
+    page.drag(page.socket("fighter.variables", "in"), page.at(620, 640))
+    assert "in" not in page.workflow["nodes"]["fighter"]
+    page.drag(page.node("score"), page.at(620, 600))
+    moved = page.workflow["layout"]["score"]
+    assert moved != before["layout"]["score"]
+    assert all(value % 8 == 0 for value in moved)
+    page.press("Control+z")
+    assert page.workflow["layout"] == before["layout"]
+    page.press("Control+z")
+    assert page.workflow == before
+    page.press("Control+Shift+z")
+    assert "in" not in page.workflow["nodes"]["fighter"]
+
+
+def test_a_node_dropped_on_a_wire_stands_in_it(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+    grey = page.add("reroute", 120, 660)
+    page.ask("editor.board.fit()")
+    (x1, y1), (x2, y2) = page.socket("grey.frame", "out"), page.socket("small.frame", "in")
+    page.page.mouse.move(*page.node(grey))
+    page.drag(page.node(grey), ((x1 + x2) / 2, (y1 + y2) / 2))
+    assert page.workflow["nodes"][grey]["in"] == {"value": "grey.frame"}
+    assert page.workflow["nodes"]["small"]["in"] == {"frame": f"{grey}.value"}
+
+
+def test_copy_and_paste_between_tabs(page: EditorPage, address: str) -> None:
+    page.start_with("duel_expert")
+    page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.press("Control+a")
+    page.press("Control+c")
+    other = EditorPage(page.page.context.new_page()).open(address)
+    before = len(other.workflow["nodes"])
+    other.press("Control+v")
+    other.until(f"Object.keys(editor.workflow.nodes).length === {before + 3}")
+    assert other.workflow["nodes"]["console_2" if before else "console"]["in"] == {
+        "pad1": "fighter_2.pad" if before else "fighter.pad"
+    }
+    assert other.troubles == []
+
+
+def test_groups_mute_and_bypass(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+    page.select("grey")
+    page.page.keyboard.down("Shift")
+    page.page.mouse.click(*page.node("small"))
+    page.page.keyboard.up("Shift")
+    page.press("Control+g")
+    (group,) = page.workflow["groups"]
+    assert group["title"] == "Group"
+    page.press("b")
+    assert [page.workflow["nodes"][id_].get("mode") for id_ in ("grey", "small", "stack")] == ["bypass", "bypass", None]
+    page.press("b")
+    assert "mode" not in page.workflow["nodes"]["grey"]
+    x, y, *_ = group["bounds"]
+    page.page.mouse.click(*page.ask(f"editor.board.toClient([{x} + 40, {y} + 16])"), button="right")
+    page.page.get_by_role("menuitem", name="Mute its nodes").click()
+    assert [page.workflow["nodes"][id_].get("mode") for id_ in ("grey", "small", "stack")] == ["mute", "mute", None]
+
+
+def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
+    page.start_with("")
+    for type_ in ("retro", "scripted"):
+        page.press("a")
+        page.choose(type_)
+    page.page.locator('[data-tab="list"]').focus()
+    page.page.keyboard.press("Enter")
+    page.page.locator(".node-list li").last.focus()
+    page.page.keyboard.press("ArrowUp")
+    page.page.keyboard.press("ArrowDown")
+    page.page.keyboard.press("Enter")
+    page.page.get_by_label("variables comes from").select_option("retro_emulator.variables")
+    assert page.workflow["nodes"]["scripted_fighter"]["in"] == {"variables": "retro_emulator.variables"}
+    # until the server has looked at it anew, it also says what was missing
+    last = page.page.locator(".node-list li").last
+    expect(last).to_have_attribute("aria-label", "scripted_fighter, ScriptedFighter, variables from retro_emulator")
+
+
+def test_a_stale_save_is_refused_and_shows_what_changed(page: EditorPage, address: str, data: Path, browser: Browser) -> None:
+    page.start_with("hello")
+    page.save_as("shared")
+    with editor(browser, address) as other:
+        expect(other.page.locator(".gallery")).to_be_visible()
+        other.page.keyboard.press("Escape")
+        other.page.locator('[data-tab="files"]').click()
+        other.page.locator('[data-file="shared.json"]').click()
+        other.until("editor.document.file === 'shared.json'")
+        other.set_widget("clock", "ticks", "30")
+        other.press("Control+s")
+        expect(other.message).to_have_text("Saved as shared.json.")
+    page.set_widget("clock", "ticks", "90")
+    page.press("Control+s")
+    dialog = page.page.locator("dialog")
+    expect(dialog).to_contain_text("shared.json was changed elsewhere")
+    expect(dialog).to_contain_text("ticks: 30 → 90")
+    left = "(element) => element.getBoundingClientRect().left"
+    assert dialog.get_by_role("button", name="Cancel").evaluate(left) > dialog.evaluate(left), "it is not cut"
+    page.page.get_by_role("button", name="Close").click()
+    assert json.loads((data / "workflows/shared.json").read_text())["nodes"]["clock"]["set"] == {"ticks": 30}
+    page.press("Control+s")
+    page.page.get_by_role("button", name="Replace with mine").click()
+    page.until("editor.document.isSaved")
+    assert json.loads((data / "workflows/shared.json").read_text())["nodes"]["clock"]["set"] == {"ticks": 90}
+    page.troubles[:] = [line for line in page.troubles if "412" not in line]  # Chromium itself reports the refusal
+
+
+def test_keys_belong_to_what_has_the_focus(page: EditorPage) -> None:
+    page.start_with("hello")
+    page.select("clock")
+    page.page.locator('[data-tab="files"]').focus()
+    for key in ("Delete", "Backspace", "m", "b"):
+        page.page.keyboard.press(key)
+    assert "clock" in page.workflow["nodes"]
+    assert "mode" not in page.workflow["nodes"]["clock"]
+    page.select("log")  # a press on the canvas gives it the focus again
+    page.page.keyboard.press("Delete")
+    assert "log" not in page.workflow["nodes"]
+    page.press("l")
+    page.page.locator('.node-list [data-id="clock"]').click()
+    page.page.locator('.node-list [data-id="clock"]').focus()
+    page.page.keyboard.press("Delete")
+    assert page.workflow["nodes"] == {}
+
+
+def test_opening_theirs_can_be_undone(page: EditorPage, data: Path) -> None:
+    page.start_with("hello")
+    page.save_as("theirs")
+    file = data / "workflows/theirs.json"
+    theirs = json.loads(file.read_text())
+    theirs["nodes"]["clock"]["set"] = {"ticks": 30}
+    file.write_text(json.dumps(theirs))
+    page.set_widget("clock", "ticks", "90")
+    page.press("Control+s")
+    page.page.get_by_role("button", name="Open theirs").click()
+    page.until("editor.document.isSaved")
+    assert page.workflow["nodes"]["clock"]["set"] == {"ticks": 30}
+    page.press("Control+z")
+    assert page.workflow["nodes"]["clock"]["set"] == {"ticks": 90}
+    assert not page.ask("editor.document.isSaved")
+    page.troubles[:] = [line for line in page.troubles if "412" not in line]
+
+
+def test_a_slow_save_does_not_name_what_was_opened_meanwhile(page: EditorPage) -> None:
+    page.start_with("hello")
+    page.save_as("slow")
+    page.set_widget("clock", "ticks", "90")
+    held: list[Route] = []
+    page.page.route("**/userdata/workflows%2Fslow.json", lambda route: held.append(route))
+    with page.page.expect_request("**/userdata/workflows%2Fslow.json"):
+        page.press("Control+s")
+    page.page.keyboard.press("Escape")
+    page.drop("other.json", json.dumps({"minibrains": 1, "nodes": {}, "title": "Other"}).encode(), page.at(20, 20))
+    page.page.get_by_role("button", name="Discard").click()
+    page.until("editor.workflow.title === 'Other'")
+    held[0].continue_()
+    expect(page.message).to_have_text("Saved as slow.json.")
+    assert page.ask("editor.document.file") is None
+
+
+def test_messages_are_two_and_over_when_something_works(page: EditorPage) -> None:
+    page.start_with("hello")
+    for name in ("one.txt", "two.txt", "three.txt"):
+        page.drop(name, b"", page.at(20, 20))
+    expect(page.page.locator(".message")).to_have_count(2)
+    expect(page.message).to_contain_text("three.txt")
+    page.save_as("quiet")
+    expect(page.page.locator(".message")).to_have_count(1)
+
+
+def test_nodes_are_pasted_at_the_pointer_and_never_onto_others(page: EditorPage) -> None:
+    page.start_with("hello")
+    page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.select("clock")
+    page.press("Control+c")
+    page.page.mouse.move(*page.at(60, 500))
+    place = page.ask(f"editor.board.fromClient({list(page.at(60, 500))})")
+    for count in range(1, 4):
+        page.press("Control+v")
+        page.until(f"Object.keys(editor.workflow.nodes).filter((id) => id.startsWith('clock')).length === {count + 1}")
+    assert page.workflow["layout"]["clock_2"][:2] == [round(place[0]), round(place[1])]
+    boxes = list(dict(page.ask("[...editor.board.boxes]")).values())
+    for i, (x, y, w, h) in enumerate(boxes):
+        assert all(x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y for x2, y2, w2, h2 in boxes[:i])
+
+
+def test_unknown_nodes_and_missing_brains_open_and_keep_all_they_had(page: EditorPage, data: Path) -> None:
+    page.start_with("")
+    workflow = {
+        "minibrains": 1, "title": "Strange", "extra": {"mine": [1]},
+        "nodes": {
+            "a": {"type": "pack.Gone@3", "set": {"depth": 2}, "in": {"y": "clock.now"}, "brain": "gone/x.safetensors"},
+            "clock": {"type": "Every@1"},
+            "sink": {"type": "EmulatorSink@1", "brain": "nowhere/table.safetensors", "in": {"action": "a.best"}},
+        },
+        "layout": {"a": [80, 80]},
+    }  # fmt: skip
+    page.open_workflow(workflow)
+    expect(page.page.locator(".trouble")).to_contain_text("pack.Gone")
+    page.ask("editor.board.select(['a'])")
+    expect(page.page.locator("#inspector")).to_contain_text("is not installed here. Everything it had is kept")
+    page.ask("editor.board.select(['sink'])")
+    expect(page.page.locator("#inspector .faults")).to_contain_text("nowhere/table.safetensors")
+    page.save_as("strange")
+    saved = json.loads((data / "workflows/strange.json").read_text())
+    assert saved == workflow
+
+
+def test_a_brain_dropped_on_a_node_becomes_its_brain(page: EditorPage, data: Path) -> None:
+    page.start_with("airstriker")
+    table = (ROOT / "models/action_table/airstriker.safetensors").read_bytes()
+    page.drop("mine.safetensors", table, page.node("reflex"))
+    expect(page.message).to_contain_text("reflex takes a brain of kind")
+    page.drop("mine.safetensors", table, page.node("sink"))
+    expect(page.message).to_contain_text("sink has the brain")
+    assert "mine" in page.workflow["nodes"]["sink"]["brain"]
+    page.drop("broken.safetensors", b"nonsense", page.node("sink"))
+    expect(page.page.locator(".message.error").last).to_contain_text("broken.safetensors")
+    page.troubles[:] = [line for line in page.troubles if "400" not in line]  # Chromium itself reports the refusal
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_dropped_brain_is_what_the_workflow_means_though_its_name_is_taken(
+    page: EditorPage, data: Path, together: bool
+) -> None:
+    """Dropped with the workflow that names it, or later; a node that is pinned to the other one keeps it."""
+    models = ROOT / "models/action_table"
+    table, other = ((models / name).read_bytes() for name in ("airstriker.safetensors", "combos57.safetensors"))
+    (data / "models/mine.safetensors").write_bytes(other)
+    pin = {"file": "mine.safetensors", "sha256": hashlib.sha256(other).hexdigest()}
+    sink = {"type": "EmulatorSink@1", "brain": "mine.safetensors"}
+    workflow = {"minibrains": 1, "nodes": {"sink": sink, "pinned": {**sink, "brain": pin}}, "layout": {}}
+    page.start_with("")
+    if together:
+        page.drop_all({"mine.safetensors": table, "work.json": json.dumps(workflow).encode()}, page.at(20, 20))
+    else:
+        page.open_workflow(workflow)
+        page.drop("mine.safetensors", table, page.at(20, 20))
+    expect(page.message).to_contain_text("Another brain is called mine.safetensors. sink has this one now.")
+    assert page.workflow["nodes"]["sink"]["brain"] == "mine (1).safetensors"
+    assert page.workflow["nodes"]["pinned"]["brain"] == pin
+    assert (data / "models/mine (1).safetensors").read_bytes() == table
+
+
+def test_a_fault_stands_on_its_node_in_words_and_nothing_runs(page: EditorPage) -> None:
+    page.start_with("")
+    page.add("scripted", 200, 200)
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.message).to_contain_text("It cannot run yet. scripted_fighter: variables")
+    page.ask("editor.board.select(['scripted_fighter'])")
+    expect(page.page.locator("#inspector .notice.bad")).to_contain_text("variables")
+    page.troubles[:] = [line for line in page.troubles if "400" not in line]
+
+
+def test_how_long_the_model_thought_is_a_histogram(page: EditorPage) -> None:
+    page.start_with("sf2")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.select("strategist")
+    bars = page.page.locator("#inspector .bars")
+    told = re.compile(r"^\d+ thoughts?: half took less than [\d.]+ ms, all less than [\d.]+ ms$")
+    expect(bars).to_have_attribute("aria-label", told, timeout=30_000)
+    expect(bars.locator("i").first).to_have_attribute("title", re.compile(r"^[\d.]+ ms to [\d.]+ ms: \d+$"))
+    page.select("console")
+    expect(bars).to_have_count(0)
+    page.page.get_by_role("button", name="Stop").first.click()
+    expect(page.status).to_contain_text("Stopped")
+    assert page.troubles == []
+
+
+def test_what_a_cache_saved_is_said_at_the_node(page: EditorPage) -> None:
+    page.start_with("airstriker_pixels")
+    page.select("head")
+    said = page.page.locator("#inspector .savings")
+    for found in ("", "airstriker-untrained.safetensors in memory"):
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        expect(page.status).to_contain_text("Running", timeout=30_000)
+        expect(said).to_contain_text(found)
+        page.page.get_by_role("button", name="Stop").first.click()
+        expect(page.status).to_contain_text("Stopped")
+    expect(said).to_contain_text(re.compile(r"Found in a cache, which saved \d+ ms"))
+    page.select("console")
+    expect(said).to_have_text("")
+    assert page.troubles == []
+
+
+def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(page: EditorPage, address: str) -> None:
+    page.start_with("duel_expert")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.status).to_contain_text("Running")
+    run = page.ask("session.run.id")
+    context = page.page.context
+    page.page.close()
+    again = EditorPage(context.new_page()).open(address)
+    expect(again.status).to_contain_text("Running")
+    assert again.ask("session.run.id") == run
+    again.frames("console", at_least=5)
+    again.page.get_by_role("button", name="Pause").click()
+    expect(again.status).to_contain_text("Paused")
+    again.page.get_by_role("button", name="Resume").click()
+    expect(again.status).to_contain_text("Running")
+    again.page.locator('[data-tab="runs"]').click()
+    expect(again.page.locator(f'[data-run="{run}"]')).to_contain_text("running")
+    again.page.get_by_role("button", name="Stop").first.click()
+    expect(again.status).to_contain_text("Stopped")
+    expect(again.page.locator(f'[data-run="{run}"]')).not_to_contain_text("running")
+    assert again.troubles == []
+
+
+def test_a_late_answer_does_not_bring_a_run_that_ended_back_to_the_list(page: EditorPage) -> None:
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        """Keep the first answer that has the run in it until the run is over."""
+        answer = route.fetch()
+        if held or not answer.json()["queue_running"]:
+            route.fulfill(response=answer)
+        else:
+            held.append((route, answer))
+
+    page.start_with("duel_expert")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.status).to_contain_text("Running")
+    page.page.route("**/queue", hold)
+    page.page.locator('[data-tab="runs"]').click()
+    while not held:
+        page.page.wait_for_timeout(20)
+    page.page.get_by_role("button", name="Stop").first.click()
+    row = page.page.locator(f'[data-run="{page.ask("session.run.id")}"]')
+    expect(row).to_contain_text("stopped")
+    ((route, answer),) = held
+    with page.page.expect_request_finished(lambda request: request == route.request):
+        route.fulfill(response=answer)
+    expect(row).to_contain_text("stopped")
+    assert page.troubles == []
+
+
+def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, address: str) -> None:
+    page.start_with("duel_expert")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.frames("console", at_least=5)
+    run = f"{address}runs/{page.ask('session.run.id')}"
+    (worker,) = page.page.workers
+    worker.evaluate("""() => {
+        const send = WebSocket.prototype.send;
+        globalThis.said = [];
+        WebSocket.prototype.send = function (text) { said.push(JSON.parse(text)); send.call(this, text); };
+    }""")
+    page.page.locator('[data-tab="files"]').click()
+    page.page.get_by_role("button", name="New workflow").click()
+
+    def play_on(ticks: int) -> int:
+        """The pictures that were taken until so many ticks later."""
+        end = page.page.request.get(run).json()["ticks"] + ticks
+        while page.page.request.get(run).json()["ticks"] < end:
+            page.page.wait_for_timeout(30)
+        return int(worker.evaluate("() => said.filter(({ type }) => type === 'ack').length"))
+
+    taken = play_on(30)
+    assert play_on(60) == taken
+    page.page.request.post(f"{run}/stop")
+
+
+def test_a_run_that_was_thrown_away_is_not_waited_for(page: EditorPage, address: str) -> None:
+    page.start_with("hello")
+    page.page.locator('[data-clock="fast"]').click()
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.until("session.run?.result")
+    page.page.request.post(f"{address}history", data={"delete": [page.ask("session.run.id")]})
+    page.page.reload()
+    page.ready()
+    expect(page.message).to_have_text("The run that was shown here is no longer there.")
+    expect(page.page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    page.troubles[:] = [line for line in page.troubles if "404" not in line]  # Chromium itself reports the refusal
+
+
+def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(browser: Browser, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving(data) as server:
+        port = server.announced["port"]
+        with editor(browser, server.address) as page:
+            page.start_with("duel_expert")
+            page.save_as("mine")
+            saved = (data / "workflows/mine.json").read_bytes()
+            page.page.get_by_role("button", name="Run", exact=True).click()
+            page.frames("console", at_least=5)
+            run = page.ask("session.run.id")
+            server.process.kill()
+            expect(page.status).to_contain_text("No connection")
+            with serving(data, "--port", port):
+                page.until("session.connected")
+                assert (data / "workflows/mine.json").read_bytes() == saved
+                assert page.ask("editor.document.isSaved")
+                page.page.locator('[data-tab="runs"]').click()
+                expect(page.page.locator(f'[data-run="{run}"]')).to_be_visible()
+
+
+def test_a_worker_killed_in_mid_run_is_a_failed_run_in_words_and_the_next_one_plays(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--parallel", 1) as server, editor(browser, server.address) as page:
+        page.start_with("duel_expert")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.frames("console", at_least=5)
+        first = page.ask("session.run.id")
+        children = subprocess.run(["pgrep", "-P", str(server.process.pid), "-f", "spawn_main"], capture_output=True, text=True)
+        for worker in children.stdout.split():
+            os.kill(int(worker), signal.SIGKILL)
+        expect(page.status).to_contain_text("Failed")
+        expect(page.page.locator(".message.error").last).to_contain_text("SIGKILL")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.until(f"session.run?.id !== '{first}' && session.run.tick > 0")
+        assert page.troubles == []
+
+
+def test_a_node_that_fails_in_a_run_says_why_on_the_right(browser: Browser, tmp_path: Path) -> None:
+    film = {"type": "service_nodes.Film@1"}
+    troubled = {"type": "service_nodes.Troubled@1", "set": {"does": "raise"}, "in": {"count": "film.count"}}
+    with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
+        layout = {"film": [80, 80], "troubled": [480, 80]}
+        page.start_with("").open_workflow({"minibrains": 1, "nodes": {"film": film, "troubled": troubled}, "layout": layout})
+        page.ask("editor.board.select(['troubled'])")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        expect(page.page.locator("#inspector .faults")).to_contain_text("as I was told")
+        page.ask("editor.board.select(['film'])")
+        expect(page.page.locator("#inspector .faults")).to_be_empty()
+
+
+def test_an_older_workflow_is_shown_and_saved_in_todays_form(page: EditorPage, data: Path) -> None:
+    old = json.loads((DATA / "console1.json").read_text())
+    page.start_with("").open_workflow(old)
+    page.until("editor.workflow.nodes.console.type === 'RetroEmulator@2'")
+    nodes = page.workflow["nodes"]
+    assert nodes["or"]["in"] == {"flags": ["console.terminated", "console.terminated"]}
+    assert nodes["last"]["when"] == "console.terminated"
+    assert not page.ask("editor.document.canUndo"), "that it is older is not for people to take back"
+    page.save_as("once old")
+    saved = json.loads((data / "workflows" / "once old.json").read_text())
+    assert saved == {**old, "nodes": nodes}
+
+
+def test_an_older_workflow_is_saved_in_todays_form_even_at_once(page: EditorPage, data: Path) -> None:
+    old = json.loads((DATA / "console1.json").read_text())
+    (data / "workflows" / "old.json").write_text(json.dumps(old))
+    page.page.reload()
+    page.ready().start_with("")
+    page.page.locator('[data-tab="files"]').click()
+    page.page.get_by_text("old", exact=True).first.click()
+    page.until("editor.document.file === 'old.json'")
+    page.press("Control+s")
+    expect(page.message).to_have_text("Saved as old.json.")
+    saved = json.loads((data / "workflows" / "old.json").read_text())
+    assert saved["nodes"]["console"]["type"] == "RetroEmulator@2"
+    assert saved["nodes"]["last"]["when"] == "console.terminated"
+
+
+@pytest.mark.parametrize("paused", [False, True], ids=["running", "paused"])
+def test_a_moment_of_a_running_game_is_saved_and_begun_from(browser: Browser, tmp_path: Path, paused: bool) -> None:
+    with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
+        page.start_with("duel_expert")
+        save = page.page.get_by_role("button", name="Save state", exact=True)
+        page.select("console")
+        expect(save).to_have_count(0)
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.frames("console", at_least=20)
+        if paused:
+            page.page.get_by_role("button", name="Pause").click()
+            page.until("session.run?.state === 'paused'")
+        answers = {"mine": "Saved. Write mine into states to start from it.", " mine ": "is there already", "a/b": "'a/b'"}
+        for name, words in answers.items():
+            save.click()
+            dialog = page.page.locator("dialog")
+            dialog.get_by_label("Name", exact=True).fill(name)
+            dialog.get_by_role("button", name="Save state").click()
+            expect(page.message).to_contain_text(words)
+        assert (tmp_path / "home" / "games" / "Duel-Genesis" / "mine.state").is_file()
+        page.select("fighter")
+        expect(save).to_have_count(0)
+        page.page.get_by_role("button", name="Stop").first.click()
+        page.until("session.run?.state === 'stopped'")
+        page.select("console")
+        expect(save).to_have_count(0)
+
+        page.set_widget("console", "states", "mine")
+        page.page.get_by_label("ticks").fill("20")
+        page.page.get_by_label("ticks").press("Tab")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.until("session.run?.result?.episodes?.[0]?.start.state === 'mine'")
+        assert [line for line in page.troubles if "400" not in line] == []
+        page.troubles.clear()
+
+
+def test_the_benchmark_says_what_it_lacks(minibrains: Command, tmp_path: Path) -> None:
+    done = minibrains("bench", "editor", env={"PATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert done.stderr == "bench editor needs Chromium, which is not on PATH; on Debian: apt-get install chromium\n"
+
+
+def _hostile_workflows() -> Iterator[dict[str, Any]]:
+    entry = {
+        "type": "RetroEmulator@2",
+        "title": HOSTILE,
+        "set": {"game": HOSTILE, HOSTILE: HOSTILE},
+        "in": {HOSTILE: "b.x", "pad1": HOSTILE},
+    }
+    group = {"title": HOSTILE, "bounds": [0, 0, 600, 400], "colour": HOSTILE}
+    top = {"minibrains": 1, "title": HOSTILE, "description": HOSTILE, HOSTILE: HOSTILE, "extra": HOSTILE}
+    yield {**top, "nodes": {"a": entry}, "layout": {"a": [80, 80]}, "groups": [group, HOSTILE]}
+    yield {
+        **top,
+        "nodes": {"a": {**entry, "type": HOSTILE, "brain": HOSTILE, "every": HOSTILE, "when": HOSTILE, "mode": HOSTILE}},
+    }
+    yield {
+        **top,
+        "nodes": {"a": {**entry, "brain": {"file": HOSTILE, "sha256": HOSTILE}}, "b": {"type": f"{HOSTILE}@1"}},
+        "layout": HOSTILE,
+    }
+    yield {**top, "run": {"seed": HOSTILE, HOSTILE: 1}, "nodes": {"__proto__": entry, "constructor": entry, "tostring": entry}}
+    yield {
+        **top,
+        "groups": HOSTILE,
+        "nodes": {"a": {"type": "Log@1", "in": {"value": [HOSTILE, {"x": 1}]}, "set": HOSTILE, "title": [HOSTILE]}},
+    }
+
+
+@pytest.mark.parametrize("workflow", list(_hostile_workflows()), ids=range(5))
+def test_nothing_in_a_hostile_workflow_runs(page: EditorPage, workflow: dict[str, Any]) -> None:
+    page.start_with("")
+    page.drop("hostile.json", json.dumps(workflow).encode(), page.at(20, 20))
+    page.until("Object.keys(editor.workflow.nodes).length > 0")
+    for tab in ("list", "nodes", "files", "runs", "list"):
+        page.page.locator(f'[data-tab="{tab}"]').click()
+    for node in workflow["nodes"]:
+        page.ask(f"editor.board.select([{json.dumps(node)}])")
+        page.page.mouse.click(*page.node(node), button="right")
+        page.page.keyboard.press("Escape")
+    page.ask("editor.check()")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.message).to_be_visible()
+    page.press("Control+a")
+    page.press("Control+d")
+    assert page.ask("globalThis.pwned ?? null") is None
+    assert page.page.locator("img, iframe, object, embed, a, [onerror], body script, body style").count() == 0
+    assert [line for line in page.troubles if "400" not in line] == []
+    page.troubles.clear()
+
+
+def test_the_page_may_run_no_script_but_its_own(page: EditorPage) -> None:
+    page.start_with("")
+    page.page.evaluate("""() => {
+        const script = document.createElement("script");
+        script.textContent = "globalThis.pwned = 1";
+        document.body.append(script);
+    }""")
+    assert page.ask("globalThis.pwned ?? null") is None
+    assert ["Content Security Policy" in line for line in page.troubles] == [True]
+    page.troubles.clear()
+
+
+SIZES = {"1280x800": (1280, 800), "1920x1080": (1920, 1080)}
+
+CUT = """() => [...document.querySelectorAll('body *')].filter((element) => {
+    const style = getComputedStyle(element), box = element.getBoundingClientRect();
+    if (!element.textContent.trim() || box.width === 0 || style.visibility === 'hidden') return false;
+    const own = [...element.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
+    if (!own) return false;
+    const outside = box.right > innerWidth + 1 || box.left < -1;
+    const hides = style.textOverflow !== 'ellipsis' && style.overflowX === 'hidden';
+    const cut = hides && element.scrollWidth > element.clientWidth + 1;
+    return outside || cut;
+}).map((element) => element.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("size", SIZES)
+def test_screenshots(browser: Browser, address: str, screenshots: Path, size: str, theme: str) -> None:
+    """Nothing is cut or lies outside."""
+    width, height = SIZES[size]
+    with editor(browser, address, viewport={"width": width, "height": height}, color_scheme=theme) as page:
+
+        def picture(name: str) -> None:
+            assert page.page.evaluate(CUT) == []
+            taken = Image.open(io.BytesIO(page.page.screenshot())).convert("RGB")
+            small = taken.quantize(256, kmeans=2, dither=Image.Dither.NONE)
+            small.save(screenshots / f"editor-{name}-{theme}-{size}.png", optimize=True)
+
+        expect(page.page.locator(".gallery")).to_be_visible()
+        expect(page.page.locator(".gallery .card").first).to_have_attribute("data-template", "sf2")
+        picture("gallery")
+        page.start_with("duel_expert")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.until("session.run?.tick > 240", seconds=60)
+        page.page.mouse.move(width / 2, height - 10)
+        picture("running")
+        page.select("fighter")
+        page.page.locator('[data-tab="list"]').click()
+        page.page.get_by_role("button", name="Stop").first.click()
+        expect(page.status).to_contain_text("Stopped")
+        picture("inspector")
+        page.page.locator('[data-tab="list"]').click()
+        page.deselect()
+        x, y = page.node("score")
+        page.drag(page.socket("console.frame", "out"), (x - 60, y + 150))
+        picture("palette")
+        page.page.keyboard.press("Escape")
+        page.press("?")
+        picture("help")
+        page.page.keyboard.press("Escape")
+        page.page.locator('[data-tab="files"]').click()
+        page.page.get_by_role("button", name="Examples").click()
+        page.start_with("airstriker_pixels")
+        page.until("editor.workflow.nodes.head !== undefined")
+        page.page.locator('[data-tab="files"]').click()
+        page.page.locator('[data-clock="fast"]').click()
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.until("session.run?.nodes.has('head') && session.run.tick > 300", seconds=60)
+        picture("pixels")
+        assert page.troubles == []
+
+
+@pytest.mark.parametrize("template", sorted(file.stem for file in (ROOT / "workflows").glob("*.json")))
+def test_in_a_shipped_workflow_no_node_lies_on_another(page: EditorPage, template: str) -> None:
+    page.start_with(template)
+    boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
+    for one, other in itertools.combinations(boxes, 2):
+        apart = [one[axis] + one[axis + 2] <= other[axis] or other[axis] + other[axis + 2] <= one[axis] for axis in (0, 1)]
+        assert any(apart), (one, other)
+
+
+def test_the_graph_of_the_fighter_can_be_read(browser: Browser, address: str, screenshots: Path) -> None:
+    with editor(browser, address, viewport={"width": 2048, "height": 1100}, color_scheme="dark") as page:
+        page.start_with("sf2")
+        page.press("f")
+        boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
+        left, top = page.ask(f"editor.board.toClient({[min(box[axis] for box in boxes) - 40 for axis in (0, 1)]})")
+        right, bottom = page.ask(
+            f"editor.board.toClient({[max(box[axis] + box[axis + 2] for box in boxes) + 40 for axis in (0, 1)]})"
+        )
+        clip = FloatRect(x=left, y=top, width=right - left, height=bottom - top)
+        taken = Image.open(io.BytesIO(page.page.screenshot(clip=clip))).convert("RGB")
+        taken.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(screenshots / "sf2-graph.png", optimize=True)
+        assert page.troubles == []
+
+
+def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(page: EditorPage) -> None:
+    page.start_with("sf2_human")
+    page.select("pad")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.frames("console", at_least=2)  # a key that is pressed before the run begins is lost
+    page.page.get_by_role("button", name="Play", exact=True).click()
+    page.page.keyboard.down("d")
+    held = "session.run.values.get('pad.pad')"
+    page.until(f"{held} === 'Z'")
+    run, asked = page.ask("session.run.id"), []
+    page.page.route(f"**/runs/{run}", lambda route: asked.append((route, route.fetch())))
+    page.ask(f"session.follow({json.dumps(run)})")
+    while not asked:
+        page.page.wait_for_timeout(10)
+    route, answer = asked.pop()
+    told = answer.json()
+    assert told["values"]["pad.pad"] == "Z"
+    page.page.keyboard.up("d")
+    page.until(f"{held} === 'nothing'")
+    route.fulfill(response=answer, json={**told, "said": [*told["said"], {"node": None, "text": "at last"}]})
+    page.until("session.run.said.includes('at last')")
+    assert page.ask(held) == "nothing"
+
+
+def test_a_person_plays_with_the_keyboard(page: EditorPage) -> None:
+    page.start_with("sf2_human")
+    play = page.page.get_by_role("button", name="Play", exact=True)
+    expect(play).to_be_hidden()
+    page.select("pad")
+    page.page.get_by_role("button", name="Run", exact=True).click()
+    page.frames("console", at_least=2)
+    held = "session.run.values.get('pad.pad')"
+    page.press("ArrowLeft")  # not yet the game's: it moves the node
+    page.frames("console", at_least=page.frames("console") + 2)
+    assert page.ask(f"{held} === undefined"), "nobody plays"
+    before = page.workflow
+    play.click()
+    expect(play).to_have_attribute("aria-pressed", "true")
+    keyboard = page.page.keyboard
+    keyboard.down("ArrowLeft")
+    keyboard.down("m")
+    keyboard.down("z")
+    page.until(f"{held} === 'A, LEFT'")
+    keyboard.up("ArrowLeft")
+    page.until(f"{held} === 'A'")
+    page.page.evaluate("() => dispatchEvent(new Event('blur'))")
+    page.until(f"{held} === 'nothing'")
+    keyboard.down("c")
+    page.until(f"{held} === 'C'")
+    keyboard.press("Escape")
+    page.until(f"{held} === 'nothing'")
+    expect(play).to_have_attribute("aria-pressed", "false")
+    assert page.workflow == before, "keys that went to the game did nothing else"
+    play.click()
+    keyboard.down("d")
+    page.until(f"{held} === 'Z'")
+    run = page.ask("session.run.id")
+    page.ask("session.clearRun()")
+    expect(play).to_be_hidden()
+    page.ask(f"session.follow({json.dumps(run)})")
+    page.until(f"{held} === 'nothing'")
+    expect(play).to_have_attribute("aria-pressed", "false")
+    page.page.get_by_role("button", name="Stop").click()
+    expect(page.status).to_contain_text("Stopped")
