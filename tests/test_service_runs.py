@@ -113,6 +113,8 @@ def test_two_runs_at_once_and_a_queue_in_order(server: Server) -> None:
             taken = {"prompt": film(), "prompt_id": first}
             assert (await client.post("/prompt", taken, 400))["error"]["type"] == "invalid_prompt_id"
             assert (await client.post(f"/runs/{third}/pause", status=409))["error"]["type"] == "not_yet"
+            edit = {"workflow": film(ticks=6)}
+            assert (await client.post(f"/runs/{third}/edit", edit, 409))["error"]["type"] == "not_yet"
             await client.post("/queue", {"delete": [fourth]})
             await client.post("/interrupt", {"prompt_id": second})
             for prompt_id, wanted in ((second, "stopped"), (front, "done"), (third, "done")):
