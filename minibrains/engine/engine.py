@@ -17,7 +17,7 @@ from minibrains.engine.output_cache import OutputCache, fold_constants
 from minibrains.engine.plan import TICK_SLOT, Plan
 from minibrains.engine.replay_policy import Tape
 from minibrains.engine.stats import NodeStats, StepTimes, collect_stats, seconds_since
-from minibrains.engine.step_builder import ExecutionContext, build_steps, nothing
+from minibrains.engine.step_builder import ExecutionContext, absent_output, build_steps
 from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import RunError
 from minibrains.graph.check import check_sizes
@@ -259,7 +259,7 @@ class Engine:
         if index < execution.size and steps[index].role == "emit":
             for step in steps:
                 if step.role == "read" and step.node == runtime.name:
-                    execution.values[step.inputs[0].sources[0].slot] = nothing
+                    execution.values[step.inputs[0].sources[0].slot] = absent_output
 
     def node_stats(self) -> Mapping[str, NodeStats]:
         """Return the statistics of each node so far. A register runs when it emits; gates belong to the engine."""

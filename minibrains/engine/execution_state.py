@@ -27,7 +27,7 @@ class ExecutionState:
             self.roles.append("latch")
         self.visits = [0] * len(self.owners)
         """Number of times that each step or latch was visited."""
-        self.idle = [0] * len(self.owners)
+        self.skipped = [0] * len(self.owners)
         """Number of visits on which it had nothing to do: it was waiting, or its result was constant."""
         self.spent = [0.0] * len(self.owners)
         self.errors = [0] * len(self.owners)
@@ -35,7 +35,7 @@ class ExecutionState:
         """The message of the first error of each step."""
         self.cached = [0] * self.size
         """Number of times that a cached output was delivered instead of a run."""
-        self.openings = [0] * self.size
+        self.open_counts = [0] * self.size
         """For gates of optional nodes: number of times that they could have opened."""
         self.values: list[Any] = []
         self.initial: list[Any] = []
@@ -53,7 +53,7 @@ class ExecutionState:
         """Slots to clear at the end of the tick."""
         self.steps: list[tuple[int, StepFunction]] = []
         self.latches: list[tuple[int, StepFunction]] = []
-        self.prepared: list[tuple[int, StepFunction]] = []
+        self.initial_steps: list[tuple[int, StepFunction]] = []
         self.prepared_latches: list[tuple[int, StepFunction]] = []
 
     def record_error(self, index: int, error: BaseException) -> None:
@@ -65,14 +65,14 @@ class ExecutionState:
         """Set the tables to their values before the first tick of an episode."""
         self.values[:] = self.initial
         self.marks[:] = bytes(len(self.marks))
-        self.openings[:] = bytes(len(self.openings))
+        self.open_counts[:] = bytes(len(self.open_counts))
         self.event_slots.clear()
         self.due[:] = self._first()
         self.restart()
 
     def restart(self) -> None:
         """Make every step check again whether its inputs have been delivered."""
-        self.steps[:] = self.prepared
+        self.steps[:] = self.initial_steps
         self.latches[:] = self.prepared_latches
 
     def mark(self, step: Step) -> int:
@@ -103,7 +103,7 @@ class ExecutionState:
             "values": values,
             "pending": bytes(self.marks[self.size :]),
             "due": list(self.due),
-            "openings": list(self.openings),
+            "openings": list(self.open_counts),
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -113,7 +113,7 @@ class ExecutionState:
             self.values[slot] = value
         self.marks[self.size :] = state["pending"]
         self.due[:] = state["due"]
-        self.openings[:] = state["openings"]
+        self.open_counts[:] = state["openings"]
 
     def transfer_from(
         self,
@@ -160,11 +160,11 @@ class ExecutionState:
         self.restart()
 
     def _take_counters(self, index: int, old: ExecutionState, old_index: int) -> None:
-        self.visits[index], self.idle[index] = old.visits[old_index], old.idle[old_index]
+        self.visits[index], self.skipped[index] = old.visits[old_index], old.skipped[old_index]
         self.errors[index], self.reasons[index] = old.errors[old_index], old.reasons[old_index]
         self.spent[index] = old.spent[old_index]
         if index < self.size:
-            self.cached[index], self.openings[index] = old.cached[old_index], old.openings[old_index]
+            self.cached[index], self.open_counts[index] = old.cached[old_index], old.open_counts[old_index]
 
     def _becomes_due(self, step: Step, old: ExecutionState, old_index: int) -> bool:
         """Return whether a step that was there before the edit has something to do that it has not done."""

@@ -81,7 +81,7 @@ class Edit:
             if name in made:
                 runtimes[name] = made[name]
             else:
-                runtimes[name] = before[name].following(checked, is_replayed(new, name, tape))
+                runtimes[name] = before[name].carried_over(checked, is_replayed(new, name, tape))
         return cls(new, source, before, runtimes, inheriting, settings)
 
     def describe(self) -> str:

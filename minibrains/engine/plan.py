@@ -76,7 +76,7 @@ class Step:
     """Slots that must have been written once before the step can run."""
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. Several: whenever one of them is open, which only inherited clocks are."""
-    always_due: bool = False
+    always_ready: bool = False
     """The step is called on each tick of its clocks, and all its inputs are sure to have been delivered by then."""
     always_polled: bool = False
     """The step is called on each tick of its clocks, but may still wait for the first delivery of an input."""

@@ -95,7 +95,7 @@ def _inputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
 
 
 def _links(draft: Draft) -> list[Edge]:
-    return [*draft.edges, *draft.gates]
+    return [*draft.edges, *draft.when_links]
 
 
 def _unifier(draft: Draft, links: Iterable[Edge]) -> Unifier:
