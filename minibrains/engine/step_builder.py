@@ -1,4 +1,16 @@
-"""Build the step functions of a plan, one for each step, which are called on every tick on which their step is due."""
+"""Build the step functions of a plan, one for each step, which are called on every tick on which their step is due.
+
+A step function is made of several, each of which calls the next. From the outside to the inside:
+
+1. `_when_delivered`: does nothing until all required slots were written once; then it takes itself out of the table.
+2. `_when_marked`: with a clock, does nothing unless something was delivered since the clock opened last.
+3. `make_step`: the generated function, which fetches the arguments from slots and stores the results.
+4. `_or_fallback`: after an error, delivers the fallback or nothing, as `on_error` says.
+5. `_beside_the_tick`: does not count the time in which the clock stands still.
+6. The node: its `tick` or `emit`, `_hold` for the call of a background node, or a constant result.
+
+Each step has only those that it needs; most have 3 and 6.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +61,7 @@ class _StepBuilder:
         self.context = context
 
     def step(self, step: Step) -> StepFunction:
+        """Return the function of a step, from the inside to the outside."""
         if step.role == "gate":
             return self._gate(step)
         if self.runtimes[step.node].replayed:
