@@ -313,7 +313,7 @@ def test_a_workflow_finds_an_uploaded_brain(server: Server) -> None:
 
 
 def test_an_adapter_for_another_model_is_a_fault_in_the_editor(server: Server) -> None:
-    adapter = LoraAdapter.load(bundled_dir("models") / "lora/sf2-untrained.safetensors")
+    adapter = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(server.data / "models" / "other.safetensors", title="other", made_by="test")
 
