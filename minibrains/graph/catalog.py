@@ -88,10 +88,17 @@ def find_moved_brain(name: str) -> Path | None:
     path = PurePath(name)
     if path.is_relative_to(models):
         path = path.relative_to(models)
-    folder, *rest = path.parts or ("",)
-    if folder not in _MOVED_FOLDERS:
+    former = path.as_posix()
+    present = present_name(former)
+    if present == former:
         return None
-    return find_inside(os.path.join(_MOVED_FOLDERS[folder], *rest), [models])
+    return find_inside(present, [models])
+
+
+def present_name(name: str) -> str:
+    """Return the name that a shipped brain has now, given that name or a former one."""
+    folder, slash, file = name.partition("/")
+    return f"{_MOVED_FOLDERS.get(folder, folder)}{slash}{file}"
 
 
 def _shipped_brains() -> list[str]:
@@ -107,4 +114,7 @@ def find_brain_file(name: str, workflow: Path | None, models: Path | None = None
     try:
         return brain_finder(workflow, models=models)(BrainPin(name))
     except BrainError as error:
-        raise MinibrainsError(str(error)) from None
+        moved = find_moved_brain(os.path.abspath(name))
+        if moved is None:
+            raise MinibrainsError(str(error)) from None
+        return moved

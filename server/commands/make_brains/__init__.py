@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from minibrains.errors import MinibrainsError, suggest
+from minibrains.graph.catalog import present_name
 from server.cli import DONE
 from server.commands.make_brains import action_tables, duel_tiles, fighting, language, pictures, policies
 from server.commands.make_brains.made_brain import MadeBrain
@@ -40,7 +41,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
 
 def main(arguments: argparse.Namespace) -> int:
     """Make the named brains, or all of them, and print the SHA-256 of each. Raises MinibrainsError for an unknown name."""
-    names = arguments.names or list(MAKERS)
+    names = [present_name(name) for name in arguments.names or MAKERS]
     for name in names:
         if name not in MAKERS:
             hint = suggest(name, MAKERS) or f"Expected some of {', '.join(MAKERS)}"
