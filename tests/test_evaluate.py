@@ -409,7 +409,7 @@ def test_what_collects_is_left_out_where_states_are_held_back(with_baselines: Pa
 
 
 def test_an_adapter_for_another_model_is_refused_before_a_game(with_baselines: Path) -> None:
-    adapter = LoraAdapter.load(bundled_dir("models") / "lora/sf2-untrained.safetensors")
+    adapter = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(with_baselines / "other.safetensors", title="other", made_by="test")
     done = _evaluate(with_baselines, "sf2", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json")

@@ -17,9 +17,9 @@ from minibrains.files import bundled_dir
 from minibrains.loading import BrainRef
 from minibrains.process import trial
 from nodes.language.model_files import REFUSED
-from nodes.language.pretrained import OURS, VisionLanguageModel, load_pretrained
+from nodes.language.pretrained import OURS, VLMBrain, load_pretrained
 
-BRAIN = VisionLanguageModel.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+BRAIN = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
 CONFIG = json.loads(BRAIN.files["config.json"])
 TOKENIZER = json.loads(BRAIN.files["tokenizer.json"])
 TEMPLATE = BRAIN.files["chat_template.jinja"]
@@ -30,8 +30,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
 
 
-def _model(**files: str) -> VisionLanguageModel:
-    return VisionLanguageModel(BRAIN.tensors, files={**BRAIN.files, **files}, answers=BRAIN.answers)
+def _model(**files: str) -> VLMBrain:
+    return VLMBrain(BRAIN.tensors, files={**BRAIN.files, **files}, answers=BRAIN.answers)
 
 
 def _saved(folder: Path, **files: str) -> BrainRef:

@@ -14,12 +14,12 @@ from minibrains import BrainError, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
 from nodes.consoles.retro import RetroEmulator
-from nodes.vision.frames import FrameStack, FrameStackTaps, Grayscale, Resize, ToPicture
+from nodes.vision.frames import FrameStack, FrameStackBrain, Grayscale, Resize, ToPicture
 
 
 def _stack(taps: list[int], colors: int = 1, mean: float = 0.0, std: float = 1.0) -> FrameStack:
     per_color = np.ones(colors, np.float32)
-    return FrameStack(brain=FrameStackTaps(taps=np.array(taps, np.int32), mean=per_color * mean, std=per_color * std))
+    return FrameStack(brain=FrameStackBrain(taps=np.array(taps, np.int32), mean=per_color * mean, std=per_color * std))
 
 
 def _numbered(count: int) -> list[dict[str, Any]]:

@@ -25,16 +25,16 @@ from minibrains.tensors import as_array, as_tensor
 from minibrains.testing import opened
 from nodes.language.asking import Pretrained
 from nodes.language.lora import Adapter, LoraAdapter, LoRALoader, merged
-from nodes.language.pretrained import VisionLanguageModel, load_pretrained
+from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
 from nodes.language.vlm import Answer, Probabilities, VLMStrategist
 
 MODELS = bundled_dir("models")
-FILE, LORA = MODELS / "vlm/sf2-untrained.safetensors", MODELS / "lora/sf2-untrained.safetensors"
-BRAIN, ADAPTER = VisionLanguageModel.load(FILE), LoraAdapter.load(LORA)
+FILE, LORA = MODELS / "vlm/sf2-untrained.safetensors", MODELS / "lora_adapter/sf2-untrained.safetensors"
+BRAIN, ADAPTER = VLMBrain.load(FILE), LoraAdapter.load(LORA)
 IMAGE = np.random.default_rng(1).integers(0, 256, (96, 128, 3), np.uint8)
-PROMPT = PromptTemplate.load(MODELS / "prompt/sf2.safetensors").template
+PROMPT = PromptTemplate.load(MODELS / "prompt_template/sf2.safetensors").template
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -184,14 +184,14 @@ def test_generating_is_greedy_and_stops_at_the_limit(plain: Any) -> None:
 
 
 def test_an_answer_of_several_tokens_cannot_be_chosen(tmp_path: Path) -> None:
-    brain = VisionLanguageModel(BRAIN.tensors, files=BRAIN.files, answers=("9", "wait 9"))
+    brain = VLMBrain(BRAIN.tensors, files=BRAIN.files, answers=("9", "wait 9"))
     brain.save(tmp_path / "vlm.safetensors", title="t", made_by="test")
-    brain = VisionLanguageModel.load(tmp_path / "vlm.safetensors")
+    brain = VLMBrain.load(tmp_path / "vlm.safetensors")
     with pytest.raises(BrainError, match=r"'wait 9' is \d tokens"), opened(VLMStrategist(brain=brain, answer="choose")):
         pass
     with opened(VLMStrategist(brain=brain)):
         pass
-    silent = VisionLanguageModel(BRAIN.tensors, files=BRAIN.files)
+    silent = VLMBrain(BRAIN.tensors, files=BRAIN.files)
     with pytest.raises(MinibrainsError, match="names no answers"):
         VLMStrategist(brain=silent, answer="choose").check()
 
@@ -485,12 +485,12 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
 def test_what_is_no_model_is_a_sentence(case: str) -> None:
     files, sentence = WRONG[case]
     with pytest.raises(BrainError, match=sentence):
-        VisionLanguageModel(BRAIN.tensors, files=files)
+        VLMBrain(BRAIN.tensors, files=files)
 
 
 def test_tensors_that_are_no_weights_are_a_sentence() -> None:
     with pytest.raises(BrainError, match=r"'odd' is u8\[2\]; expected one of f32, f16, bf16"):
-        VisionLanguageModel({"odd": np.zeros(2, np.uint8)}, files=BRAIN.files)
+        VLMBrain({"odd": np.zeros(2, np.uint8)}, files=BRAIN.files)
 
 
 NORM = "model.language_model.norm.weight"
@@ -507,7 +507,7 @@ NORM = "model.language_model.norm.weight"
 )
 def test_a_model_that_is_not_whole_is_a_sentence(changed: Any, files: Any, sentence: str, tmp_path: Path) -> None:
     tensors = _there({**BRAIN.tensors, **changed})
-    VisionLanguageModel(tensors, files=_files(**files)).save(tmp_path / "vlm", title="t", made_by="test")
+    VLMBrain(tensors, files=_files(**files)).save(tmp_path / "vlm", title="t", made_by="test")
     with pytest.raises(BrainError, match=sentence):
         load_pretrained(BrainRef(str(tmp_path / "vlm"), ""))
 
@@ -522,7 +522,7 @@ def test_a_hugging_face_folder_becomes_one_file(tmp_path: Path, monkeypatch: pyt
     items = list(halves.items())
     safetensors.torch.save_file(dict(items[::2]), folder / "model-0.safetensors")
     safetensors.torch.save_file(dict(items[1::2]), folder / "model-1.safetensors")
-    VisionLanguageModel.of_folder(folder).save(tmp_path / "vlm", title="t", made_by="test")
+    VLMBrain.of_folder(folder).save(tmp_path / "vlm", title="t", made_by="test")
     for info in read_header(tmp_path / "vlm").tensors.values():
         assert info.dtype == "bf16"
     monkeypatch.chdir(tmp_path)
@@ -534,9 +534,9 @@ def test_a_hugging_face_folder_becomes_one_file(tmp_path: Path, monkeypatch: pyt
 def test_a_header_has_room_for_a_large_tokenizer(tmp_path: Path) -> None:
     """That of Gemma 3 has 33 MB; a quotation mark in it is four characters in the header."""
     tokenizer = '  "word": 12345,\n' * 1_950_000
-    brain = VisionLanguageModel(BRAIN.tensors, files=_files(**{"tokenizer.json": tokenizer}))
+    brain = VLMBrain(BRAIN.tensors, files=_files(**{"tokenizer.json": tokenizer}))
     brain.save(tmp_path / "vlm", title="t", made_by="test")
-    assert VisionLanguageModel.load(tmp_path / "vlm").files["tokenizer.json"] == tokenizer
+    assert VLMBrain.load(tmp_path / "vlm").files["tokenizer.json"] == tokenizer
 
 
 def test_the_shipped_model_is_small_and_says_that_it_is_untrained() -> None:

@@ -208,7 +208,7 @@ def test_a_brain_that_has_changed_is_refused(minibrains: Command, tmp_path: Path
     ("node", "name", "arguments"),
     [
         ("strategist", "vlm/sf2-untrained.safetensors", ["--mute", "lora"]),
-        ("lora", "lora/sf2-untrained.safetensors", []),
+        ("lora", "lora_adapter/sf2-untrained.safetensors", []),
     ],
 )
 def test_a_brain_whose_answers_are_on_the_tape_may_have_changed(

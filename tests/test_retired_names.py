@@ -106,6 +106,14 @@ RETIRED = {
     "Hear": "OnEvent",
     "hear": "on_event",
     "Refused": "RequestError",
+    # brains
+    "VisionLanguageModel": "VLMBrain",
+    "FrameStackTaps": "FrameStackBrain",
+    "FightNumbers": "FightVectorBrain",
+    "PolicyWeights": "PolicyHeadBrain",
+    "ReflexTable": "ReflexBrain",
+    "RecoveryTable": "RecoveryBrain",
+    "ButtonColumns": "ButtonHistoryBrain",
     # what all of them use
     "write_whole": "write_atomic",
     "in_words": "describe_error",

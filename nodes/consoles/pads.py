@@ -134,7 +134,7 @@ class PadView(Node, category="consoles"):
         return np.where(lights[self.brain.button][..., None], self.brain.lit, self.brain.dark)
 
 
-class ButtonColumns(Brain):
+class ButtonHistoryBrain(Brain):
     """The buttons that a network is shown, and the number of ticks."""
 
     kind = "button_history"
@@ -163,7 +163,7 @@ class ButtonHistory(Register, category="consoles"):
     Raises MinibrainsError for a button that is not among them.
     """
 
-    brain: ButtonColumns
+    brain: ButtonHistoryBrain
 
     def open(self, host: Host) -> None:
         self._columns = {button: column for column, button in enumerate(self.brain.buttons)}

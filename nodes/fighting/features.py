@@ -200,7 +200,7 @@ NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType
 """The numbers of a fight for a network, computed from a moment and the one before it, in the units of Fight."""
 
 
-class FightNumbers(Brain):
+class FightVectorBrain(Brain):
     """The selection of the numbers of a fight for a network, and their scaling to -1 to 1: (number - middle) / scale."""
 
     kind = "fight_vector"
@@ -241,7 +241,7 @@ class FightVector(Node, category="fighting"):
     Source: first seed, 21 strategic numbers; it does not say which, these are ours.
     """
 
-    brain: FightNumbers
+    brain: FightVectorBrain
 
     def open(self, host: Host) -> None:
         self._numbers = [NUMBERS[name] for name in self.brain.names]

@@ -50,7 +50,7 @@ class RandomPolicy(Node, category="policies", clocked=True):
         return int(self.rng.integers(self.actions))
 
 
-class ReflexTable(Brain):
+class ReflexBrain(Brain):
     """For each situation a macro: rows of an action and the number of ticks for which to hold it."""
 
     kind = "reflex"
@@ -80,7 +80,7 @@ class ReflexPolicy(Node, category="policies", clocked=True):
     started:    True on ticks on which a macro begins
     """
 
-    brain: ReflexTable
+    brain: ReflexBrain
 
     def open(self, host: Host) -> None:
         table = zip(self.brain.action.tolist(), self.brain.ticks.tolist(), strict=True)

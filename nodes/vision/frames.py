@@ -103,7 +103,7 @@ class Resize(Node, category="vision"):
         return small
 
 
-class FrameStackTaps(Brain):
+class FrameStackBrain(Brain):
     """The moments that a frame stack shows, and the normalisation of pixels: (pixel / 255 - mean) / std."""
 
     kind = "frame_stack"
@@ -131,7 +131,7 @@ class FrameStack(Node, category="vision", clocked=True):
     Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), 529-533.
     """
 
-    brain: FrameStackTaps
+    brain: FrameStackBrain
 
     def reset(self, episode: Episode) -> None:
         self.ring: list[np.ndarray] = []
