@@ -81,7 +81,7 @@ def _form(where: str, name: str, kind: SocketTypes) -> TensorForm:
     form = tensor_form(kind)
     if form is None:
         raise NodeClassError(
-            f"{where}: {name!r} is {kind}, which is no tensor of one type; expected an array with a dtype, a number, a flag "
+            f"{where}: {name!r} is {kind}, which is not a tensor of one type; expected an array with a dtype, a number, a flag "
             "or a whole number"
         )
     return form

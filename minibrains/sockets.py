@@ -88,7 +88,7 @@ class Socket:
     name: str
     """The kind of value, such as "frame". It is also the default name of an output of this type."""
     spec: str | None = None
-    """The dtype and shape, such as "u8[h w 3]"; None for a value that is no array."""
+    """The dtype and shape, such as "u8[h w 3]"; None for a value that is not an array."""
 
 
 @dataclass(frozen=True, slots=True)

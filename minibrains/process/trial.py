@@ -22,7 +22,7 @@ SECONDS: Final = 60
 _WALL_SECONDS: Final = 1800
 """Limit of wall time, for a function that waits instead of computing."""
 _SHUTDOWN_TIMEOUT: Final = 5.0
-_ANSWER: Final = "what the trial came to"
+_ANSWER: Final = "the result of the trial"
 
 
 class Verdict(NamedTuple):

@@ -109,7 +109,7 @@ def punish(v: View) -> Plan | None:
 
 
 def grab(v: View) -> Plan | None:
-    """Throw an opponent who stands close and does nothing."""
+    """Throw an opponent who is standing close and does nothing."""
     if v.gap < 42 and v.theirs in IDLE and v.height == 0:
         return _press("F", "Z", 12)
     return None
