@@ -30,7 +30,7 @@ def tick_signature(where: str, forward: Callable[..., Any], recurrent: bool) -> 
     except Exception as error:
         raise NodeClassError(f"{where}: an annotation cannot be read: {error}") from None
     if "return" not in hints:
-        raise NodeClassError(f"{where} has no return annotation; write the socket type of what it gives out")
+        raise NodeClassError(f"{where} has no return annotation; write the socket type of its output")
     parameters = dict(signature.parameters)
     returns = hints["return"]
     if recurrent:

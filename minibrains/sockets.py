@@ -195,7 +195,7 @@ class Mismatch(Exception):
     """Two socket types do not fit; `expected` and `found` are texts for people."""
 
     def __init__(self, expected: str, found: str, sizes: tuple[Size, Size] | None = None) -> None:
-        """Describe a mismatch; `sizes` are the expected and the found size, if sizes are what does not fit."""
+        """Describe a mismatch; `sizes` are the expected and the found size, if it is the sizes that do not fit."""
         super().__init__(f"expected {expected}, found {found}")
         self.expected = expected
         self.found = found

@@ -119,7 +119,7 @@ def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> No
 @pytest.mark.parametrize("marker", ["<|image_pad|>", "<|video_pad|>"])
 def test_a_marker_in_the_question_is_no_second_picture(marker: str, answer: Any) -> None:
     node = VLMStrategist(brain=BRAIN, answer=answer)
-    with opened(node), pytest.raises(MinibrainsError, match=r"has <\|\w+_pad\|> in it, which stands for a picture"):
+    with opened(node), pytest.raises(MinibrainsError, match=r"contains <\|\w+_pad\|>, which stands for a picture"):
         node.tick(IMAGE, f"what is {marker}?", [])
 
 
@@ -349,7 +349,7 @@ def test_what_is_no_plain_lora_is_a_sentence(tensors: Any, adapter: Any, sentenc
 
 
 def test_a_folder_without_an_adapter_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(BrainError, match=r"adapter_config\.json is missing; expected what PEFT's save_pretrained writes"):
+    with pytest.raises(BrainError, match=r"adapter_config\.json is missing; expected the files that PEFT's save_pretrained"):
         LoraAdapter.of_folder(tmp_path, BrainRef("model", ""))
 
 

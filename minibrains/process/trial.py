@@ -92,7 +92,7 @@ def _why_it_ended(child: ChildProcess) -> str:
     if "memory" in child.output_tail:
         return _TOO_MUCH_MEMORY
     # a process that ended before the function began sent nothing: it imports the script that this process runs
-    why = child.output_tail[-300:] or 'a script of your own must keep what it does below if __name__ == "__main__":'
+    why = child.output_tail[-300:] or 'a script of your own must keep its code below if __name__ == "__main__":'
     raise MinibrainsError(f"the process it was tried in ended with {child.exit_reason()}: {why}")
 
 

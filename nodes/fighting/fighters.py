@@ -113,7 +113,7 @@ class Scripted:
 
 
 def _seen_by_the_enemy(name: str) -> str:
-    """Return the variable that is to the enemy what this one is to the agent."""
+    """Return the name of a variable with the sides swapped."""
     sides = {"agent": "enemy", "enemy": "agent"}
     side, _, what = name.partition("_")
     return f"{sides[side]}_{what}"

@@ -31,7 +31,7 @@ class View:
     comes: int
     """Pixels a frame by which the other comes nearer."""
     since: int
-    """Frames for which the other's status has been what it is."""
+    """Frames for which the other has had its current status."""
     shot_in: float
     """Frames until a projectile that the other may have thrown is here; negative once it should have passed."""
     ahead: str

@@ -53,7 +53,7 @@ class LoraAdapter(Brain):
 
         for name in ("adapter_config.json", "adapter_model.safetensors"):
             if not (folder / name).is_file():
-                raise BrainError(f"{folder}: {name} is missing; expected what PEFT's save_pretrained writes of an adapter")
+                raise BrainError(f"{folder}: {name} is missing; expected the files that PEFT's save_pretrained writes")
         adapter = parse_json((folder / "adapter_config.json").read_bytes())
         adapter = {name: value for name, value in adapter.items() if name not in OF_TRAINING and value not in NOTHING}
         tensors = {name: as_array(tensor) for name, tensor in load_file(folder / "adapter_model.safetensors").items()}
