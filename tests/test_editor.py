@@ -605,7 +605,7 @@ def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(browser: 
             page.frames("console", at_least=5)
             run = page.ask("session.run.id")
             server.process.kill()
-            expect(page.status).to_contain_text("No connection")
+            expect(page.status).to_contain_text("Disconnected; reconnecting")
             with serving(data, "--port", port):
                 page.until("session.connected")
                 assert (data / "workflows/mine.json").read_bytes() == saved

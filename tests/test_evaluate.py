@@ -151,7 +151,7 @@ _OPPONENTS: dict[str, Any] = {"write": {}, "nodes": {"opponent": {"type": "A@1"}
     [
         ({"nodes": {"a": {"type": "A@1", "in": {"x": ["b.c"]}}}}, r"evaluation\.json: expected text, found"),
         ({"simple": {"*": {"loop": {"set": {}}}}}, "the simple player 'loop' has set; expected \"workflow\""),
-        ({"simple": {"Level1": {}}}, "\"simple\" names nobody for 'Level1'; expected a player"),
+        ({"simple": {"Level1": {}}}, "\"simple\" names no player for 'Level1'; expected a player"),
         ({"opponents": {"write": {}}}, '"opponents" has write; expected write, nodes, training, held_back'),
         (
             {"opponents": {**_OPPONENTS, "training": {"x": {"other.style": "y"}}}},
@@ -377,7 +377,7 @@ def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
     assert "Traceback" not in err
     message = json.loads(out)["error"]["message"]
     assert message.startswith("stopped; ")
-    assert "are kept in evaluations, the same command goes on from there" in message
+    assert "are kept in evaluations; the same command resumes from there" in message
     assert not list(with_baselines.glob("evaluations/*.json"))
     for row in _kept(with_baselines):
         assert row["ended"] == "limit"

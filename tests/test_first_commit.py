@@ -53,7 +53,7 @@ def test_a_tape_of_the_first_commit_replays(workflow: str, minibrains: Callable[
     assert (found["first_tick"], found["ticks"]) == (0, expected["ticks"])
     assert found["episodes"] == len(expected["episodes"])
     assert found["checks"] >= found["episodes"]
-    assert "the ROM is another one" not in done.stderr
+    assert "the ROM is a different one" not in done.stderr
 
 
 @pytest.mark.parametrize("workflow", sorted(DECIDE_OTHERWISE))

@@ -55,7 +55,7 @@ def test_a_key_that_names_code_or_kernels_is_refused(key: str, part: str) -> Non
         file, config = part, {**CONFIG, **odd}
     else:
         file, config = part, odd
-    with pytest.raises(BrainError, match=rf"{file} wants .* \({key}\); that is never done"):
+    with pytest.raises(BrainError, match=rf"{file} asks for .* \({key}\), which is not allowed"):
         _model(**{file: json.dumps(config)})
 
 

@@ -94,7 +94,7 @@ def test_before_the_first_action_nothing_is_held() -> None:
     [
         ({"starts": np.array([0, 1, 1], np.int32)}, "starts must rise"),
         ({"starts": np.array([0, 2, 3], np.int32)}, "starts must rise"),
-        ({"names": ("none",)}, "need as many names"),
+        ({"names": ("none",)}, "need one name each"),
         ({"rows": np.array([[0, 0], [1, 0], [0, 1], [2, 1]], np.uint8)}, "rows must be 0 or 1"),
     ],
 )

@@ -121,12 +121,12 @@ def test_what_is_transparent_is_shown_over_black() -> None:
 @pytest.mark.parametrize(
     ("frame", "sentence"),
     [
-        (np.zeros(9, np.uint8), "a picture of 9 came in; expected h x w"),
-        (np.zeros((3, 9, 3), np.uint8), "a picture of 3x9x3 came in"),
+        (np.zeros(9, np.uint8), "got a picture of 9; expected h x w"),
+        (np.zeros((3, 9, 3), np.uint8), "got a picture of 3x9x3"),
         (np.zeros((9, 9, 2), np.uint8), "9x9x2"),
         (np.zeros((1, 9, 9, 3), np.uint8), "1x9x9x3"),
-        (np.zeros((9, 9), np.int32), "a picture of int32 came in; expected uint8, or float"),
-        (np.full((9, 9), 200.0), "values from 200 to 200 came in; floats go from 0 to 1"),
+        (np.zeros((9, 9), np.int32), "got a picture of int32; expected uint8, or float"),
+        (np.full((9, 9), 200.0), "values from 200 to 200; floats must be from 0 to 1"),
         (np.full((9, 9), np.nan), "values from nan to nan"),
     ],
 )

@@ -119,7 +119,7 @@ def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> No
 @pytest.mark.parametrize("marker", ["<|image_pad|>", "<|video_pad|>"])
 def test_a_marker_in_the_question_is_no_second_picture(marker: str, answer: Any) -> None:
     node = VLMStrategist(brain=BRAIN, answer=answer)
-    with opened(node), pytest.raises(MinibrainsError, match=r"has <\|\w+_pad\|> in it, which stands for a picture"):
+    with opened(node), pytest.raises(MinibrainsError, match=r"contains <\|\w+_pad\|>, which stands for a picture"):
         node.tick(IMAGE, f"what is {marker}?", [])
 
 
@@ -328,7 +328,7 @@ def _large() -> dict[str, np.ndarray]:
         ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": np.zeros((3, 8), np.float32)}, {}, "not two matrices of one rank"),
         (ADAPTER.tensors, {"peft_type": "IA3"}, "expected peft_type LORA"),
         (ADAPTER.tensors, {"megatron_config": {"a": 1}}, "'megatron_config'"),
-        (ADAPTER.tensors, {"target_modules": ["q_proj"]}, r"'model\..*_proj' are of none of the adapter's target_modules"),
+        (ADAPTER.tensors, {"target_modules": ["q_proj"]}, r"'model\..*_proj' has tensors, but is not among"),
         (ADAPTER.tensors, {"target_modules": [r"(.*.*.*)*_proj"]}, "expected plain names of modules"),
         (ADAPTER.tensors, {"target_modules": [3]}, "has 3; expected plain names of modules"),
         (ADAPTER.tensors, {"rank_pattern": {r"(.*.*.*)*X": 4}}, "rank_pattern has .*; expected numbers by the plain names"),
@@ -337,10 +337,10 @@ def _large() -> dict[str, np.ndarray]:
         (ADAPTER.tensors, {"r": "4"}, "r is '4'; expected a whole number from 1"),
         (ADAPTER.tensors, {"r": 8}, r"the tensors of 'model.*' are of rank 4; the adapter says 8"),
         (ADAPTER.tensors, {"lora_alpha": {"a": 1}}, "lora_alpha is .*; expected a number"),
-        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}, {}, "has numbers in it that are none"),
-        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.inf)}, {}, "has numbers in it that are none"),
-        (_in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}), {}, "has numbers in it that are none"),
-        (_in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(-np.inf)}), {}, "has numbers in it that are none"),
+        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}, {}, "contains infinity or NaN"),
+        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.inf)}, {}, "contains infinity or NaN"),
+        (_in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}), {}, "contains infinity or NaN"),
+        (_in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(-np.inf)}), {}, "contains infinity or NaN"),
     ],
 )
 def test_what_is_no_plain_lora_is_a_sentence(tensors: Any, adapter: Any, sentence: str) -> None:
@@ -349,7 +349,7 @@ def test_what_is_no_plain_lora_is_a_sentence(tensors: Any, adapter: Any, sentenc
 
 
 def test_a_folder_without_an_adapter_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(BrainError, match=r"adapter_config\.json is missing; expected what PEFT's save_pretrained writes"):
+    with pytest.raises(BrainError, match=r"adapter_config\.json is missing; expected the files that PEFT's save_pretrained"):
         LoraAdapter.of_folder(tmp_path, BrainRef("model", ""))
 
 
@@ -366,7 +366,7 @@ def test_an_expression_for_modules_is_never_looked_at(tmp_path: Path) -> None:
     ("tensors", "adapter", "sentence"),
     [
         (_named_otherwise(), {}, r"it changes 'other_proj', and the model has no linear layer of that name"),
-        (_large(), {"target_modules": None}, "gives numbers that are none"),
+        (_large(), {"target_modules": None}, "it gives infinity or NaN"),
         (_narrow(), {}, r"its change of 'model.* is \d+ x 5; the model's weights there are \d+ x \d+"),
     ],
 )
@@ -473,8 +473,8 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "another family": (_files(**{"config.json": '{"model_type": "llama"}'}), r"'llama' cannot be loaded yet; expected qwen3_vl"),
     "code": (_files(**{"config.json": json.dumps({**CONFIG, "auto_map": {"AutoModel": "m.M"}})}), "never done"),
     "another model": (_files(**{"processor_config.json": '{"audio_tokenizer": {}}'}), r"another model .*never done"),
-    "a file of code": (_files(**{"modeling.py": "1"}), r"'modeling\.py' is no file"),
-    "a path": (_files(**{"../config.json": "{}"}), "is no file"),
+    "a file of code": (_files(**{"modeling.py": "1"}), r"'modeling\.py' is not a supported model file"),
+    "a path": (_files(**{"../config.json": "{}"}), "is not a supported model file"),
     "no JSON": (_files(**{"config.json": "{"}), r"config\.json is not JSON"),
     "too deep": (_files(**{"config.json": "[" * 10**5}), r"config\.json is not JSON"),
     "no object": (_files(**{"generation_config.json": "[]"}), "not a JSON object"),

@@ -189,7 +189,7 @@ def test_a_family_without_a_fast_way_keeps_the_rules(small: VLMBrain) -> None:
 
 def test_a_marker_of_another_family_is_no_second_picture(small: VLMBrain) -> None:
     node = VLMStrategist(brain=small)
-    with opened(node), pytest.raises(MinibrainsError, match="has <image> in it, which stands for a picture"):
+    with opened(node), pytest.raises(MinibrainsError, match="contains <image>, which stands for a picture"):
         node.tick(QUESTIONS[0][0], "what is <image>?", [])
 
 

@@ -114,7 +114,7 @@ def test_a_run_that_was_edited_while_it_played(tmp_path: Path, replay: Callable[
         file.write_text(json.dumps(plain | {"run": {"ticks": 9}}))
         _await(lambda: 'the change of "run" is for the next run' in (tmp_path / "err").read_text())
         file.write_text("{")
-        _await(lambda: "the change was not taken over" in (tmp_path / "err").read_text())
+        _await(lambda: "the change was not applied" in (tmp_path / "err").read_text())
         run.send_signal(signal.SIGINT)
         assert run.wait(60) == 130
     (folder,) = (tmp_path / "runs").iterdir()
@@ -132,7 +132,7 @@ def test_another_brain_and_a_clip_are_part_of_the_tape(tmp_path: Path, replay: C
     with _playing(tmp_path, file, "--clock", "realtime", "--live", "--video", str(tmp_path / "clip.mp4")) as run:
         plain["nodes"]["sink"]["brain"] = "other.safetensors"
         file.write_text(json.dumps(plain))
-        _await(lambda: "sink made anew" in (tmp_path / "err").read_text())
+        _await(lambda: "sink recreated" in (tmp_path / "err").read_text())
         run.send_signal(signal.SIGINT)
         assert run.wait(60) == 130
     (folder,) = (tmp_path / "runs").iterdir()
@@ -296,7 +296,7 @@ def test_a_file_that_is_no_tape(minibrains: Command, tmp_path: Path) -> None:
     (tmp_path / "x.tape").write_bytes(b"something else")
     done = minibrains("replay", "x.tape")
     assert done.returncode == 2
-    assert "is no tape" in done.stderr
+    assert "is not a tape" in done.stderr
     writer = TapeWriter(tmp_path / "y.tape")
     writer.append(Event(0, "", "check", {}).encode())
     writer.close()

@@ -103,7 +103,7 @@ def test_the_button_history_is_the_echo_of_the_console(console: RetroEmulator) -
 
 
 def test_a_button_that_is_no_column_is_named() -> None:
-    with opened(node := ButtonHistory(brain=HISTORY)), pytest.raises(MinibrainsError, match="holds 'L', which is no column"):
+    with opened(node := ButtonHistory(brain=HISTORY)), pytest.raises(MinibrainsError, match="holds 'L', not a column"):
         play(node, {"pad": ("L",)})
 
 

@@ -138,7 +138,7 @@ def test_an_older_workflow_is_played_and_edited(server: Server) -> None:
             await ticking(page, prompt_id)
             old["nodes"]["fighter"]["set"]["style"] = "defensive"
             changed = await client.post(f"/runs/{prompt_id}/edit", {"workflow": old})
-            assert changed == {"changed": "fighter made anew"}
+            assert changed == {"changed": "fighter recreated"}
             await client.post(f"/runs/{prompt_id}/stop")
             assert (await client.outcome(page, prompt_id))["state"] == "stopped"
 
@@ -235,8 +235,8 @@ def test_the_game_of_a_run_is_saved_and_begun_from(server: Server, paused: bool)
             refused = {
                 "is there already": {"node": "console", "name": name},
                 "cannot be the name of a save state": {"node": "console", "name": "../up"},
-                "'look' is no console of this run": {"node": "look", "name": "x"},
-                "'nobody' is no console of this run": {"node": "nobody", "name": "x"},
+                "'look' is not a console of this run": {"node": "look", "name": "x"},
+                "'nobody' is not a console of this run": {"node": "nobody", "name": "x"},
                 "'node' or 'name' is missing": {"node": "console"},
                 "'name' is not a text": {"node": "console", "name": 3},
             }

@@ -196,9 +196,9 @@ class _Compiler:
     def _inherit_clocks(self, ordered: Iterable[Step], position: Mapping[int, int]) -> None:
         """Let a step without state run only when one of its consumers may, if all of these have slower clocks.
 
-        The difference must not be visible: the last run before that of a consumer has to deliver the value that would stand
-        there without the skipped runs. So a step keeps its own clock if its output may be absent, if it may fail and be held,
-        if it reads the age of its inputs, or if a consumer reads when it delivered.
+        Skipping must be invisible: the consumer must read the same value as without skipping. So a step keeps its own clock
+        if its output may be absent, if it may fail and be held, if it reads the age of its inputs, or if a consumer reads
+        when it delivered.
         """
         read_outputs = {id(step): output for output, step in self.readers.items()}
         for step in reversed(list(ordered)):

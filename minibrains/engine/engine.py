@@ -168,7 +168,7 @@ class Engine:
         The phases of a tick, and what holds at the end of each:
 
         begin: `marks` has a byte for each step that is due so far, and `due` is empty
-        emit and step: no step that was due is left, because a step marks only steps that stand after it
+        emit and step: no step that was due is left, because a step marks only steps that come after it
         terminal: `ended` says whether an output that ends the episode is true
         latch: every register has taken its inputs; none has on a terminal tick
         clean up: no slot holds a value that is for this tick only, and the tick is counted
@@ -219,7 +219,7 @@ class Engine:
                             last = clock
                     break
                 except BaseException as error:
-                    # error: the iterators stand behind the step that raised
+                    # error: the iterators are already past the step that raised
                     if index >= 0:
                         clock = perf_counter()
                         spent[index] += clock - last
@@ -250,7 +250,7 @@ class Engine:
         execution, steps = self.execution, self.plan.steps
         if index < 0:
             names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
-            raise RunError(f"{names}: whether the episode ends cannot be told on tick {self.tick}: {error}") from error
+            raise RunError(f"{names}: cannot tell on tick {self.tick} whether the episode ends: {error}") from error
         runtime = self.runtimes[execution.owners[index]]
         if after_failed_step(runtime.checked.entry.on_error, error) != "hold":
             self.ticks += 1

@@ -135,7 +135,7 @@ class ExecutionState:
         """Take over, between two ticks, the inputs and outputs of the nodes in `surviving`, and the counters of all.
 
         A node whose links are new becomes due: what it is linked to now has been delivered to it. So do those in
-        `rerun`. `constant`: the outputs of constant results by node; what of them is not new has been delivered before.
+        `rerun`. `constant`: the outputs of constant results by node. Unchanged constants count as already delivered.
         """
         self.values[:] = self.initial
         self.values[TICK_SLOT] = old.values[TICK_SLOT]

@@ -152,7 +152,7 @@ class _StepBuilder:
     def _replay(self, step: Step) -> StepFunction:
         """Deliver the results of a background node from the tape, whether the node is due or not.
 
-        After an edit, a node may have been due because of a result that it was computing then, which a replay cannot know.
+        An edit can make a node due because its call was still running; a replay has no such call.
         """
         name, tape, execution, skipped, index = step.node, self.context.tape, self.execution, self.execution.skipped, step.index
         assert tape is not None

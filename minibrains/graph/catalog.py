@@ -49,7 +49,7 @@ def find_workflow(name: str) -> Path:
 def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: Path | None = None) -> FindBrain:
     """Return a function that finds brains in the workflow's folder, in the user's `models` or in models/, and nowhere else.
 
-    `overrides` are files that were named on the command line, which may lie anywhere.
+    `overrides` are files that were named on the command line, which may be anywhere.
     """
     folders: list[Path] = []
     if workflow is not None:

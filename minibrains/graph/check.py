@@ -239,7 +239,7 @@ class _Checker:
         within_tick = cls.background == "optional" and entry.background is None and "busy" not in entry.raw
         for key in ("background", "busy", "latency", "timeout"):
             if key in entry.raw and cls.background is None:
-                self._fault("not_applicable", f'"{key}" is for background nodes, and {entry.type} is none', name)
+                self._fault("not_applicable", f'"{key}" is for background nodes, and {entry.type} is not one', name)
             elif key in entry.raw and within_tick:
                 message = f'"{key}" is for a node that computes beside the tick, and {entry.type} does so only with "busy"'
                 self._fault("not_applicable", message, name, hint='Write "busy": "continue", or "hold", as well')

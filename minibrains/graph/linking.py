@@ -25,7 +25,7 @@ class Linking:
     outputs: Mapping[Place, str]
     """The type of each output, with the sizes that links decide."""
     inputs: Mapping[Place, str]
-    """The type of each input, without what its own link decides, because another link may replace that one."""
+    """The type of each input, apart from what its own link determines, because another link may replace that one."""
     fits: Mapping[str, list[str]]
     """Type of an output, here or of any node type -> types of the inputs that it fits, here or of any node type."""
     before: Mapping[str, list[str]]

@@ -83,8 +83,8 @@ class CooldownGate(Node, category="actions", clocked=True):
     brain: RecoveryBrain
     idle: Literal["repeat", "release"] = widget(
         default="repeat",
-        doc="while recovering: leave the action in force, or send action 0 on the tick after it, for tables of single rows: "
-        "while a sequence runs the sink drops it",
+        doc="repeat: send nothing, the sink keeps the last row. release: send action 0 one tick later (only useful if actions "
+        "have one row)",
     )
 
     def open(self, host: Host) -> None:

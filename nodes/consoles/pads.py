@@ -182,5 +182,5 @@ class ButtonHistory(Register, category="consoles"):
                 rows[-1, self._columns[button]] = 1
         except KeyError as missing:
             known = ", ".join(self.brain.buttons)
-            raise MinibrainsError(f"the pad holds {missing}, which is no column of the history; its brain has {known}") from None
+            raise MinibrainsError(f"the pad holds {missing}, not a column of the history; its brain has {known}") from None
         self.rows = rows

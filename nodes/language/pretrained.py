@@ -252,7 +252,7 @@ def _load_model(folder: Path, family: Family) -> Any:
 
 def load_processor(folder: Path, family: Family) -> Any:
     """Return the processor, without its part for videos, which needs torchvision and is not used here."""
-    import PIL  # noqa: F401 - transformers would say in words of its own that it is missing
+    import PIL  # noqa: F401 - transformers would report in its own words that it is missing
     import transformers
     from transformers.video_processing_utils import VideoProcessorMixin
 

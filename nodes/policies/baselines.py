@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from minibrains import (
     widget,
 )
 from minibrains.errors import BrainError
-
-if TYPE_CHECKING:
-    pass
 
 ChosenAction = Annotated[int, Socket("action", "index[{actions}]")]
 

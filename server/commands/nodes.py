@@ -99,7 +99,7 @@ def _remarks(entry: dict[str, Any]) -> Iterator[str]:
     if entry.get("optional"):
         yield "may be left unlinked"
     if entry.get("lazy"):
-        yield "made only when somebody reads it"
+        yield "made only when something reads it"
     if entry.get("absent"):
         yield "not delivered on every tick"
     if entry.get("required"):

@@ -217,7 +217,7 @@ class BrainFiles:
 def _read_heading(path: Path) -> dict[str, Any]:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise BrainError(f"{path}: this is no file")
+            raise BrainError(f"{path}: this is not a file")
         header = read_header(path)
     except OSError as error:
         return _broken(f"{path}: the brain cannot be read: {error.strerror or error}")

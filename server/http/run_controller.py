@@ -156,7 +156,7 @@ class RunController(Hook):
             console = engine.nodes.get(node)
             try:
                 if not isinstance(console, Console):
-                    raise MinibrainsError(f"{node!r} is no console of this run; only a console has a state to save")
+                    raise MinibrainsError(f"{node!r} is not a console of this run; only a console has a state to save")
                 future.set_result(console.save_state())
             except Exception as error:
                 future.set_exception(error)

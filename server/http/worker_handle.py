@@ -81,7 +81,7 @@ class WorkerHandle:
             return "it was never started"
         reason = self._child.exit_reason()
         if not self._child.output_tail:
-            return f"{reason}; it left no words"
+            return f"{reason}; it wrote no output"
         return f"{reason}; its last words: {self._child.output_tail}"
 
     def _take_event(self, data: bytes) -> None:

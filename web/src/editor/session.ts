@@ -160,7 +160,7 @@ export class Session {
   /** Save the current state of a console's game. Episodes can start from it. */
   async saveState(node: string): Promise<void> {
     const { run } = this;
-    const name = run && (await ask("Save the game as it stands", "Name", "", "Save state"));
+    const name = run && (await ask("Save the current game state", "Name", "", "Save state"));
     if (!run || !name) return;
     try {
       await api.saveState(run.id, node, name);
@@ -272,7 +272,7 @@ export class Session {
       await api.edit(this.run.id, workflow);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      showMessage(`The running game goes on as it was: ${error.message}`, "error");
+      showMessage(`The run continues unchanged: ${error.message}`, "error");
     }
   }
 }
