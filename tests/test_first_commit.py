@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from minibrains.graph.catalog import find_brain_file
-from minibrains.tape.recording import read_events
+from minibrains.tape.tape import Event
+from minibrains.tape.tape_file import TapeReader
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
@@ -68,8 +69,8 @@ def test_a_tape_of_who_decided_otherwise_is_told_to_differ(workflow: str, minibr
 @pytest.mark.parametrize("brain", ["lora/sf2-untrained.safetensors", "prompt/sf2.safetensors"])
 def test_a_tape_names_brains_in_folders_that_were_renamed_since(brain: str) -> None:
     """So the tape that replays above shows that former names are still found."""
-    events, _ = read_events(DATA / "tapes" / "sf2.tape")
-    nodes = events[0].value["workflow"]["nodes"]
+    header = Event.decode(next(iter(TapeReader(DATA / "tapes" / "sf2.tape"))))
+    nodes = header.value["workflow"]["nodes"]
     assert brain in [node.get("brain") for node in nodes.values()]
     assert not (ROOT / "models" / brain).exists()
 

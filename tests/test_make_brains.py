@@ -45,13 +45,14 @@ def test_the_codebook_of_duel_is_learned_from_what_is_to_be_seen() -> None:
     assert len(codebook.tiles) <= duel_tiles.TILES
 
 
-def test_the_command_in_the_header_of_a_brain_makes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_command_in_the_header_of_a_brain_makes_it(minibrains: Callable[..., Any], tmp_path: Path) -> None:
     """That of the adapter has the former name of its folder."""
     file = MODELS / "lora_adapter/sf2-untrained.safetensors"
     command = read_header(file).metadata["made_by"].split()
     assert command[:3] == ["python", "-m", "server"]
-    assert main([*command[3:], "--into", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == f"{_sha256(file)}  lora_adapter/sf2-untrained.safetensors\n"
+    done = minibrains(*command[3:], "--into", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{_sha256(file)}  lora_adapter/sf2-untrained.safetensors\n"
 
 
 def test_every_shipped_brain_has_a_maker() -> None:
