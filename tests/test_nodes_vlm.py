@@ -471,8 +471,8 @@ CONFIG = json.loads(BRAIN.files["config.json"])
 WRONG: dict[str, tuple[dict[str, str], str]] = {
     "no tokenizer": (_files(**{"tokenizer.json": None}), r"tokenizer\.json is missing"),
     "another family": (_files(**{"config.json": '{"model_type": "llama"}'}), r"'llama' cannot be loaded yet; expected qwen3_vl"),
-    "code": (_files(**{"config.json": json.dumps({**CONFIG, "auto_map": {"AutoModel": "m.M"}})}), "never done"),
-    "another model": (_files(**{"processor_config.json": '{"audio_tokenizer": {}}'}), r"another model .*never done"),
+    "code": (_files(**{"config.json": json.dumps({**CONFIG, "auto_map": {"AutoModel": "m.M"}})}), "not allowed"),
+    "another model": (_files(**{"processor_config.json": '{"audio_tokenizer": {}}'}), r"another model .*not allowed"),
     "a file of code": (_files(**{"modeling.py": "1"}), r"'modeling\.py' is not a supported model file"),
     "a path": (_files(**{"../config.json": "{}"}), "is not a supported model file"),
     "no JSON": (_files(**{"config.json": "{"}), r"config\.json is not JSON"),

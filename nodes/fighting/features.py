@@ -203,7 +203,7 @@ class FightVectorBrain(Brain):
     kind = "fight_vector"
     names: tuple[str, ...] = setting(doc=f"in this order, any of {', '.join(NUMBERS)}")
     middle: np.ndarray = tensor("f32[numbers]", "the value that becomes 0, in the number's own unit")
-    scale: np.ndarray = tensor("f32[numbers]", "how far from the middle is 1")
+    scale: np.ndarray = tensor("f32[numbers]", "the distance from the middle that becomes 1")
 
     def check(self, where: str) -> None:
         if not self.names or len(self.names) != len(self.scale):
