@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from conftest import Command
+from rewritten_tape import rewrite_tape
 
 from minibrains import Brain, RunSpec
 from minibrains.brain_file import hash_file
 from minibrains.files import bundled_dir
-from minibrains.tape.recording import FILE, read_events
-from minibrains.tape.tape_file import TapeWriter
+from minibrains.tape.tape import Event
 from nodes.language.lora import LoraAdapter
 from nodes.language.prompt import PromptTemplate
 from server.cli import main
@@ -104,17 +104,15 @@ def test_a_tape_with_the_path_that_a_brain_had_replays(
     }
     workflow.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     played = summary(workflow, "--brain", f"prompt={name}", "--ticks", 60, "--record")
-    tape = Path(played["run_dir"]) / FILE
-    events, _ = read_events(tape)
-    tape.unlink()
-    writer = TapeWriter(tape)
-    for event in events:
+
+    def name_the_former_folder(event: Event) -> Event:
         if event.kind == "header":
             node = event.value["workflow"]["nodes"]["prompt"]
             assert node["brain"] == str(file)
             node["brain"] = event.value["brains"]["prompt"]["file"] = str(MODELS / name)
-        writer.append(event.encode())
-    writer.close()
+        return event
+
+    rewrite_tape(Path(played["run_dir"]), name_the_former_folder)
     done = minibrains("replay", played["run_dir"], "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["equal"]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rewritten_tape import rewrite_tape
 
 from minibrains.files import bundled_dir
 from minibrains.tape.recording import FILE, read_events
@@ -176,16 +177,14 @@ def test_a_killed_run_replays_up_to_its_last_whole_record(
 
 def test_what_is_different_is_said(summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]]) -> None:
     played = summary("airstriker_random", "--ticks", 200, "--record")
-    tape = Path(played["run_dir"]) / FILE
-    events, _ = read_events(tape)
-    tape.unlink()
-    forged = TapeWriter(tape)
-    for event in events:
+
+    def hold_longer(event: Event) -> Event:
         if event.kind == "header":
             nodes = event.value["workflow"]["nodes"]
             nodes["random"]["set"]["hold"] = 9
-        forged.append(event.encode())
-    forged.close()
+        return event
+
+    rewrite_tape(Path(played["run_dir"]), hold_longer)
     found = replay(played["run_dir"])
     assert not found["equal"]
     assert "actions_sha256" in found["difference"]["expected"]
@@ -273,15 +272,13 @@ def test_a_snapshot_of_an_older_version_is_passed_over(
     summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]]
 ) -> None:
     played = summary("airstriker_random", "--ticks", 300, "--record")
-    tape = Path(played["run_dir"]) / FILE
-    events, _ = read_events(tape)
-    tape.unlink()
-    writer = TapeWriter(tape)
-    for event in events:
+
+    def pickled(event: Event) -> Event:
         if event.kind == "snapshot":
-            event = event._replace(value=b"\0\0\0\0" + zlib.compress(pickle.dumps({})))
-        writer.append(event.encode())
-    writer.close()
+            return event._replace(value=b"\0\0\0\0" + zlib.compress(pickle.dumps({})))
+        return event
+
+    rewrite_tape(Path(played["run_dir"]), pickled)
     found = replay(played["run_dir"], "--from", 90)
     assert (found["equal"], found["first_tick"]) == (True, 0)
 

@@ -158,7 +158,7 @@ class NodeRuntime:
             report: Mapping[str, Any] = self.endpoint.report()
         except Exception:
             raise
-        except BaseException:
+        except BaseException:  # Ctrl-C while the node was waited for: it must not be waited for again
             self.is_hanging = True
             raise
         return report
