@@ -32,7 +32,7 @@ def pack(value: Any) -> bytes:
 
     The value may be None, bool, int, float, str, bytes, ABSENT, a NumPy array or scalar of bools, integers or floats,
     or a list, tuple, mapping, NamedTuple or frozen dataclass of these. Raises TypeError, naming the type and its
-    place, on anything else, on a class that its module does not have under its name, and on what is nested too deeply.
+    place, on anything else, on a class that its module does not have under its name, and on a value that is nested too deeply.
     """
     try:
         plain = _plain(value, DEEPEST)
@@ -56,11 +56,11 @@ def unpack(data: bytes) -> Any:
         parts.feed(data)
         parts.skip()  # every item is there, whatever lengths are claimed: unpacking allocates no more than they need
         if parts.tell() != len(data):
-            raise ValueError("there is something behind its end")
+            raise ValueError("there is trailing data")
         plain = msgpack.unpackb(data, max_map_len=0, unicode_errors="surrogatepass")
         return _value(plain, DEEPEST)
     except (ValueError, TypeError, OverflowError, AttributeError, msgpack.UnpackException) as error:
-        raise ValueError(f"no packed value: {error or type(error).__name__}") from None
+        raise ValueError(f"not a packed value: {error or type(error).__name__}") from None
 
 
 class _Unknown(Exception):
@@ -130,9 +130,9 @@ def _value(plain: Any, depth: int) -> Any:
             return int.from_bytes(plain.data, "little", signed=True)
         if plain.code == _ABSENT and not plain.data:
             return ABSENT
-        raise ValueError(f"an extension {plain.code} stands for nothing here")
+        raise ValueError(f"an extension {plain.code} is not allowed here")
     if kind is not list:
-        raise ValueError(f"a {kind.__name__} stands for nothing here")
+        raise ValueError(f"a {kind.__name__} is not allowed here")
     if not depth:
         raise ValueError("it is nested too deeply")
     mark = plain[0] if plain and type(plain[0]) is msgpack.ExtType else None
@@ -146,11 +146,11 @@ def _value(plain: Any, depth: int) -> Any:
     if mark == _MAPPING_MARK:
         mapping = dict(zip(values[::2], values[1::2], strict=True))
         if 2 * len(mapping) != len(values):
-            raise ValueError("a key is there twice")
+            raise ValueError("it has a duplicate key")
         return mapping
     if mark.code == _RECORD:
         return _record(mark.data.decode(), values)
-    raise ValueError(f"an extension {mark.code} stands for nothing here")
+    raise ValueError(f"an extension {mark.code} is not allowed here")
 
 
 def _array(mark: Any, data: bytes) -> Any:
@@ -159,7 +159,7 @@ def _array(mark: Any, data: bytes) -> Any:
     name, *dims = mark.data.decode().split(" ")
     dtype, shape = np.dtype(name), tuple(map(int, dims))
     if dtype.str != name or prod(shape) * dtype.itemsize != len(data):
-        raise ValueError(f"an array {name} {shape} has not {len(data)} bytes")
+        raise ValueError(f"an array {name} {shape} does not have {len(data)} bytes")
     if dtype.kind == "b" and data.translate(None, b"\0\1"):
         raise ValueError("a bool has another byte than 0 and 1")
     array = np.ndarray(shape, dtype, data)
@@ -182,7 +182,7 @@ def _fields(cls: type) -> tuple[str, ...] | None:
     fields = getattr(cls, "_fields", None)
     if issubclass(cls, tuple) and type(fields) is tuple:
         return fields
-    if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009 - typeshed has it not
+    if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009 - not in typeshed
         return tuple(field.name for field in dataclasses.fields(cls))
     return None
 

@@ -40,7 +40,7 @@ class DiskCache:
     """Values by key. Any number of processes may use the folder at once.
 
     An entry is written under another name, flushed and renamed. It begins with a SHA-256 of its key and of the rest: one
-    that is damaged, or another key's, counts as missing. It is no pickle, and reading it runs no code.
+    that is damaged, or another key's, counts as missing. It is not a pickle, and reading it runs no code.
     """
 
     def __init__(self, folder: Path, budget: int = BUDGET) -> None:
@@ -107,7 +107,7 @@ class DiskCache:
             except OSError:
                 continue  # another process has removed it
             if not stat.S_ISREG(found.st_mode):
-                continue  # no entry of ours
+                continue  # not an entry of ours
             is_unfinished = file.name.startswith(".")
             if not is_unfinished or time.time() - found.st_mtime > _ABANDONED:
                 yield found.st_mtime, max(found.st_size, MIN_ENTRY_BYTES), file
@@ -117,7 +117,7 @@ def disk_cache() -> DiskCache:
     """Return the user's cache: the folder `cache` in $MINIBRAINS_HOME or ~/.minibrains, of $MINIBRAINS_CACHE_MB megabytes.
 
     Raises:
-        MinibrainsError: The variable is no number, or larger than any disk.
+        MinibrainsError: The variable is not a number, or larger than any disk.
     """
     text = os.environ.get(BUDGET_VARIABLE)
     budget = BUDGET

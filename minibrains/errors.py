@@ -212,7 +212,7 @@ def sentence(error: BaseException) -> str:
 
 
 def _more_faults(count: int) -> str:
-    return f"and {count - FAULTS_TOLD} more; mend the first {FAULTS_TOLD} and look again"
+    return f"and {count - FAULTS_TOLD} more; fix the first {FAULTS_TOLD} and check again"
 
 
 def faults_of(error: BaseException) -> list[dict[str, str | None]]:

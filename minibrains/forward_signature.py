@@ -30,7 +30,7 @@ def tick_signature(where: str, forward: Callable[..., Any], recurrent: bool) -> 
     except Exception as error:
         raise NodeClassError(f"{where}: an annotation cannot be read: {error}") from None
     if "return" not in hints:
-        raise NodeClassError(f"{where} has no return annotation; write the socket type of what it gives out")
+        raise NodeClassError(f"{where} has no return annotation; write the socket type of its output")
     parameters = dict(signature.parameters)
     returns = hints["return"]
     if recurrent:
@@ -81,7 +81,7 @@ def _form(where: str, name: str, kind: SocketTypes) -> TensorForm:
     form = tensor_form(kind)
     if form is None:
         raise NodeClassError(
-            f"{where}: {name!r} is {kind}, which is no tensor of one type; expected an array with a dtype, a number, a flag "
+            f"{where}: {name!r} is {kind}, which is not a tensor of one type; expected an array with a dtype, a number, a flag "
             "or a whole number"
         )
     return form

@@ -79,7 +79,7 @@ class Host(ABC):
         """Ticks a second of the game's own clock, once the console is open; None in a graph without one."""
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        """Return what `make` makes of a brain file, for example a model, or take it from the cache of this process.
+        """Return what `make` makes from a brain file, for example a model, or take it from the cache of this process.
 
         Args:
             ref: The brain.
@@ -142,7 +142,7 @@ def pickle_function(function: Callable[..., Any]) -> bytes:
     name = getattr(function, "__qualname__", repr(function))
     try:
         if getattr(function, "__module__", None) == "__main__":
-            raise pickle.PicklingError("it stands in the program itself, which another process does not import")
+            raise pickle.PicklingError("it is in the program itself, which another process does not import")
         return pickle.dumps(function)
     except Exception as error:
         reason = f"host.map: {name} cannot be sent to a worker; expected a function at the top of a module: {error}"

@@ -91,7 +91,7 @@ class ModelCache:
         """Address of a block of memory -> number of entries that hold it."""
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        """Return what `make` made of this brain; `what` tells two makers apart. Raises BrainError.
+        """Return what `make` made from this brain; `what` tells two makers apart. Raises BrainError.
 
         While something is being made, a thread that wants the same waits for it; a thread that wants another thing does not.
         """

@@ -89,4 +89,6 @@ def check_docs(cls: type, known: Collection[str]) -> None:
         if name in known:
             continue
         hint = suggest(name, known) or f"Its sockets are: {', '.join(known) or 'none'}"
-        raise NodeClassError(f"{cls.__name__}: the documentation has a line about {name!r}, which is no socket of it. {hint}")
+        raise NodeClassError(
+            f"{cls.__name__}: the documentation has a line about {name!r}, which is not one of its sockets. {hint}"
+        )

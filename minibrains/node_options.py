@@ -131,7 +131,7 @@ def _check_terminal(cls: type[Node], outputs: Mapping[str, Output]) -> None:
     output = outputs.get(cls.terminal)
     if output is None or output.kind.label != "flag":
         raise NodeClassError(
-            f"{cls.__name__}: the class option 'terminal' is {cls.terminal!r}, which is no Flag output; "
+            f"{cls.__name__}: the class option 'terminal' is {cls.terminal!r}, which is not a Flag output; "
             f"its outputs are {', '.join(outputs)}"
         )
 
@@ -161,8 +161,7 @@ def _check_body(cls: type, name: str, value: Any) -> None:
     if name in _TYPES:
         line = _class_line(cls, name, value)
         raise NodeClassError(
-            f"{cls.__name__}.{name} stands in the class body, but {name!r} is a class option; "
-            f"write {line}, or give it another name"
+            f"{cls.__name__}.{name} is in the class body, but {name!r} is a class option; write {line}, or give it another name"
         )
     if name.startswith("_") or not name.islower() or not _is_plain(cls, name, value):
         return

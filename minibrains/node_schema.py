@@ -190,7 +190,7 @@ def _read_widgets(cls: type, fields: Mapping[str, Any], reserved: Collection[str
         where = f"{cls.__name__}.{name}"
         declared = getattr(cls, name, None)
         if not isinstance(declared, WidgetField):
-            raise NodeClassError(f"{where} is annotated but is no widget; write {name}: … = widget(…) or ClassVar")
+            raise NodeClassError(f"{where} is annotated but is not a widget; write {name}: … = widget(…) or ClassVar")
         if name in reserved:
             raise NodeClassError(f"{where} is a name that every node has already; give the widget another one")
         widgets[name] = read_widget(where, name, annotation, declared)
@@ -219,7 +219,7 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
     if has_default and parameter.default is not None:
         raise NodeClassError(
             f"{where} has the default {parameter.default!r}; "
-            "an input's default can only be None, other values belong into a widget"
+            "an input's default can only be None, and other values belong in a widget"
         )
     if get_origin(annotation) is list:
         (annotation,) = get_args(annotation)
@@ -237,7 +237,7 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
         reading = "sample"
     kind = _read_kind(where, annotation)
     if kind is None:
-        raise NodeClassError(f"{where}: {annotation!r} is no socket type; use one of minibrains.sockets")
+        raise NodeClassError(f"{where}: {annotation!r} is not a socket type; use one of minibrains.sockets")
     needed = not has_default and not many
     return Input(parameter.name, kind, reading, many, required, needed)
 
@@ -251,7 +251,7 @@ def _check_names(cls: type, inputs: Mapping[str, Input], widgets: Mapping[str, W
 def _check_anything(cls: type, inputs: Mapping[str, Input], outputs: Mapping[str, Output]) -> None:
     if outputs and any(declared.kind.anything for declared in inputs.values()):
         raise NodeClassError(
-            f"{cls.__name__} takes Any and gives outputs; use a TypeVar, so that the type of what flows is known"
+            f"{cls.__name__} takes Any and gives outputs; use a TypeVar, so that the type of the values is known"
         )
 
 
@@ -282,7 +282,7 @@ def _read_output(where: str, field: str | None, annotation: Any) -> Output:
         annotation = _without(Absent, annotation)
     kind = _read_kind(where, annotation)
     if kind is None or kind.anything:
-        raise NodeClassError(f"{where}: {annotation!r} is no socket type an output can have")
+        raise NodeClassError(f"{where}: {annotation!r} is not a socket type that an output can have")
     name = field or kind.label
     if not (name.isidentifier() and name.isascii()):
         raise NodeClassError(f"{where} would be called {name!r}, which no link can name; return a NamedTuple with a field for it")

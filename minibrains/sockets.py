@@ -88,7 +88,7 @@ class Socket:
     name: str
     """The kind of value, such as "frame". It is also the default name of an output of this type."""
     spec: str | None = None
-    """The dtype and shape, such as "u8[h w 3]"; None for a value that is no array."""
+    """The dtype and shape, such as "u8[h w 3]"; None for a value that is not an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class Mismatch(Exception):
     """Two socket types do not fit; `expected` and `found` are texts for people."""
 
     def __init__(self, expected: str, found: str, sizes: tuple[Size, Size] | None = None) -> None:
-        """Describe a mismatch; `sizes` are the expected and the found size, if sizes are what does not fit."""
+        """Describe a mismatch; `sizes` are the expected and the found size, if it is the sizes that do not fit."""
         super().__init__(f"expected {expected}, found {found}")
         self.expected = expected
         self.found = found

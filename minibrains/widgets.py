@@ -88,7 +88,7 @@ def read_widget(where: str, name: str, annotation: Any, declared: WidgetField) -
     """Return the widget that a field of a node class declares. Raises NodeClassError, whose message begins with `where`."""
     if not is_value_type(annotation):
         raise NodeClassError(
-            f"{where}: {annotation!r} is no widget type; "
+            f"{where}: {annotation!r} is not a widget type; "
             "expected int, float, str, bool, Literal, tuple[…, ...] or Mapping[str, …]"
         )
     if isinstance(declared.default, (list, dict, set, bytearray)):

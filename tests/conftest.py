@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
+
+# how long an example takes says more about the machine than about the code
+settings.register_profile("without deadlines", deadline=None)
+settings.load_profile("without deadlines")
 
 if TYPE_CHECKING:
     from tests.support.command import Command

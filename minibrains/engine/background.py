@@ -211,7 +211,7 @@ class BackgroundNode:
 
     def _still_busy(self) -> RunError:
         tick = None if self._abandoned is None else self._abandoned.tick
-        return RunError(f"it is still busy with what it began on tick {tick}, past its time limit of {self.timeout:g} s")
+        return RunError(f"it is still busy with the call that it began on tick {tick}, past its time limit of {self.timeout:g} s")
 
     def _begin(self, method: str, arguments: tuple[Any, ...], tick: int) -> NodeCall:
         self._abandoned = None

@@ -66,7 +66,7 @@ class _Compiler:
         for index, step in enumerate(steps):
             step.index = index
         self._lay_slots()
-        self._find_always_due(steps)
+        self._find_always_ready(steps)
         latches: list[Latch] = []
         for node in self.graph.nodes.values():
             if node.register:
@@ -82,7 +82,7 @@ class _Compiler:
 
     def _find_observed(self) -> set[tuple[str, str | None]]:
         observed: set[tuple[str, str | None]] = set()
-        for link in self.graph.gates.values():
+        for link in self.graph.when_links.values():
             observed.add((link.node, link.socket))
         for name, node in self.graph.nodes.items():
             if issubclass(node.cls, Register):
@@ -111,7 +111,7 @@ class _Compiler:
     def _own_clocks(self, node: CheckedNode) -> frozenset[Clock]:
         """Return the clock that the workflow gives a node; empty if it gives none."""
         entry = node.entry
-        flag = self.graph.gates.get(node.id, entry.when)
+        flag = self.graph.when_links.get(node.id, entry.when)
         clock = Clock(entry.every, entry.hertz, entry.offset, flag, entry.optional)
         if clock == Clock():
             return frozenset()
@@ -164,7 +164,7 @@ class _Compiler:
         for edge in self.graph.edges:
             if edge.target in before and not nodes[edge.source].delays:
                 before[edge.target].add(edge.source)
-        for name, link in self.graph.gates.items():
+        for name, link in self.graph.when_links.items():
             if name in before and self._is_same_tick(link):
                 before[name].add(link.node)
         return before
@@ -172,7 +172,7 @@ class _Compiler:
     def _ancestors_of_flags(self, before: Mapping[str, set[str]]) -> set[str]:
         """Return the nodes with a `when` flag, and all nodes that these depend on within the tick."""
         early: set[str] = set()
-        frontier = [link.node for link in self.graph.gates.values() if self._is_same_tick(link)]
+        frontier = [link.node for link in self.graph.when_links.values() if self._is_same_tick(link)]
         while frontier:
             name = frontier.pop()
             if name not in early:
@@ -196,9 +196,9 @@ class _Compiler:
     def _inherit_clocks(self, ordered: Iterable[Step], position: Mapping[int, int]) -> None:
         """Let a step without state run only when one of its consumers may, if all of these have slower clocks.
 
-        The difference must not be visible: the last run before that of a consumer has to deliver the value that would stand
-        there without the skipped runs. So a step keeps its own clock if its output may be absent, if it may fail and be held,
-        if it reads the age of its inputs, or if a consumer reads when it delivered.
+        Skipping must be invisible: the consumer must read the same value as without skipping. So a step keeps its own clock
+        if its output may be absent, if it may fail and be held, if it reads the age of its inputs, or if a consumer reads
+        when it delivered.
         """
         read_outputs = {id(step): output for output, step in self.readers.items()}
         for step in reversed(list(ordered)):
@@ -346,11 +346,11 @@ class _Compiler:
 
     # -- what is due anyway -------------------------------------------------------------------------
 
-    def _find_always_due(self, steps: Iterable[Step]) -> None:
+    def _find_always_ready(self, steps: Iterable[Step]) -> None:
         for step in steps:
             node = self.graph.nodes[step.node]
             if step.role in ("emit", "gate", "read"):
-                step.always_due = step.always_polled = True
+                step.always_ready = step.always_polled = True
             elif step.role == "arrive":
                 step.always_polled = True
             else:
@@ -373,19 +373,19 @@ class _Compiler:
         linked: set[str] = set()
         for edge in self.in_edges[step.node]:
             linked.add(edge.input.name)
-            if self._is_always_due(edge, step):
+            if self._is_always_ready(edge, step):
                 step.always_polled = True
             elif edge.input.required:
                 complete = False
         for declared in node.cls.schema.inputs.values():
             if declared.required and not declared.many and declared.name not in linked:
                 complete = False
-        step.always_due = step.always_polled and complete
+        step.always_ready = step.always_polled and complete
 
-    def _is_always_due(self, edge: Edge, step: Step) -> bool:
+    def _is_always_ready(self, edge: Edge, step: Step) -> bool:
         """Return whether the edge delivers on every tick on which `step` may run."""
         producer, output = self._producer(edge.source, edge.output.name)
-        if not producer.always_due or output.absent:
+        if not producer.always_ready or output.absent:
             return False
         if not always_delivers(self.graph.nodes[edge.source].entry.on_error):
             return False

@@ -17,7 +17,7 @@ from minibrains.engine.output_cache import OutputCache, fold_constants
 from minibrains.engine.plan import TICK_SLOT, Plan
 from minibrains.engine.replay_policy import Tape
 from minibrains.engine.stats import NodeStats, StepTimes, collect_stats, seconds_since
-from minibrains.engine.step_builder import ExecutionContext, build_steps, nothing
+from minibrains.engine.step_builder import ExecutionContext, absent_output, build_steps
 from minibrains.engine.timing import LatencyHistogram
 from minibrains.errors import RunError
 from minibrains.graph.check import check_sizes
@@ -168,7 +168,7 @@ class Engine:
         The phases of a tick, and what holds at the end of each:
 
         begin: `marks` has a byte for each step that is due so far, and `due` is empty
-        emit and step: no step that was due is left, because a step marks only steps that stand after it
+        emit and step: no step that was due is left, because a step marks only steps that come after it
         terminal: `ended` says whether an output that ends the episode is true
         latch: every register has taken its inputs; none has on a terminal tick
         clean up: no slot holds a value that is for this tick only, and the tick is counted
@@ -219,7 +219,7 @@ class Engine:
                             last = clock
                     break
                 except BaseException as error:
-                    # error: the iterators stand behind the step that raised
+                    # error: the iterators are already past the step that raised
                     if index >= 0:
                         clock = perf_counter()
                         spent[index] += clock - last
@@ -250,7 +250,7 @@ class Engine:
         execution, steps = self.execution, self.plan.steps
         if index < 0:
             names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
-            raise RunError(f"{names}: whether the episode ends cannot be told on tick {self.tick}: {error}") from error
+            raise RunError(f"{names}: cannot tell on tick {self.tick} whether the episode ends: {error}") from error
         runtime = self.runtimes[execution.owners[index]]
         if after_failed_step(runtime.checked.entry.on_error, error) != "hold":
             self.ticks += 1
@@ -259,7 +259,7 @@ class Engine:
         if index < execution.size and steps[index].role == "emit":
             for step in steps:
                 if step.role == "read" and step.node == runtime.name:
-                    execution.values[step.inputs[0].sources[0].slot] = nothing
+                    execution.values[step.inputs[0].sources[0].slot] = absent_output
 
     def node_stats(self) -> Mapping[str, NodeStats]:
         """Return the statistics of each node so far. A register runs when it emits; gates belong to the engine."""

@@ -1,4 +1,14 @@
-"""The tables of a running plan: slots, marks, counters, and step functions."""
+"""The tables of a running plan: slots, marks, counters, and step functions.
+
+When does a step run? An example with four steps: 0 a register's emit, 1 a node that reads it, 2 the gate of a clock that opens on
+every fourth tick, 3 a node with that clock, which reads step 1.
+
+- `template` is 1, 0, 1, 0: registers and gates run on every tick. A tick begins by copying it to the first half of `marks`.
+- Step 0 delivers, which sets `marks[1]`. Step 1 comes later in the same pass, and so runs on this tick.
+- Step 1 delivers, which sets `marks[4 + 3]`, in the second half: step 3 is pending until its clock opens.
+- On every fourth tick, the gate sets `marks[3]`. The function of step 3 runs only if it is pending, and clears that mark.
+- `due` has marks for the next tick: at the beginning, and after a live edit.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +37,7 @@ class ExecutionState:
             self.roles.append("latch")
         self.visits = [0] * len(self.owners)
         """Number of times that each step or latch was visited."""
-        self.idle = [0] * len(self.owners)
+        self.skipped = [0] * len(self.owners)
         """Number of visits on which it had nothing to do: it was waiting, or its result was constant."""
         self.spent = [0.0] * len(self.owners)
         self.errors = [0] * len(self.owners)
@@ -35,7 +45,7 @@ class ExecutionState:
         """The message of the first error of each step."""
         self.cached = [0] * self.size
         """Number of times that a cached output was delivered instead of a run."""
-        self.openings = [0] * self.size
+        self.open_counts = [0] * self.size
         """For gates of optional nodes: number of times that they could have opened."""
         self.values: list[Any] = []
         self.initial: list[Any] = []
@@ -53,7 +63,7 @@ class ExecutionState:
         """Slots to clear at the end of the tick."""
         self.steps: list[tuple[int, StepFunction]] = []
         self.latches: list[tuple[int, StepFunction]] = []
-        self.prepared: list[tuple[int, StepFunction]] = []
+        self.initial_steps: list[tuple[int, StepFunction]] = []
         self.prepared_latches: list[tuple[int, StepFunction]] = []
 
     def record_error(self, index: int, error: BaseException) -> None:
@@ -65,14 +75,14 @@ class ExecutionState:
         """Set the tables to their values before the first tick of an episode."""
         self.values[:] = self.initial
         self.marks[:] = bytes(len(self.marks))
-        self.openings[:] = bytes(len(self.openings))
+        self.open_counts[:] = bytes(len(self.open_counts))
         self.event_slots.clear()
         self.due[:] = self._first()
         self.restart()
 
     def restart(self) -> None:
         """Make every step check again whether its inputs have been delivered."""
-        self.steps[:] = self.prepared
+        self.steps[:] = self.initial_steps
         self.latches[:] = self.prepared_latches
 
     def mark(self, step: Step) -> int:
@@ -103,7 +113,7 @@ class ExecutionState:
             "values": values,
             "pending": bytes(self.marks[self.size :]),
             "due": list(self.due),
-            "openings": list(self.openings),
+            "openings": list(self.open_counts),
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -113,7 +123,7 @@ class ExecutionState:
             self.values[slot] = value
         self.marks[self.size :] = state["pending"]
         self.due[:] = state["due"]
-        self.openings[:] = state["openings"]
+        self.open_counts[:] = state["openings"]
 
     def transfer_from(
         self,
@@ -125,7 +135,7 @@ class ExecutionState:
         """Take over, between two ticks, the inputs and outputs of the nodes in `surviving`, and the counters of all.
 
         A node whose links are new becomes due: what it is linked to now has been delivered to it. So do those in
-        `rerun`. `constant`: the outputs of constant results by node; what of them is not new has been delivered before.
+        `rerun`. `constant`: the outputs of constant results by node. Unchanged constants count as already delivered.
         """
         self.values[:] = self.initial
         self.values[TICK_SLOT] = old.values[TICK_SLOT]
@@ -160,11 +170,11 @@ class ExecutionState:
         self.restart()
 
     def _take_counters(self, index: int, old: ExecutionState, old_index: int) -> None:
-        self.visits[index], self.idle[index] = old.visits[old_index], old.idle[old_index]
+        self.visits[index], self.skipped[index] = old.visits[old_index], old.skipped[old_index]
         self.errors[index], self.reasons[index] = old.errors[old_index], old.reasons[old_index]
         self.spent[index] = old.spent[old_index]
         if index < self.size:
-            self.cached[index], self.openings[index] = old.cached[old_index], old.openings[old_index]
+            self.cached[index], self.open_counts[index] = old.cached[old_index], old.open_counts[old_index]
 
     def _becomes_due(self, step: Step, old: ExecutionState, old_index: int) -> bool:
         """Return whether a step that was there before the edit has something to do that it has not done."""

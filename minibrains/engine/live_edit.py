@@ -74,14 +74,14 @@ class Edit:
                 settings[name] = changed
 
         # the new nodes, and the records of those that stay
-        instantiate_nodes(new, settings)  # a separate node checks whether the widgets go together
+        instantiate_nodes(new, settings)  # throwaway nodes, only to run `check()` on the new widgets
         made = instantiate_nodes(new, to_make, tape)
         runtimes: dict[str, NodeRuntime] = {}
         for name, checked in new.graph.nodes.items():
             if name in made:
                 runtimes[name] = made[name]
             else:
-                runtimes[name] = before[name].following(checked, is_replayed(new, name, tape))
+                runtimes[name] = before[name].carried_over(checked, is_replayed(new, name, tape))
         return cls(new, source, before, runtimes, inheriting, settings)
 
     def describe(self) -> str:
@@ -91,11 +91,11 @@ class Edit:
             for widget, value in widgets.items():
                 parts.append(f"{name}.{widget} = {value!r}")
         for runtime in self._new():
-            how = "made anew" if runtime.name in self.before else "added"
+            how = "recreated" if runtime.name in self.before else "added"
             parts.append(f"{runtime.name} {how}")
         for name in self.before:
             if name not in self.runtimes:
-                parts.append(f"{name} taken out")
+                parts.append(f"{name} removed")
         return ", ".join(parts) or "links and clocks only"
 
     def begin(self, episode: tuple[int, int, int | None], tick: int) -> None:

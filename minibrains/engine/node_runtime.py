@@ -158,7 +158,7 @@ class NodeRuntime:
             report: Mapping[str, Any] = self.endpoint.report()
         except Exception:
             raise
-        except BaseException:
+        except BaseException:  # Ctrl-C while the node was waited for: it must not be waited for again
             self.is_hanging = True
             raise
         return report
@@ -191,7 +191,7 @@ class NodeRuntime:
         """Return the NodeFailed for an exception of this node; `tick` is None before the first tick."""
         return NodeFailed(self.name, self.checked.entry.type, tick, error)
 
-    def following(self, checked: CheckedNode, replayed: bool) -> NodeRuntime:
+    def carried_over(self, checked: CheckedNode, replayed: bool) -> NodeRuntime:
         """Return the record of the same node in an edited plan, still without a constant result."""
         pending = self.pending if checked.continues else None
         begins_to_continue = checked.continues and pending is None and not replayed

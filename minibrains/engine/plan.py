@@ -62,7 +62,7 @@ Role = Literal["emit", "tick", "read", "gate", "launch", "arrive"]
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One thing done in the step phase: a node's tick, a register's emit, the read of a lazy output, a clock's gate.
+    """One entry of the step table: a node's tick, a register's emit, the read of a lazy output, the gate of a clock.
 
     A node that continues has two: `launch` takes its inputs, `arrive` delivers the result some ticks later.
     """
@@ -76,10 +76,10 @@ class Step:
     """Slots that must have been written once before the step can run."""
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. Several: whenever one of them is open, which only inherited clocks are."""
-    always_due: bool = False
-    """The step runs on each tick of its clocks, so nothing needs to mark it."""
+    always_ready: bool = False
+    """The step is called on each tick of its clocks, and all its inputs are sure to have been delivered by then."""
     always_polled: bool = False
-    """The step is called on each tick of its clocks, but may still have to wait for a first delivery."""
+    """The step is called on each tick of its clocks, but may still wait for the first delivery of an input."""
     constant: bool = False
     """Nothing upstream ever changes, so the step runs once, and its output holds for the whole run."""
     clock: Clock | None = None

@@ -47,7 +47,7 @@ def collect_stats(execution: ExecutionState, ticks: int, runtimes: Mapping[str, 
     reasons: dict[str, str] = defaultdict(str)
     for index, (role, name) in enumerate(zip(execution.roles, execution.owners, strict=True)):
         if role in ("emit", "tick", "launch"):
-            runs[name] += execution.visits[index] - execution.idle[index]
+            runs[name] += execution.visits[index] - execution.skipped[index]
             cached[name] += execution.cached[index]
         if role != "gate":
             errors[name] += execution.errors[index]

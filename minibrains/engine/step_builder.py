@@ -1,4 +1,16 @@
-"""Build the step functions of a plan, one for each step, which are called on every tick on which their step is due."""
+"""Build the step functions of a plan, one for each step, which are called on every tick on which their step is due.
+
+A step function is made of several, each of which calls the next. From the outside to the inside:
+
+1. `_when_delivered`: does nothing until all required slots were written once; then it takes itself out of the table.
+2. `_when_marked`: with a clock, does nothing unless something was delivered since the clock opened last.
+3. `make_step`: the generated function, which fetches the arguments from slots and stores the results.
+4. `_or_fallback`: after an error, delivers the fallback or nothing, as `on_error` says.
+5. `_beside_the_tick`: does not count the time in which the clock stands still.
+6. The node: its `tick` or `emit`, `_hold` for the call of a background node, or a constant result.
+
+Each step has only those that it needs; most have 3 and 6.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +49,7 @@ class ExecutionContext:
 def build_steps(execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]) -> None:
     """Fill the table of step functions. Raises WorkflowError if a clock has a rate in Hz and the frame rate is not known."""
     builder = _StepBuilder(execution, context, runtimes)
-    execution.prepared[:] = [(step.index, builder.step(step)) for step in execution.plan.steps]
+    execution.initial_steps[:] = [(step.index, builder.step(step)) for step in execution.plan.steps]
     execution.prepared_latches[:] = [builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)]
 
 
@@ -49,6 +61,7 @@ class _StepBuilder:
         self.context = context
 
     def step(self, step: Step) -> StepFunction:
+        """Return the function of a step, from the inside to the outside."""
         if step.role == "gate":
             return self._gate(step)
         if self.runtimes[step.node].replayed:
@@ -59,7 +72,7 @@ class _StepBuilder:
         run = self._make(self._call(step), step, record)
         if step.clocks and not step.always_polled:
             run = self._when_marked(run, step.index)
-        if step.required and not step.always_due:
+        if step.required and not step.always_ready:
             run = self._when_delivered(run, step.index, step.index, step.required, self.execution.steps)
         return run
 
@@ -99,19 +112,19 @@ class _StepBuilder:
 
     def _constant(self, step: Step, constant: ConstantResult) -> Callable[..., Any]:
         """Deliver a constant result. The first delivery counts as the run that computed it."""
-        result, idle, cached, index = constant.result, self.execution.idle, self.execution.cached, step.index
+        result, skipped, cached, index = constant.result, self.execution.skipped, self.execution.cached, step.index
         new = constant.computed
 
-        def stands(*arguments: Any) -> Any:
+        def deliver_constant(*arguments: Any) -> Any:
             nonlocal new
             if new:
                 new = False
             else:
-                idle[index] += 1
+                skipped[index] += 1
                 cached[index] += 1
             return result
 
-        return stands
+        return deliver_constant
 
     def _or_fallback(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
         """Deliver the node's fallback when the call fails, if the workflow says so."""
@@ -139,9 +152,9 @@ class _StepBuilder:
     def _replay(self, step: Step) -> StepFunction:
         """Deliver the results of a background node from the tape, whether the node is due or not.
 
-        After an edit, a node may have been due because of a result that it was computing then, which a replay cannot know.
+        An edit can make a node due because its call was still running; a replay has no such call.
         """
-        name, tape, execution, idle, index = step.node, self.context.tape, self.execution, self.execution.idle, step.index
+        name, tape, execution, skipped, index = step.node, self.context.tape, self.execution, self.execution.skipped, step.index
         assert tape is not None
         if step.role == "launch":
             return _nothing_to_launch
@@ -159,7 +172,7 @@ class _StepBuilder:
         def replay() -> None:
             result = tape.take(name)
             if result is None:
-                idle[index] += 1
+                skipped[index] += 1
             else:
                 found.append(result)
                 deliver()
@@ -194,7 +207,7 @@ class _StepBuilder:
 
     def _launch(self, step: Step) -> Callable[..., Any]:
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
-        values, idle, index = execution.values, execution.idle, step.index
+        values, skipped, index = execution.values, execution.skipped, step.index
         terminals = execution.plan.terminals
         on_error = runtime.checked.entry.on_error
         pending = runtime.pending
@@ -203,7 +216,7 @@ class _StepBuilder:
         def launch(*arguments: Any) -> None:
             if pending.call is not None:
                 pending.wanted = True
-                idle[index] += 1
+                skipped[index] += 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
                 try:
                     pending.launch(arguments, values[TICK_SLOT], not context.realtime)
@@ -218,7 +231,7 @@ class _StepBuilder:
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
         pending = runtime.pending
         assert pending is not None
-        values, marks, idle, index = execution.values, execution.marks, execution.idle, step.index
+        values, marks, skipped, index = execution.values, execution.marks, execution.skipped, step.index
         launch = next(other for other in execution.plan.steps if other.role == "launch" and other.node == step.node)
         again = execution.mark(launch)
 
@@ -230,7 +243,7 @@ class _StepBuilder:
 
         def arrive() -> None:
             if not pending.arrives(values[TICK_SLOT], not context.realtime):
-                idle[index] += 1
+                skipped[index] += 1
                 return
             if pending.wanted:
                 pending.wanted = False
@@ -242,14 +255,14 @@ class _StepBuilder:
     # -- waiting ------------------------------------------------------------------------------------
 
     def _when_marked(self, run: StepFunction, index: int) -> StepFunction:
-        marks, idle, pending = self.execution.marks, self.execution.idle, self.execution.size + index
+        marks, skipped, pending = self.execution.marks, self.execution.skipped, self.execution.size + index
 
         def due() -> None:
             if marks[pending]:
                 marks[pending] = 0
                 run()
             else:
-                idle[index] += 1
+                skipped[index] += 1
 
         return due
 
@@ -262,12 +275,12 @@ class _StepBuilder:
         table: list[tuple[int, StepFunction]],
     ) -> StepFunction:
         """Wait until every required slot was written once; then put the plain function into `table[position]`."""
-        values, idle = self.execution.values, self.execution.idle
+        values, skipped = self.execution.values, self.execution.skipped
 
         def wait() -> None:
             for slot in required:
                 if values[slot] is UNSET:
-                    idle[index] += 1
+                    skipped[index] += 1
                     return
             table[position] = (index, run)
             run()
@@ -280,7 +293,7 @@ class _StepBuilder:
         clock, members, marks = step.clock or Clock(), tuple(step.members), self.execution.marks
         open_now = self._opening(clock, step.node)
         flag = step.inputs[0].sources[0].slot if step.inputs else None
-        values, context, openings, index = self.execution.values, self.context, self.execution.openings, step.index
+        values, context, open_counts, index = self.execution.values, self.context, self.execution.open_counts, step.index
 
         def gate() -> None:
             if open_now() and (flag is None or values[flag]):
@@ -289,10 +302,10 @@ class _StepBuilder:
 
         def decimated() -> None:
             if open_now() and (flag is None or values[flag]):
-                if openings[index] % context.decimation == 0:
+                if open_counts[index] % context.decimation == 0:
                     for member in members:
                         marks[member] = 1
-                openings[index] += 1
+                open_counts[index] += 1
 
         def closed() -> None:
             """Never open: the flag comes from a muted node."""
@@ -329,6 +342,6 @@ def _nothing_to_launch() -> None:
     """Do nothing: in a replay the results come from the tape."""
 
 
-def nothing() -> Any:
+def absent_output() -> Any:
     """Stand in for a lazy output that its register could not deliver."""
     return ABSENT

@@ -82,4 +82,4 @@ class Games:
         if isinstance(content, LogLine):
             self._say(content.text)
         elif isinstance(content, WorkerLost):
-            self._say(f"worker {worker} died ({content.reason}); its episode is begun anew, once")
+            self._say(f"worker {worker} died ({content.reason}); its episode is restarted, once")

@@ -68,5 +68,5 @@ class Player:
 
 
 def _meaning(entry: NodeEntry) -> dict[str, Any]:
-    """Return a node's entry without what makes no difference to the games, such as the path of the brain's file."""
+    """Return a node's entry without the parts that make no difference to the games, such as the path of the brain's file."""
     return {key: value for key, value in entry.raw.items() if key not in ("title", "brain")}

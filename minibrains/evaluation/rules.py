@@ -13,7 +13,7 @@ from minibrains.games.catalog import read_json
 from minibrains.values import parse_value
 
 RULES: Final = "evaluation.json"
-"""The name of the file, which lies beside the game's ROM."""
+"""The name of the file, which is beside the game's ROM."""
 
 TRAINING, HELD_BACK = "training", "held_back"
 """The two sets of opponents."""
@@ -131,7 +131,7 @@ def _read_simple(section: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict
     simple: dict[str, dict[str, Baseline]] = {}
     for pattern, players in section.items():
         if not players:
-            raise ValueError(f'"simple" names nobody for {pattern!r}; expected a player, or leave the pattern out')
+            raise ValueError(f'"simple" names no player for {pattern!r}; expected a player, or leave the pattern out')
         simple[pattern] = {name: _read_baseline(name, player) for name, player in players.items()}
     return simple
 

@@ -139,7 +139,7 @@ def find_game(names: Sequence[str]) -> Game:
     for name in unknown:
         if _plain(name) and os.path.isdir(own_games() / name):
             raise GameError(
-                f"{own_games() / name} is no game: it has no data.json, and no game that comes with Minibrains is called so; "
+                f"{own_games() / name} is not a game: it has no data.json, and no game that comes with Minibrains has this name; "
                 "expected data.json, scenario.json, metadata.json and the ROM as rom.*"
             )
     if len(unknown) == len(names):

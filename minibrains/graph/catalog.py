@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Final
 
 from minibrains.errors import BrainError, Fault, MinibrainsError, WorkflowError, suggest
 from minibrains.files import bundled_dir, find_inside
 from minibrains.graph.check import FindBrain
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin
+
+_MOVED_FOLDERS: Final = {"lora": "lora_adapter", "prompt": "prompt_template"}
+"""Folders of shipped brains that were renamed: old name -> new name. Workflows and tapes from before have the old one."""
 
 
 def node_types(packs: bool = True, files: Iterable[Path] = ()) -> tuple[Registry, list[str]]:
@@ -45,7 +49,7 @@ def find_workflow(name: str) -> Path:
 def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: Path | None = None) -> FindBrain:
     """Return a function that finds brains in the workflow's folder, in the user's `models` or in models/, and nowhere else.
 
-    `overrides` are files that were named on the command line, which may lie anywhere.
+    `overrides` are files that were named on the command line, which may be anywhere.
     """
     folders: list[Path] = []
     if workflow is not None:
@@ -59,6 +63,7 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: 
         path = allowed.get(pin.file) or find_inside(pin.file, folders)
         if path is None and any(os.path.islink(folder / pin.file) for folder in folders):
             raise BrainError(f"the brain {pin.file!r} is a link that leads out of its folder; put the file itself there")
+        path = path or find_moved_brain(pin.file)
         if path is None:
             known = _shipped_brains()
             if workflow is not None:
@@ -69,6 +74,31 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: 
         return path
 
     return find
+
+
+def find_moved_brain(name: str) -> Path | None:
+    """Return the shipped brain that a former name means; None if there is none.
+
+    Look here last: a brain of a user may have the same name.
+
+    Args:
+        name: The name in a workflow file, or the absolute path that `--brain` has left on a tape.
+    """
+    models = bundled_dir("models")
+    path = PurePath(name)
+    if path.is_relative_to(models):
+        path = path.relative_to(models)
+    former = path.as_posix()
+    present = present_name(former)
+    if present == former:
+        return None
+    return find_inside(present, [models])
+
+
+def present_name(name: str) -> str:
+    """Return the name that a shipped brain has now, given that name or a former one."""
+    folder, slash, file = name.partition("/")
+    return f"{_MOVED_FOLDERS.get(folder, folder)}{slash}{file}"
 
 
 def _shipped_brains() -> list[str]:
@@ -84,4 +114,7 @@ def find_brain_file(name: str, workflow: Path | None, models: Path | None = None
     try:
         return brain_finder(workflow, models=models)(BrainPin(name))
     except BrainError as error:
-        raise MinibrainsError(str(error)) from None
+        moved = find_moved_brain(os.path.abspath(name))
+        if moved is None:
+            raise MinibrainsError(str(error)) from None
+        return moved

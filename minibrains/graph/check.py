@@ -112,7 +112,7 @@ class Graph:
     workflow: Workflow
     nodes: Mapping[str, CheckedNode]
     edges: tuple[Edge, ...]
-    gates: Mapping[str, Link]
+    when_links: Mapping[str, Link]
     """Node id -> the Flag output that its `when` reads, after mutes and bypasses."""
 
     def brain_files(self) -> dict[str, dict[str, str]]:
@@ -132,7 +132,7 @@ class Draft:
     nodes: Mapping[str, CheckedNode]
     """The nodes of known types, including muted and bypassed ones."""
     edges: tuple[Edge, ...]
-    gates: tuple[Edge, ...]
+    when_links: tuple[Edge, ...]
     """The links of `when`, which lead to the input WHEN."""
     faults: tuple[Fault, ...]
 
@@ -141,8 +141,8 @@ class Draft:
         if self.faults:
             raise WorkflowError(self.faults, self.workflow.where)
         flags: dict[str, Link] = {}
-        for gate in self.gates:
-            flags[gate.target] = Link(gate.source, gate.output.name)
+        for edge in self.when_links:
+            flags[edge.target] = Link(edge.source, edge.output.name)
         return Graph(self.workflow, _running(self.nodes), self.edges, flags)
 
 
@@ -196,19 +196,19 @@ class _Checker:
     def draft(self) -> Draft:
         nodes = {name: self._node(name) for name in self.entries}
         edges: list[Edge] = []
-        gates: list[Edge] = []
+        when_links: list[Edge] = []
         for name, entry in self.entries.items():
             edges.extend(self._edges(name))
             if entry.when is not None:
-                gates.extend(self._edge(entry.when, name, WHEN))
+                when_links.extend(self._edge(entry.when, name, WHEN))
         self._check_links_of_unknown_types()
-        links = [*edges, *gates]
+        links = [*edges, *when_links]
         running = _running(nodes)
         self.faults.extend(_type_faults(nodes, links, {}))
         self.faults.extend(_loops(nodes, links))
         self.faults.extend(_deadlocks(running, links))
         self.faults.extend(file_faults(running))
-        return Draft(self.workflow, nodes, tuple(edges), tuple(gates), tuple(self.faults))
+        return Draft(self.workflow, nodes, tuple(edges), tuple(when_links), tuple(self.faults))
 
     def _check_links_of_unknown_types(self) -> None:
         """Check the sources of links into nodes of unknown type, whose inputs are not known."""
@@ -239,7 +239,7 @@ class _Checker:
         within_tick = cls.background == "optional" and entry.background is None and "busy" not in entry.raw
         for key in ("background", "busy", "latency", "timeout"):
             if key in entry.raw and cls.background is None:
-                self._fault("not_applicable", f'"{key}" is for background nodes, and {entry.type} is none', name)
+                self._fault("not_applicable", f'"{key}" is for background nodes, and {entry.type} is not one', name)
             elif key in entry.raw and within_tick:
                 message = f'"{key}" is for a node that computes beside the tick, and {entry.type} does so only with "busy"'
                 self._fault("not_applicable", message, name, hint='Write "busy": "continue", or "hold", as well')

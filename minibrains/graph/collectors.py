@@ -29,7 +29,7 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
             try:
                 node.check_collectors(collectors)
             except MinibrainsError as error:
-                hint = f"Or mute what collects: {mutes}"
+                hint = f"Or mute the nodes that collect: {mutes}"
                 faults.append(Fault(str(error), name, hint=hint, code="custom_validation_failed"))
     if faults:
         raise WorkflowError(faults, graph.workflow.where)

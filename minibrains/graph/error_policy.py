@@ -22,7 +22,7 @@ What the compiler and the checker may assume follows from this table:
 |---|---|---|---|
 | the class needs a `fallback` | no | no | yes |
 | every run of the node delivers what it declares | yes | no | yes |
-| runs whose output is not read may be skipped: it may have a constant result, or a consumer's clock | yes | no | no |
+| the compiler may skip runs (constant folding, inherited clocks) | yes | no | no |
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Linking:
     outputs: Mapping[Place, str]
     """The type of each output, with the sizes that links decide."""
     inputs: Mapping[Place, str]
-    """The type of each input, without what its own link decides, because another link may replace that one."""
+    """The type of each input, apart from what its own link determines, because another link may replace that one."""
     fits: Mapping[str, list[str]]
     """Type of an output, here or of any node type -> types of the inputs that it fits, here or of any node type."""
     before: Mapping[str, list[str]]
@@ -95,7 +95,7 @@ def _inputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
 
 
 def _links(draft: Draft) -> list[Edge]:
-    return [*draft.edges, *draft.gates]
+    return [*draft.edges, *draft.when_links]
 
 
 def _unifier(draft: Draft, links: Iterable[Edge]) -> Unifier:

@@ -61,7 +61,7 @@ class Registry(Mapping[str, type[Node]]):
         if spec is None or spec.loader is None or not path.is_file():
             raise MinibrainsError(f"{path}: there is no such Python file to take nodes from")
         if not path.stem.isidentifier():
-            raise MinibrainsError(f"{path}: nodes are named {path.stem}.…; rename the file so that it can stand there")
+            raise MinibrainsError(f"{path}: nodes are named {path.stem}.…; rename the file so that this is a valid name")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         try:

@@ -189,7 +189,7 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
 
 
 def _in_our_format(data: Any, where: str) -> Any:
-    """Return a workflow's data in today's format. Raises WorkflowError if it is no workflow, or cannot be migrated."""
+    """Return a workflow's data in today's format. Raises WorkflowError if it is not a workflow, or cannot be migrated."""
     if not isinstance(data, dict):
         fault = Fault("a workflow is a JSON object", found=type(data).__name__, code="invalid_workflow")
         raise WorkflowError([fault], where)

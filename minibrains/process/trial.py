@@ -22,7 +22,7 @@ SECONDS: Final = 60
 _WALL_SECONDS: Final = 1800
 """Limit of wall time, for a function that waits instead of computing."""
 _SHUTDOWN_TIMEOUT: Final = 5.0
-_ANSWER: Final = "what the trial came to"
+_ANSWER: Final = "the result of the trial"
 
 
 class Verdict(NamedTuple):
@@ -92,7 +92,7 @@ def _why_it_ended(child: ChildProcess) -> str:
     if "memory" in child.output_tail:
         return _TOO_MUCH_MEMORY
     # a process that ended before the function began sent nothing: it imports the script that this process runs
-    why = child.output_tail[-300:] or 'a script of your own must keep what it does below if __name__ == "__main__":'
+    why = child.output_tail[-300:] or 'a script of your own must keep its code below if __name__ == "__main__":'
     raise MinibrainsError(f"the process it was tried in ended with {child.exit_reason()}: {why}")
 
 

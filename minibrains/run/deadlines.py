@@ -46,7 +46,7 @@ class Deadlines:
 
     @property
     def due(self) -> float:
-        """The time at which the current or next tick is due, computed anew for each tick so that rounding does not add up."""
+        """The time at which the current or next tick is due, recomputed for each tick so that rounding does not add up."""
         return self._origin + self._tick / self.rate
 
     @property

@@ -232,7 +232,7 @@ class ParallelEpisodes:
         if isinstance(content, LogLine):
             self._run.say(f"worker {worker}: {content.text}")
         elif isinstance(content, WorkerLost):
-            self._run.say(f"worker {worker} died ({content.reason}); what it was doing is begun anew, once")
+            self._run.say(f"worker {worker} died ({content.reason}); its work is restarted, once")
         elif isinstance(content, EpisodeProgress):
             self._began = self._began or perf_counter()
             self._running[content.index] = content

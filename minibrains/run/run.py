@@ -97,7 +97,7 @@ class Run:
         if not isinstance(spec, RunSpec):
             raise MinibrainsError(f"a run is made of a RunSpec, found {spec!r}; write Run(RunSpec(…))")
         if spec.record and spec.runs is None and folder is None:
-            raise MinibrainsError("record: a tape lies in a run folder; say where with runs, or do not record")
+            raise MinibrainsError("record: a tape needs a run folder; set runs, or leave out record")
         self.spec = spec
         self.hooks = list(hooks)
         if registry is None:

@@ -86,13 +86,13 @@ class RunSpec:
             node, dot, widget = target.partition(".")
             if not dot:
                 fault = Fault("cannot be read", expected="NODE.WIDGET", found=target, code="invalid_argument")
-                raise WorkflowError([fault], "what is set for the run")
-            entry = _entry(workflow, node, "what is set for the run")
+                raise WorkflowError([fault], "the settings of the run")
+            entry = _entry(workflow, node, "the settings of the run")
             workflow = workflow.with_node(node, {**entry, "set": {**workflow.nodes[node].set, widget: value}})
         for node, file in self.brain_files(workflow).items():
-            workflow = workflow.with_node(node, {**_entry(workflow, node, "what is given as brains"), "brain": str(file)})
+            workflow = workflow.with_node(node, {**_entry(workflow, node, "the given brains"), "brain": str(file)})
         for node in self.mute:
-            workflow = workflow.with_node(node, {**_entry(workflow, node, "what is muted"), "mode": "mute"})
+            workflow = workflow.with_node(node, {**_entry(workflow, node, "the muted nodes"), "mode": "mute"})
         given: dict[str, Any] = {}
         for name in ("episodes", "ticks", "seed", "clock"):
             value = getattr(self, name)

@@ -44,7 +44,7 @@ class WorkflowWatcher(Hook):
         if self._thread is not None:
             self._thread.join(SHUTDOWN_TIMEOUT)
             if self._thread.is_alive():
-                run.say("the last change was not taken over: its nodes are still being opened")
+                run.say("the last change was not applied: its nodes are still being opened")
 
     def _watch(self, run: Run) -> None:
         while not self._over.wait(_LOOK_EVERY):
@@ -55,7 +55,7 @@ class WorkflowWatcher(Hook):
                     self._hand_over(run)
                 except MinibrainsError as error:
                     if not self._over.is_set():
-                        run.say(f"the change was not taken over: {error}")
+                        run.say(f"the change was not applied: {error}")
 
     def _hand_over(self, run: Run) -> None:
         workflow = run.spec.load_workflow()

@@ -32,7 +32,7 @@ LARGEST: Final = 1 << 30
 _START: Final = b"MBS1"
 _CRC: Final = 4
 _PROTOCOL: Final = 4
-"""The version of the pickle protocol by which objects are taken apart."""
+"""The version of the pickle protocol with which objects are taken apart."""
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
 
 
@@ -142,7 +142,7 @@ class _Writer:
         parts: list[Any] = [*reduced, *[None] * (5 - len(reduced))]
         function, arguments, state, items, pairs = parts
         step = "call"
-        if function is getattr(copyreg, "__newobj__"):  # noqa: B009 - typeshed has it not
+        if function is getattr(copyreg, "__newobj__"):  # noqa: B009 - not in typeshed
             step, (function, *arguments) = "new", arguments
         if not isinstance(function, type):
             raise _refused(function, self._modules)
@@ -193,7 +193,7 @@ class _Reader:
         if type(value) is not list:
             if type(value) in _PLAIN or value is ABSENT or isinstance(value, np.generic):
                 return value
-            raise ValueError(f"a {type(value).__name__} stands for nothing here")
+            raise ValueError(f"a {type(value).__name__} is not allowed here")
         (number,) = value
         return self._made[self._number(number)]
 
@@ -217,7 +217,7 @@ class _Reader:
             raise ValueError(f"there is no step {step!r}")
         cls, *arguments = values
         if not isinstance(cls, type):
-            raise ValueError("what is no class makes nothing")
+            raise ValueError("only a class can be called")
         _check(cls, _MADE, self._modules)
         if step == "call":
             return cls(*arguments)
@@ -290,7 +290,7 @@ def _laid_out(array: Any) -> tuple[Any, tuple[int, ...]]:
 
 def _array(array: Any, axes: tuple[int, ...]) -> Any:
     if type(array) is not np.ndarray:
-        raise ValueError(f"a {type(array).__name__} stands in the place of an array")
+        raise ValueError(f"expected an array, found a {type(array).__name__}")
     return array.copy().transpose([axes.index(axis) for axis in range(array.ndim)])
 
 

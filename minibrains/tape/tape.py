@@ -31,8 +31,8 @@ class Event(NamedTuple):
         try:
             found = unpack(record)
         except ValueError as error:
-            raise MinibrainsError(f"a record of the tape is no event: {error}") from None
+            raise MinibrainsError(f"a record of the tape is not an event: {error}") from None
         match found:
             case [int(tick), str(node), str(kind), value] if type(tick) is int and tick >= 0 and kind in _KINDS:
                 return cls(tick, node, kind, value)  # type: ignore[arg-type]  # one of _KINDS
-        raise MinibrainsError("a record of the tape is no event that this Minibrains knows; was it made by a newer one?")
+        raise MinibrainsError("a record of the tape is not an event that this Minibrains knows; was it made by a newer one?")

@@ -103,7 +103,7 @@ class TapeReader:
         except OSError as error:
             raise self._unreadable(error) from error
         if not start.startswith(_NAME) or len(start) < len(_START):
-            raise MinibrainsError(f"{path} is no tape: it starts with {start!r}, not with {_START!r}")
+            raise MinibrainsError(f"{path} is not a tape: it starts with {start!r}, not with {_START!r}")
         version = int.from_bytes(start[len(_NAME) :], "little")
         if version != _VERSION:
             raise MinibrainsError(f"the tape {path} has version {version}, this Minibrains reads {_VERSION}; update Minibrains")

@@ -46,7 +46,7 @@ class AntiRepeat(Node, category="actions"):
         return action
 
 
-class RecoveryTable(Brain):
+class RecoveryBrain(Brain):
     """The ticks that each action takes to recover from."""
 
     kind = "recovery"
@@ -80,11 +80,11 @@ class CooldownGate(Node, category="actions", clocked=True):
     since:   ticks since the last action was let through, 0 on that tick; before the first: since the episode began
     """
 
-    brain: RecoveryTable
+    brain: RecoveryBrain
     idle: Literal["repeat", "release"] = widget(
         default="repeat",
-        doc="while recovering: leave the action in force, or send action 0 on the tick after it, for tables of single rows: "
-        "while a sequence runs the sink drops it",
+        doc="repeat: send nothing, the sink keeps the last row. release: send action 0 one tick later (only useful if actions "
+        "have one row)",
     )
 
     def open(self, host: Host) -> None:

@@ -38,7 +38,7 @@ class ActionTable(Brain):
         if len(starts) < 2 or starts[0] != 0 or starts[-1] != len(self.rows) or not rising:
             raise BrainError(f"{where}: starts must rise from 0 to {len(self.rows)}, the number of rows; found {starts}")
         if len(self.names) != len(starts) - 1 or len(self.buttons) != self.rows.shape[1]:
-            raise BrainError(f"{where}: {len(starts) - 1} actions and {self.rows.shape[1]} buttons need as many names")
+            raise BrainError(f"{where}: {len(starts) - 1} actions and {self.rows.shape[1]} buttons need one name each")
         if (self.rows > 1).any():
             raise BrainError(f"{where}: rows must be 0 or 1")
 

@@ -134,7 +134,7 @@ class PadView(Node, category="consoles"):
         return np.where(lights[self.brain.button][..., None], self.brain.lit, self.brain.dark)
 
 
-class ButtonColumns(Brain):
+class ButtonHistoryBrain(Brain):
     """The buttons that a network is shown, and the number of ticks."""
 
     kind = "button_history"
@@ -163,7 +163,7 @@ class ButtonHistory(Register, category="consoles"):
     Raises MinibrainsError for a button that is not among them.
     """
 
-    brain: ButtonColumns
+    brain: ButtonHistoryBrain
 
     def open(self, host: Host) -> None:
         self._columns = {button: column for column, button in enumerate(self.brain.buttons)}
@@ -182,5 +182,5 @@ class ButtonHistory(Register, category="consoles"):
                 rows[-1, self._columns[button]] = 1
         except KeyError as missing:
             known = ", ".join(self.brain.buttons)
-            raise MinibrainsError(f"the pad holds {missing}, which is no column of the history; its brain has {known}") from None
+            raise MinibrainsError(f"the pad holds {missing}, not a column of the history; its brain has {known}") from None
         self.rows = rows

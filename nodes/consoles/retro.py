@@ -90,7 +90,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         self._widths = self._writable()
         self._wide = self.players + 1 + len(self.data.lookup_all())
 
-        # what the host is told
+        # reported to the host
         height, width, _ = self._screen().shape
         host.size(h=height, w=width)
         host.rate(self.emulator.get_screen_rate())
@@ -257,7 +257,7 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
 
     def _start_from(self, name: str, state: bytes) -> None:
         if not self.emulator.set_state(state):
-            raise GameError(f"the state {name!r} is none of this game's console")
+            raise GameError(f"{name!r} is not a save state of this game's console")
 
     def _screen(self) -> np.ndarray:
         screen: np.ndarray = self.emulator.get_screen()

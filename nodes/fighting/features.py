@@ -28,7 +28,7 @@ from minibrains import (
 FULL = 176
 """Health at the beginning of a round; a fighter who is knocked out has -1."""
 FLOOR = 192
-"""agent_y and enemy_y of a fighter who stands."""
+"""agent_y and enemy_y of a fighter that is standing on the floor."""
 CLOSE, MID = 40, 80
 """Distances in pixels. Nearer than CLOSE is close; otherwise, no further away than MID is the middle range."""
 STATUS = {
@@ -88,8 +88,6 @@ class GameFeatures(Node, category="fighting"):
     distance:   pixels, 0 to 511
     facing:     True: the other is to the right
     band:       "close" below 40 pixels, "mid" from 40 to 80, "far"
-    Source: first seed, hp advantage, distance, facing and its three ranges. It calls less than 40 pixels close, and leaves
-    open what 80 are.
     """
 
     def tick(self, variables: Variables) -> Features:
@@ -125,11 +123,10 @@ class FrameHistory(Node, category="fighting"):
     text:   a line for each of the last steps, the oldest first: "you -7 hp, toward; other 0 hp, still",
            in points out of 100
     own_change, enemy_change:  health won or lost over the steps remembered, as a share, -1 to 1
-    Source: first seed, frame history: health changes and movement.
     """
 
     steps: int = widget(default=4, min=1, max=100, doc="how many steps to remember")
-    still: int = widget(default=3, min=0, max=511, doc="pixels; who moves no further in one step stands still")
+    still: int = widget(default=3, min=0, max=511, doc="pixels; moving no further than this in one step counts as standing still")
 
     def reset(self, episode: Episode) -> None:
         self.seen: list[Fight] = []
@@ -200,17 +197,18 @@ NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType
 """The numbers of a fight for a network, computed from a moment and the one before it, in the units of Fight."""
 
 
-class FightNumbers(Brain):
+class FightVectorBrain(Brain):
     """The selection of the numbers of a fight for a network, and their scaling to -1 to 1: (number - middle) / scale."""
 
     kind = "fight_vector"
     names: tuple[str, ...] = setting(doc=f"in this order, any of {', '.join(NUMBERS)}")
-    middle: np.ndarray = tensor("f32[numbers]", "what becomes 0, in the number's own unit")
-    scale: np.ndarray = tensor("f32[numbers]", "how far from the middle is 1")
+    middle: np.ndarray = tensor("f32[numbers]", "the value that becomes 0, in the number's own unit")
+    scale: np.ndarray = tensor("f32[numbers]", "the distance from the middle that becomes 1")
 
     def check(self, where: str) -> None:
         if not self.names or len(self.names) != len(self.scale):
-            raise BrainError(f"{where}: {len(self.scale)} numbers and {len(self.names)} names; expected as many, at least one")
+            found = f"{len(self.scale)} numbers and {len(self.names)} names"
+            raise BrainError(f"{where}: {found}; expected one name for each number, and at least one")
         if unknown := sorted(set(self.names) - NUMBERS.keys()):
             raise BrainError(f"{where}: there is no number {unknown[0]!r}; expected names out of {', '.join(NUMBERS)}")
         if not (np.isfinite(self.middle).all() and np.isfinite(self.scale).all() and (self.scale > 0).all()):
@@ -224,7 +222,7 @@ class FightVector(Node, category="fighting"):
     """Turn a fight into a row of numbers for a network; its brain says which, and where they become -1 and 1.
 
     fight:  from GameFeatures
-    Out:    float32 [numbers], each from -1 to 1: what lies beyond is cut off
+    Out:    float32 [numbers], each from -1 to 1; values beyond are cut off
 
     There are these numbers, in their own units. A change is one since the last tick on which it ran, 0 on the first.
 
@@ -237,11 +235,9 @@ class FightVector(Node, category="fighting"):
         own_toward, enemy_toward       pixels gone towards where the other was; away is negative
         own_height, enemy_height       pixels above the floor, 0 to 192
         own_… and enemy_…              crouching, blocking, attacking (specials too), hit: 1 or 0 each
-
-    Source: first seed, 21 strategic numbers; it does not say which, these are ours.
     """
 
-    brain: FightNumbers
+    brain: FightVectorBrain
 
     def open(self, host: Host) -> None:
         self._numbers = [NUMBERS[name] for name in self.brain.names]

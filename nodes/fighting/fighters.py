@@ -15,7 +15,7 @@ from nodes.fighting.styles import FLOOR, HELD_BACK, SHOT_LEAVES, SHOT_SPEED, SPE
 READ = ("agent_x", "agent_status", "enemy_x", "enemy_y", "enemy_status")
 """The variables that styles look at."""
 LATE = 12
-"""Frames between what happens and what a scripted style knows."""
+"""Frames until a scripted style knows what has happened."""
 
 Side = Literal["agent", "enemy"]
 """The sides, as the variables are called: the agent has pad 1, the enemy pad 2."""
@@ -25,11 +25,11 @@ Held = tuple[str, ...]
 
 @dataclass
 class Scripted:
-    """A player with an ordered list of rules, of which the first that has something to say is followed."""
+    """A player with an ordered list of rules, of which the first that applies is followed."""
 
     rules: Iterable[Rule]
     late: int = LATE
-    """Frames between what happens and what the player knows."""
+    """Frames until the player knows what has happened."""
     seen: deque[Mapping[str, int]] = field(default_factory=deque)
     """The variables of the last frames, of which the oldest are the ones that the player knows."""
 
@@ -113,7 +113,7 @@ class Scripted:
 
 
 def _seen_by_the_enemy(name: str) -> str:
-    """Return the variable that is to the enemy what this one is to the agent."""
+    """Return the name of a variable with the sides swapped."""
     sides = {"agent": "enemy", "enemy": "agent"}
     side, _, what = name.partition("_")
     return f"{sides[side]}_{what}"
@@ -149,7 +149,7 @@ class ScriptedFighter(Node, category="fighting"):
         "aggressive", "defensive", "zoner", "grappler",
         "rusher", "jumper", "sweeper", "turtle", "thrower", "shoto", "dancer", "mixed",
     ] = widget(default="defensive", rebuild=True, doc="which rules, in which order")  # fmt: skip
-    late: int = widget(default=LATE, min=0, max=120, doc="frames between what happens and what the fighter knows")
+    late: int = widget(default=LATE, min=0, max=120, doc="frames until the fighter knows what has happened")
     side: Side = widget(default="agent", doc="whose pad it holds: the agent's, pad 1, or the enemy's, pad 2")
 
     def check_collectors(self, names: Sequence[str]) -> None:

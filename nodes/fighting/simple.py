@@ -71,7 +71,7 @@ class Condition:
     """A number, or for the last two features a set of statuses: bit n is status n."""
 
     def holds(self, sight: Sight) -> bool:
-        """Return True if the answer is yes for what is seen."""
+        """Return True if the answer is yes for what the player sees."""
         if self.feature == "enemy is":
             return bool(self.below >> sight.enemy_status & 1)
         if self.feature == "own is":
@@ -82,14 +82,14 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class SimplePlayer:
-    """A simple player, as it stands in a brain."""
+    """A simple player, as written in a brain."""
 
     kind: Kind
     answers: tuple[tuple[Step, ...], ...]
     """A loop has one. A rule has one for each way in which its conditions may hold: none, the last, the first, both.
     A table has one for each band of distance, group of the enemy's status, and low or high."""
     late: int
-    """Frames between what happens and what it sees."""
+    """Frames until it sees what has happened."""
     interval: int
     """Frames from one action to the next; 0: it holds the pad itself."""
     knows_side: bool
@@ -103,7 +103,7 @@ class SimplePlayer:
     """The group of each of the enemy's statuses."""
 
     def answer(self, sight: Sight) -> tuple[Step, ...]:
-        """Return the answer to what is seen."""
+        """Return the answer to what the player sees."""
         if self.kind == "loop":
             return self.answers[0]
         if self.kind == "rule":
@@ -118,7 +118,7 @@ class SimplePlayer:
 
 
 def read_player(value: Mapping[str, Any]) -> SimplePlayer:
-    """Read a player from JSON. Raises ValueError, with a sentence, if it is none."""
+    """Read a player from JSON. Raises ValueError, with a sentence, if it is not one."""
     types: Mapping[str, Any] = {
         "kind": Kind,
         "answers": tuple[tuple[Mapping[str, str | int], ...], ...],

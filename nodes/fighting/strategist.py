@@ -1,7 +1,7 @@
-"""ScriptedStrategist: rules for fighting when every decision binds for half a second.
+"""ScriptedStrategist: rules for fighting when every decision is binding for half a second.
 
-They are told in the actions of a table by facing, and stand where a learning agent stands in a graph: asked now
-and then, they answer with the best action and the second best.
+The rules name actions of a table with FORWARD and BACK, and take the place of a learning agent in a graph: asked
+now and then, they answer with the best action and the second best.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nodes.fighting.fighters import Scripted, noticed
 from nodes.fighting.styles import ATTACK, BLOCK, CROUCH, HIT, JUMP, SPECIAL, STAND, View
 
 NEARER_THAN = (44, 62, 90, 130, 190)
-"""The ends of the bands of distance by which a rule chooses, in pixels between the two; one more band lies beyond."""
+"""The upper ends of the bands of distance that a rule distinguishes, in pixels between the two; one more band follows."""
 
 
 class Rule(NamedTuple):
@@ -59,13 +59,13 @@ CASES: dict[str, Callable[[View], bool]] = {
     "was just hit": lambda v: v.theirs == HIT and v.since < 12,
     "was hit": lambda v: v.theirs == HIT,
 }
-"""The cases, of which the first that holds is the one; what is done in each is in choices.py."""
+"""The cases, of which the first that holds applies; choices.py has the actions for each."""
 
 ANYTHING_ELSE = Rule("anything else", lambda v: True, (STAY_LOW,) * (len(NEARER_THAN) + 1))
-"""It always has something to say."""
+"""The rule that always applies."""
 _RULES = [Rule(name, holds, choices.PATIENT[name]) for name, holds in CASES.items()]
 PATIENT = (*_RULES, ANYTHING_ELSE)
-"""The first rule that has something to say is followed."""
+"""The rules in order; the first that applies is followed."""
 
 
 def _named_actions() -> tuple[str, ...]:
@@ -81,15 +81,15 @@ NEEDED = _named_actions()
 
 
 def first_choice(rules: Iterable[Rule], view: View) -> Choice:
-    """Return the choice of the first rule whose case it is.
+    """Return the choice of the first rule that applies.
 
-    Raises ValueError if there is none. The last rule of PATIENT always has something to say.
+    Raises ValueError if there is none. The last rule of PATIENT always applies.
     """
     for rule in rules:
         choice = rule(view)
         if choice is not None:
             return choice
-    raise ValueError("no rule has anything to say")
+    raise ValueError("no rule applies")
 
 
 class Eyes(Scripted):
@@ -103,7 +103,7 @@ class Eyes(Scripted):
 
 
 class Decision(NamedTuple):
-    """A decision: the action, and another one in case that was done too often."""
+    """A decision: the action, and another one in case the first was done too often."""
 
     action: TableAction | Absent
     second: TableAction | Absent
@@ -113,18 +113,18 @@ _NOT_ASKED = Decision(ABSENT, ABSENT)
 
 
 class ScriptedStrategist(Node, category="fighting"):
-    """Decide by rules when asked: the scripted ceiling under which a learning strategist is judged.
+    """Decide by rules when asked: the scripted ceiling that learning strategists are compared with.
 
     variables:  of the Street Fighter II map, on every frame: it notices how long things last and what comes nearer
     ask:        True: decide now
-    pad:        the buttons held on the frame before, by which it guesses when a projectile is here
+    pad:        the buttons held on the frame before, from which it estimates when a projectile arrives
     action:     the best action, on the ticks on which it is asked
     second:     the second best, on the same ticks
-    Its brain is the action table that the sink presses by.
+    Its brain is the action table that the sink uses.
     """
 
     brain: ActionTable
-    late: int = widget(default=0, min=0, max=120, doc="frames between what happens and what it knows")
+    late: int = widget(default=0, min=0, max=120, doc="frames until it knows what has happened")
 
     def open(self, host: Host) -> None:
         for name in NEEDED:

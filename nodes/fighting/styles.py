@@ -31,7 +31,7 @@ class View:
     comes: int
     """Pixels a frame by which the other comes nearer."""
     since: int
-    """Frames for which the other's status has been what it is."""
+    """Frames for which the other has had its current status."""
     shot_in: float
     """Frames until a projectile that the other may have thrown is here; negative once it should have passed."""
     ahead: str
@@ -109,7 +109,7 @@ def punish(v: View) -> Plan | None:
 
 
 def grab(v: View) -> Plan | None:
-    """Throw an opponent who stands close and does nothing."""
+    """Throw an opponent who is standing close and does nothing."""
     if v.gap < 42 and v.theirs in IDLE and v.height == 0:
         return _press("F", "Z", 12)
     return None

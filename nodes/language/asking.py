@@ -62,4 +62,4 @@ class Pretrained:
         """Raise MinibrainsError if the question contains a marker of the tokenizer that stands for a picture."""
         for marker in self.processor.all_special_multimodal_tokens:
             if marker in prompt:
-                raise MinibrainsError(f"the question has {marker} in it, which stands for a picture; take it out")
+                raise MinibrainsError(f"the question contains {marker}, which stands for a picture; remove it")

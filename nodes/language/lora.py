@@ -45,12 +45,15 @@ class LoraAdapter(Brain):
 
     @classmethod
     def of_folder(cls, folder: Path, base: BrainRef) -> Self:
-        """Return the adapter for a model from a folder of PEFT's `save_pretrained`. Raises BrainError if it is no plain LoRA."""
+        """Return the adapter for a model from a folder of PEFT's `save_pretrained`.
+
+        Raises BrainError if it is not a plain LoRA.
+        """
         from safetensors.torch import load_file
 
         for name in ("adapter_config.json", "adapter_model.safetensors"):
             if not (folder / name).is_file():
-                raise BrainError(f"{folder}: {name} is missing; expected what PEFT's save_pretrained writes of an adapter")
+                raise BrainError(f"{folder}: {name} is missing; expected the files that PEFT's save_pretrained writes")
         adapter = parse_json((folder / "adapter_config.json").read_bytes())
         adapter = {name: value for name, value in adapter.items() if name not in OF_TRAINING and value not in NOTHING}
         tensors = {name: as_array(tensor) for name, tensor in load_file(folder / "adapter_model.safetensors").items()}
@@ -89,7 +92,7 @@ class LoraAdapter(Brain):
     def check(self, where: str) -> None:
         for name, array in self.tensors.items():
             if not is_finite(array):
-                raise BrainError(f"{where}: tensor {short(name)} has numbers in it that are none: infinity or NaN")
+                raise BrainError(f"{where}: tensor {short(name)} contains infinity or NaN")
 
 
 def _check_values(where: str, adapter: Mapping[str, Any]) -> None:
@@ -117,7 +120,7 @@ def _check_modules(where: str, modules: Iterable[str], named: Sequence[Any]) -> 
             raise BrainError(f"{where}: the adapter's {MODULES} has {short(name)}; expected plain names of modules")
     for module in modules:
         if not any(f".{module}".endswith(f".{name}") for name in named):
-            raise BrainError(f"{where}: the tensors of {short(module)} are of none of the adapter's {MODULES}")
+            raise BrainError(f"{where}: {short(module)} has tensors, but is not among the adapter's {MODULES}")
 
 
 class Adapter(NamedTuple):
@@ -185,7 +188,7 @@ def _add_adapter(model: Any, ref: BrainRef, weight: float) -> None:
         weights = (up @ down).mul_(_scale(brain.adapter, module) * weight).add_(layer.weight)
         lowest, highest = torch.aminmax(weights)
         if not lowest.isfinite() or not highest.isfinite():
-            raise BrainError(f"{ref.file}: added to the model's {short(module)} it gives numbers that are none: infinity or NaN")
+            raise BrainError(f"{ref.file}: added to the model's {short(module)}, it gives infinity or NaN")
         layer.weight = torch.nn.Parameter(weights, requires_grad=False)
 
 

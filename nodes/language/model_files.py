@@ -21,7 +21,7 @@ FILES: Final = (
 NEEDED: Final = (CONFIG, "tokenizer.json", "tokenizer_config.json")
 
 CODE: Final = "Python code to be loaded with the model"
-KERNEL: Final = "to say what computes the model"
+KERNEL: Final = "a particular implementation of its computations"
 ANOTHER: Final = "another model or other files to be loaded"
 REFUSED: Final = {
     "auto_map": CODE,
@@ -95,7 +95,7 @@ def check_files(where: str, files: Mapping[str, str], tensors: Mapping[str, Tens
     """
     for name in files:
         if name not in FILES:
-            raise BrainError(f"{where}: {short(name)} is no file of a model that is taken over; expected {', '.join(FILES)}")
+            raise BrainError(f"{where}: {short(name)} is not a supported model file; expected {', '.join(FILES)}")
     for name in NEEDED:
         if name not in files:
             raise BrainError(f"{where}: {name} is missing")
@@ -103,7 +103,7 @@ def check_files(where: str, files: Mapping[str, str], tensors: Mapping[str, Tens
     for name, config in configs.items():
         for key in _keys(config):
             if key in REFUSED:
-                raise BrainError(f"{where}: {name} wants {REFUSED[key]} ({key}); that is never done. Take it out")
+                raise BrainError(f"{where}: {name} asks for {REFUSED[key]} ({key}), which is not allowed. Remove the key")
     config = configs[CONFIG]
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:

@@ -44,7 +44,7 @@ _ODD_TEXTS: Final = ("", "a" * 2000, " " * 2000, "1" * 2000, "-" * 2000, "\n" * 
 _SIZES: Final = ((64, 64), (224, 320), (32, 640))
 
 
-class VisionLanguageModel(Brain):
+class VLMBrain(Brain):
     """A model that answers a prompt about a picture. Its tensors are those that transformers saves."""
 
     kind = "vlm"
@@ -87,7 +87,7 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
         BrainError: The model does not fit its configuration, or failed its trial.
     """
     path = Path(ref.file)
-    brain = VisionLanguageModel.load(path)
+    brain = VLMBrain.load(path)
     header = read_header(path)
     family = check_files(ref.file, brain.files, header.tensors)
     is_ours = brain.ref is not None and brain.ref.sha256 in OURS
@@ -252,7 +252,7 @@ def _load_model(folder: Path, family: Family) -> Any:
 
 def load_processor(folder: Path, family: Family) -> Any:
     """Return the processor, without its part for videos, which needs torchvision and is not used here."""
-    import PIL  # noqa: F401 - transformers would say in words of its own that it is missing
+    import PIL  # noqa: F401 - transformers would report in its own words that it is missing
     import transformers
     from transformers.video_processing_utils import VideoProcessorMixin
 

@@ -11,7 +11,7 @@ from minibrains.loading import BrainRef
 from minibrains.torch_node import compute_on_one_thread
 from nodes.language.asking import Pretrained
 from nodes.language.lora import Adapter, merged
-from nodes.language.pretrained import VisionLanguageModel, load_pretrained, title_of
+from nodes.language.pretrained import VLMBrain, load_pretrained, title_of
 
 OwnAdapter = Annotated[Adapter, Socket("adapter", "sha256[brain]")]
 """An adapter that was made for the node's own brain."""
@@ -46,7 +46,7 @@ class VLMStrategist(Node, category="language", background="either", fallback=Ans
     `"on_error": "fallback"` a run goes on when it fails or exceeds its `"timeout"`: the answer is then an empty text.
     """
 
-    brain: VisionLanguageModel
+    brain: VLMBrain
     answer: Literal["generate", "choose"] = widget(
         default="generate", rebuild=True, doc="generate an answer token by token, or choose one of the brain's answers"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from minibrains import (
     widget,
 )
 from minibrains.errors import BrainError
-
-if TYPE_CHECKING:
-    pass
 
 ChosenAction = Annotated[int, Socket("action", "index[{actions}]")]
 
@@ -50,7 +47,7 @@ class RandomPolicy(Node, category="policies", clocked=True):
         return int(self.rng.integers(self.actions))
 
 
-class ReflexTable(Brain):
+class ReflexBrain(Brain):
     """For each situation a macro: rows of an action and the number of ticks for which to hold it."""
 
     kind = "reflex"
@@ -80,7 +77,7 @@ class ReflexPolicy(Node, category="policies", clocked=True):
     started:    True on ticks on which a macro begins
     """
 
-    brain: ReflexTable
+    brain: ReflexBrain
 
     def open(self, host: Host) -> None:
         table = zip(self.brain.action.tolist(), self.brain.ticks.tolist(), strict=True)

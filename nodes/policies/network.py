@@ -29,7 +29,7 @@ HeadFrames = Annotated[np.ndarray, Socket("frames", "f32[{channels} {height} {wi
 HeadLogits = Annotated[np.ndarray, Socket("logits", "f32[{actions}]")]
 
 
-class PolicyWeights(Brain):
+class PolicyHeadBrain(Brain):
     """Weights and sizes of a small convolutional network from stacked frames to action logits."""
 
     kind = "policy_head"
@@ -82,7 +82,7 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
     has the same structure.
     """
 
-    brain: PolicyWeights
+    brain: PolicyHeadBrain
 
     def build(self, config: Mapping[str, Any]) -> nn.Module:
         from torch import nn

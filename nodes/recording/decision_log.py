@@ -92,7 +92,7 @@ class DecisionLog(Node, category="recording", collects=True):
             if value is not None:
                 line[key] = value
         if prompt is None:
-            image = None  # nobody was asked about it
+            image = None  # no question was asked about it
         self._room.acquire()
         self._check_written()
         self._waiting.put(_Decision(line, image))
@@ -123,7 +123,7 @@ class DecisionLog(Node, category="recording", collects=True):
                     if decision.image is not None and (file := self._picture(decision.image)):
                         line = {**line, "image": file}
                     self._file.append(json.dumps(line, ensure_ascii=False))
-            except Exception as error:  # any error: otherwise a tick that waits for space would wait for ever
+            except Exception as error:  # any error: otherwise a tick that waits for space would block forever
                 self._failure = getattr(error, "strerror", None) or describe_error(error)
             finally:
                 self._room.release()

@@ -49,7 +49,7 @@ def _colors_last(frame: np.ndarray) -> np.ndarray:
     if first is last:
         found = "x".join(map(str, frame.shape))
         raise MinibrainsError(
-            f"a picture of {found} came in; expected h x w, or 1, 3 or 4 colours either first or last: h x w x 3, 3 x h x w"
+            f"got a picture of {found}; expected h x w, or 1, 3 or 4 colours either first or last: h x w x 3, 3 x h x w"
         )
     if last:
         return frame
@@ -60,9 +60,11 @@ def _bytes(picture: np.ndarray) -> np.ndarray:
     if picture.dtype == np.uint8:
         return picture
     if picture.dtype.kind != "f":
-        raise MinibrainsError(f"a picture of {picture.dtype} came in; expected uint8, or float from 0 to 1")
+        raise MinibrainsError(f"got a picture of {picture.dtype}; expected uint8, or float from 0 to 1")
     if picture.size and not (picture.min() >= 0 and picture.max() <= 1):
-        raise MinibrainsError(f"a picture of values from {picture.min():g} to {picture.max():g} came in; floats go from 0 to 1")
+        raise MinibrainsError(
+            f"got a picture with values from {picture.min():g} to {picture.max():g}; floats must be from 0 to 1"
+        )
     levels: np.ndarray = np.rint(picture * 255).astype(np.uint8)
     return levels
 
@@ -103,7 +105,7 @@ class Resize(Node, category="vision"):
         return small
 
 
-class FrameStackTaps(Brain):
+class FrameStackBrain(Brain):
     """The moments that a frame stack shows, and the normalisation of pixels: (pixel / 255 - mean) / std."""
 
     kind = "frame_stack"
@@ -131,7 +133,7 @@ class FrameStack(Node, category="vision", clocked=True):
     Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), 529-533.
     """
 
-    brain: FrameStackTaps
+    brain: FrameStackBrain
 
     def reset(self, episode: Episode) -> None:
         self.ring: list[np.ndarray] = []

@@ -28,9 +28,9 @@ class OverlayStyle(Brain):
 
     def check(self, where: str) -> None:
         if len(self.labels) != len(self.palette) or len(set(self.labels)) < len(self.labels):
-            raise BrainError(f"{where}: {len(self.palette)} colours need as many labels, all different")
+            raise BrainError(f"{where}: {len(self.palette)} colours need one label each, all different")
         if len(self.letters) != len(self.glyphs) or len(set(self.letters)) < len(self.letters):
-            raise BrainError(f"{where}: {len(self.glyphs)} glyphs need as many letters, all different")
+            raise BrainError(f"{where}: {len(self.glyphs)} glyphs need one letter each, all different")
         if (self.glyphs > 1).any():
             raise BrainError(f"{where}: glyphs must be 0 or 1")
 

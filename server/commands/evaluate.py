@@ -88,13 +88,13 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _say_stopped(arguments: argparse.Namespace, rows_of: dict[str, Rows], out: Path) -> None:
-    """Tell how many of the episodes are there, with which the same command goes on."""
+    """Tell how many episodes are kept; the same command resumes from there."""
     wanted = range(arguments.episodes)
     there = 0
     for rows in rows_of.values():
         there += len(rows.episodes.keys() & set(wanted))
     stopped = f"stopped; {there} of {len(rows_of) * len(wanted)} episodes are kept in {out}"
-    message = f"{stopped}, the same command goes on from there"
+    message = f"{stopped}; the same command resumes from there"
     if arguments.json:
         print(json.dumps({"error": {"message": message}}))
     _say(message)

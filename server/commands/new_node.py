@@ -21,7 +21,7 @@ from minibrains.testing import check_node
 
 
 class $name(Node):
-    """Smooth a number: each new value counts for `share`, the rest is what was there.
+    """Smooth a number: each new value counts for `share`, the rest is the old value.
 
     value:  the number to smooth
     Out:    the smoothed number, beginning with the first value
@@ -31,7 +31,7 @@ class $name(Node):
     share: float = widget(default=0.5, min=0.0, max=1.0, doc="weight of a new value")
 
     def reset(self, episode: Episode) -> None:
-        # state begins here, once an episode; episode.rng() is for what is random
+        # state begins here, once an episode; episode.rng() is for anything random
         self.smooth: float | None = None
 
     # a parameter is an input, the return annotation the output, named like its type

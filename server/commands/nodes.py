@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -87,11 +87,12 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
 def _table(entries: list[dict[str, Any]]) -> Iterator[str]:
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
-        remarks = ", ".join([entry["type"], *_remarks(entry)])
-        yield f"  {entry['name']:<{width}}  {remarks}"
+        described = ", ".join([entry["type"], *remarks(entry)])
+        yield f"  {entry['name']:<{width}}  {described}"
 
 
-def _remarks(entry: dict[str, Any]) -> Iterator[str]:
+def remarks(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a described socket, widget, tensor or setting declares besides its type, and last its documentation."""
     if "reading" in entry:
         yield _READING[entry["reading"]]
     if entry.get("many"):
@@ -99,7 +100,7 @@ def _remarks(entry: dict[str, Any]) -> Iterator[str]:
     if entry.get("optional"):
         yield "may be left unlinked"
     if entry.get("lazy"):
-        yield "made only when somebody reads it"
+        yield "made only when something reads it"
     if entry.get("absent"):
         yield "not delivered on every tick"
     if entry.get("required"):

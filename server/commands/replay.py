@@ -35,7 +35,7 @@ def main(arguments: argparse.Namespace) -> int:
     if cut:
         tell(cut)
     if done.metadata.get("rom_sha1") != header["facts"].get("rom_sha1"):
-        tell(f"the ROM is another one: {done.metadata.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}")
+        tell(f"the ROM is a different one: {done.metadata.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}")
     if arguments.json:
         print(json.dumps(_as_json(done, cut)))
     else:

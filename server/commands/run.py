@@ -55,4 +55,4 @@ def _warn(run: Run) -> None:
         run.say("nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it")
     outside = [name for name, node in run.graph.nodes.items() if node.cls.outside]
     if outside:
-        run.say(f"{', '.join(outside)}: nobody plays on the command line; play in the editor: python -m server serve")
+        run.say(f"{', '.join(outside)}: no input arrives on the command line; play in the editor: python -m server serve")

@@ -88,8 +88,8 @@ def _deadlines(summary: dict[str, Any]) -> list[str]:
     share = "-"
     if deadlines["on_time"] is not None:
         share = f"{100 * deadlines['on_time']:.2f} %"
-    lines = [f"realtime at {deadlines['rate']:.2f} hz: {share} on time but for what was not scheduled; "
-             f"ticks began at most {deadlines['late_ms']['max']:.1f} ms late"]  # fmt: skip
+    lines = [f"realtime at {deadlines['rate']:.2f} hz: {share} on time, not counting ticks when the process was not "
+             f"scheduled; ticks began at most {deadlines['late_ms']['max']:.1f} ms late"]  # fmt: skip
     if not summary["misses"]:
         return lines
     causes = [f"{count} by {name}" for name, count in missed["nodes"].items() if count]

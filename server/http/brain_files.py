@@ -16,6 +16,7 @@ from aiohttp import BodyPartReader, web
 from minibrains.brain_file import read_header
 from minibrains.errors import BrainError
 from minibrains.files import bundled_dir, find_inside, rename
+from minibrains.graph.catalog import find_moved_brain
 from minibrains.graph.describe import describe_brain, users
 from minibrains.graph.registry import Registry
 from minibrains.known_digests import FileKey
@@ -207,7 +208,7 @@ class BrainFiles:
     def _find(self, name: str) -> Path:
         path = None
         if name.endswith(_SUFFIX):
-            path = find_inside(name, [self._models, bundled_dir("models")])
+            path = find_inside(name, [self._models, bundled_dir("models")]) or find_moved_brain(name)
         if path is None:
             raise RequestError(404, "not_found", f"there is no brain {name[:200]!r}")
         return path
@@ -216,7 +217,7 @@ class BrainFiles:
 def _read_heading(path: Path) -> dict[str, Any]:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise BrainError(f"{path}: this is no file")
+            raise BrainError(f"{path}: this is not a file")
         header = read_header(path)
     except OSError as error:
         return _broken(f"{path}: the brain cannot be read: {error.strerror or error}")

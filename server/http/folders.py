@@ -52,7 +52,8 @@ class DataFolders:
 
     def _place_in_trash(self, path: Path) -> Path:
         """Return a free path in the trash for a file or folder. Raises OSError."""
-        return next(target for target in numbered_paths(self.trash, timestamped(path.name)) if not os.path.lexists(target))
+        candidates = numbered_paths(self.trash, timestamped(path.name))
+        return next(target for target in candidates if not os.path.lexists(target))
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -1,7 +1,7 @@
 """Controls a run between its ticks: pauses it, steps it, and samples what pages watch.
 
-Two threads share this object: the one that ticks and the one that reports. The ticking thread never waits: it stores the latest
-values in attributes, from which the other thread takes them.
+Two threads share this object: the one that ticks and the one that reports. The ticking thread stores the
+latest values in attributes, from which the other thread takes them; it waits only while the run is paused.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class RunController(Hook):
             console = engine.nodes.get(node)
             try:
                 if not isinstance(console, Console):
-                    raise MinibrainsError(f"{node!r} is no console of this run; only a console has a state to save")
+                    raise MinibrainsError(f"{node!r} is not a console of this run; only a console has a state to save")
                 future.set_result(console.save_state())
             except Exception as error:
                 future.set_exception(error)

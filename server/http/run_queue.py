@@ -18,8 +18,8 @@ from minibrains.run.spec import RunSpec
 from server.http.folders import DataFolders
 from server.http.history import History
 from server.http.pending import PendingRequests
-from server.http.run_worker import RunWorker
 from server.http.versioned_state import VersionedState
+from server.http.worker_handle import WorkerHandle
 from server.http.worker_protocol import Outcome, RunRequest, Watch, WorkerCommand, WorkerConfig, WorkerEvent
 
 Notify = Callable[["ServerRun", str, dict[str, Any]], None]
@@ -51,7 +51,7 @@ class ServerRun:
     """Nodes whose next picture was requested from the worker."""
     watch: Watch = field(default_factory=Watch)
     lines: list[dict[str, Any]] = field(default_factory=list)
-    worker: RunWorker | None = None
+    worker: WorkerHandle | None = None
     folder: RunFolder | None = None
     outcome: Outcome | None = None
     pending_answers: dict[int, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class RunQueue:
         """Runs that wait or run, and the last ones that finished."""
         self._folders, self._history, self._config, self._parallel, self._notify = folders, history, config, parallel, notify
         self._pending = PendingRequests(folders.queue)
-        self._workers: dict[RunWorker, ServerRun | None] = {}
+        self._workers: dict[WorkerHandle, ServerRun | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._counter = 0
         self._requests = 0
@@ -268,11 +268,11 @@ class RunQueue:
     def _add_worker(self) -> None:
         if self._closing:
             return
-        worker = RunWorker(self._config, self._on_event, self._ended)
+        worker = WorkerHandle(self._config, self._on_event, self._ended)
         self._workers[worker] = None
         self._spawn(self._start(worker))
 
-    async def _start(self, worker: RunWorker) -> None:
+    async def _start(self, worker: WorkerHandle) -> None:
         try:
             await asyncio.to_thread(worker.start)
         except (OSError, RuntimeError) as error:
@@ -281,12 +281,12 @@ class RunQueue:
                 self.queue.remove(run)
                 self._refuse(run, f"no worker can be started: {getattr(error, 'strerror', None) or error}")
 
-    def _begin(self, worker: RunWorker, run: ServerRun) -> None:
+    def _begin(self, worker: WorkerHandle, run: ServerRun) -> None:
         self._workers[worker], run.worker = run, worker
         run.state = "starting"
         self._spawn(self._send_request(worker, run))
 
-    async def _send_request(self, worker: RunWorker, run: ServerRun) -> None:
+    async def _send_request(self, worker: WorkerHandle, run: ServerRun) -> None:
         try:
             run.folder = await asyncio.to_thread(self._make_folder, run)
         except (MinibrainsError, OSError) as error:
@@ -317,7 +317,7 @@ class RunQueue:
 
     # -- events of workers ----------------------------------------------------------------------------
 
-    def _on_event(self, worker: RunWorker, event: WorkerEvent, content: Any) -> None:
+    def _on_event(self, worker: WorkerHandle, event: WorkerEvent, content: Any) -> None:
         if event == "ready":
             worker.ready = True
             self._fill()
@@ -353,7 +353,7 @@ class RunQueue:
                 self._spawn(worker.close())
             self._fill()
 
-    def _ended(self, worker: RunWorker) -> None:
+    def _ended(self, worker: WorkerHandle) -> None:
         run = self._workers.pop(worker, None)
         if run is not None:
             sentence = f"the worker that played this run died: {worker.describe_exit()}"

@@ -213,6 +213,8 @@ class RunRoutes:
         run, data = self._alive(request), (await read_object(request)).get("workflow")
         if not isinstance(data, dict):
             raise RequestError(400, "bad_request", "'workflow' is not an object")
+        if run.state in ("queued", "starting"):
+            raise RequestError(409, "not_yet", f"the run is {run.state}; its graph can be changed once it ticks")
         try:
             await self._types.check_fully(await self._types.parse(data, run.workflow.path))
         except MinibrainsError as error:

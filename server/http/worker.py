@@ -161,7 +161,7 @@ class RunSession(Hook):
             try:
                 found.receive(value)
             except Exception as error:
-                self._reporter.say(f"what a page sent cannot be taken: {sentence(error)}", node)
+                self._reporter.say(f"the input that a page sent cannot be used: {sentence(error)}", node)
 
     def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
         """Edit the workflow or write a save state, and send the answer. Slow work happens here, while the game goes on."""

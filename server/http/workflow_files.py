@@ -51,7 +51,7 @@ class WorkflowFiles:
         if folder != "workflows":
             root = inside(self._folders.root, folder)
         if not root.is_relative_to(self._folders.workflows) or not root.is_dir():
-            raise RequestError(404, "not_found", f"there is no folder {folder!r}; workflows lie in 'workflows'")
+            raise RequestError(404, "not_found", f"there is no folder {folder!r}; workflows are in 'workflows'")
         full, recurse = _is_true(request, "full_info"), _is_true(request, "recurse")
         listed = await asyncio.to_thread(_list, root, recurse)
         if full:
@@ -191,7 +191,7 @@ def _about(file: Path, folder: Path) -> dict[str, Any]:
     """Describe a file. Raises OSError if it does not exist."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise FileNotFoundError(f"{file} is no file")
+        raise FileNotFoundError(f"{file} is not a file")
     return {
         "path": file.relative_to(folder).as_posix(),
         "size": status.st_size,

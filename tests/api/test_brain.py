@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pickle
+import re
 import resource
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -33,6 +34,9 @@ from tests.support.json_values import mutate
 SHIPPED = sorted(bundled_dir("models").glob("**/*.safetensors"))
 
 
+NODES, _ = node_types(packs=False)  # imports all of nodes/
+
+
 def kinds() -> dict[str, type[Brain]]:
     """Every kind of brain that a module in nodes/ declares."""
 
@@ -41,8 +45,10 @@ def kinds() -> dict[str, type[Brain]]:
             yield sub
             yield from subclasses(sub)
 
-    node_types(packs=False)  # imports all of nodes/
-    return {cls.kind: cls for cls in subclasses(Brain) if cls.__module__.startswith("nodes.")}
+    ours = [cls for cls in subclasses(Brain) if cls.__module__.startswith("nodes.")]
+    by_kind = {cls.kind: cls for cls in ours}
+    assert len(by_kind) == len(ours), "two classes are of the same kind"
+    return by_kind
 
 
 KINDS = kinds()
@@ -77,6 +83,20 @@ def write_little(path: Path) -> str:
 
 def test_every_kind_of_brain_has_one_that_is_shipped() -> None:
     assert {read_header(path).kind for path in SHIPPED} == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_class_of_a_brain_is_named_after_its_kind(kind: str) -> None:
+    """In CamelCase; an acronym may be in capitals, and `Brain` be appended. No node has the name."""
+    words = [f"({word.capitalize()}|{word.upper()})" for word in kind.split("_")]
+    name = KINDS[kind].__name__
+    assert re.fullmatch(f"{''.join(words)}(Brain)?", name)
+    assert name not in {cls.__name__ for cls in NODES.values()}
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=str)
+def test_a_shipped_brain_is_in_the_folder_of_its_kind(path: Path) -> None:
+    assert path.relative_to(bundled_dir("models")).parts == (read_header(path).kind, path.name)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}/{path.stem}")

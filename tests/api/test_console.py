@@ -165,7 +165,7 @@ def test_an_older_workflow_plays_and_its_links_follow() -> None:
         "console.reward -> last", "console.terminated -> or", "console.terminated -> or", "console.variables -> fighter",
         "fighter.pad -> console",
     ]  # fmt: skip
-    assert str(graph.gates["last"]) == "console.terminated"
+    assert str(graph.when_links["last"]) == "console.terminated"
     assert graph.nodes["console"].widgets["game"] == "Duel-Genesis"
 
 

@@ -63,7 +63,7 @@ def without(minibrains: Command, tmp_path: Path) -> Any:
         ("torch", MODEL_IN_PROCESS),
         ("transformers", MODEL),
         ("transformers", MODEL_IN_PROCESS),
-        ("peft", ("make-brains", "lora/sf2-untrained.safetensors")),
+        ("peft", ("make-brains", "lora_adapter/sf2-untrained.safetensors")),
         ("PIL", MODEL),
         ("PIL", MODEL_IN_PROCESS),
     ],

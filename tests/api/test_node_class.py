@@ -59,15 +59,15 @@ WRONG_NODES = {
     # inputs
     "input without annotation": ("def tick(self, x) -> Flag: ...", "Wrong.tick", "'x' has no annotation"),
     "no return annotation": ("def tick(self, x: Frame): ...", "Wrong.tick", "no return annotation"),
-    "unknown socket type": ("def tick(self, x: int) -> Flag: ...", "Wrong.x", "no socket type"),
+    "unknown socket type": ("def tick(self, x: int) -> Flag: ...", "Wrong.x", "not a socket type"),
     "spec that cannot be read": ("def tick(self, x: Annotated[int, Socket('s', 'f33[3]')]) -> None: ...", "Wrong.x", "'f33[3]'"),
     "*args": ("def tick(self, *xs: Frame) -> Flag: ...", "Wrong.tick", "*xs"),
     "**kwargs": ("def tick(self, **xs: Frame) -> Flag: ...", "Wrong.tick", "**xs"),
     "keyword only": ("def tick(self, *, x: Frame) -> Flag: ...", "Wrong.tick", "x: "),
     "default of an input": ("def tick(self, x: Number = 3.0) -> Flag: ...", "Wrong.x", "3.0"),
     "optional without default": ("def tick(self, x: Frame | None) -> Flag: ...", "Wrong.x", "= None"),
-    "optional list": ("def tick(self, x: list[Frame] | None = None) -> Flag: ...", "Wrong.x", "no socket type"),
-    "nested readings": ("def tick(self, x: On[Sample[Frame]]) -> Flag: ...", "Wrong.x", "no socket type"),
+    "optional list": ("def tick(self, x: list[Frame] | None = None) -> Flag: ...", "Wrong.x", "not a socket type"),
+    "nested readings": ("def tick(self, x: On[Sample[Frame]]) -> Flag: ...", "Wrong.x", "not a socket type"),
     "Any with outputs": ("def tick(self, x: Any) -> Flag: ...", "Wrong", "takes Any"),
     # outputs
     "output that is no socket": ("def tick(self) -> int: ...", "Wrong", "int"),
@@ -79,8 +79,8 @@ WRONG_NODES = {
     "no tick": ("", "Wrong", "no tick()"),
     "tick that is no function": ("tick = 3", "Wrong", "not a callable"),
     # widgets
-    "field that is no widget": (f"size: int = 3\n{TICK}", "Wrong.size", "no widget"),
-    "field without a value": (f"size: int\n{TICK}", "Wrong.size", "no widget"),
+    "field that is no widget": (f"size: int = 3\n{TICK}", "Wrong.size", "not a widget"),
+    "field without a value": (f"size: int\n{TICK}", "Wrong.size", "not a widget"),
     "widget without annotation": (f"size = widget(default=3)\n{TICK}", "Wrong.size", "annotation"),
     "widget of no JSON type": (f"size: bytes = widget(default=b'')\n{TICK}", "Wrong.size", "bytes"),
     "widget of a mutable type": (f"size: list[int] = widget()\n{TICK}", "Wrong.size", "list"),
@@ -401,11 +401,14 @@ class Silent(Node):
     def tick(self, flag: Flag) -> Flag: ...
 """
 WRONG_DOCS = {
-    "of no socket": ("flagg: what is so", "'flagg', which is no socket of it. Did you mean 'flag'?"),
-    "of the only output by its name": ("text: what is said", "'text', which is no socket of it. Its sockets are: flag, Out"),
-    "of an output that is none": ("flag (out): what is so", "'flag (out)', which is no socket"),
+    "of no socket": ("flagg: what is so", "'flagg', which is not one of its sockets. Did you mean 'flag'?"),
+    "of the only output by its name": (
+        "text: what is said",
+        "'text', which is not one of its sockets. Its sockets are: flag, Out",
+    ),
+    "of an output that is none": ("flag (out): what is so", "'flag (out)', which is not one of its sockets"),
     "twice": ("flag: one\n\n    flag:  two", "two lines about 'flag'"),
-    "one of two": ("flag, other: what is so", "'other', which is no socket"),
+    "one of two": ("flag, other: what is so", "'other', which is not one of its sockets"),
 }
 
 

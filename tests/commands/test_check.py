@@ -10,7 +10,7 @@ import pytest
 
 from minibrains.files import bundled_dir
 from nodes.language.lora import LoraAdapter
-from nodes.language.pretrained import VisionLanguageModel
+from nodes.language.pretrained import VLMBrain
 from server.cli import main
 from tests.support.command import Command
 from tests.support.paths import ROOT
@@ -96,7 +96,7 @@ def test_a_console_without_its_game_is_a_fault_with_the_sentence_of_a_run(
 @pytest.fixture
 def stranger(tmp_path: Path) -> Any:
     """An adapter that was made for another model than the one in sf2."""
-    adapter = LoraAdapter.load(bundled_dir("models") / "lora/sf2-untrained.safetensors")
+    adapter = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(tmp_path / "stranger.safetensors", title="stranger", made_by="test")
     return tmp_path / "stranger.safetensors"
@@ -116,7 +116,7 @@ def test_an_adapter_for_another_model_is_refused_before_anything_is_opened(
 
 
 def test_another_model_is_played_without_the_adapter_of_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = VisionLanguageModel.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+    model = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
     model.save(tmp_path / "mine.safetensors", title="my own model", made_by="test")
     brain = ["--brain", f"strategist={tmp_path / 'mine.safetensors'}"]
     assert main(["check", "sf2", *brain]) == 2

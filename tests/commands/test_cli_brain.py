@@ -11,7 +11,7 @@ import pytest
 import safetensors.numpy
 
 from minibrains.files import bundled_dir
-from nodes.actions.gates import RecoveryTable
+from nodes.actions.gates import RecoveryBrain
 from server.cli import main
 
 NUMBERS = np.array([3, 0, 11], np.int32)
@@ -20,7 +20,7 @@ NUMBERS = np.array([3, 0, 11], np.int32)
 @pytest.fixture
 def brain(tmp_path: Path) -> Any:
     path = tmp_path / "slow.safetensors"
-    RecoveryTable(recovery=NUMBERS).save(
+    RecoveryBrain(recovery=NUMBERS).save(
         path, title="Slow hands", made_by="a test", description="three actions", license="MIT", author="somebody",
         parents=["ab" * 32], metrics={"score": 12.5},
     )  # fmt: skip

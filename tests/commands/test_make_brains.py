@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from minibrains.brain_file import read_header
 from minibrains.files import bundled_dir
 from server.cli import main
 from server.commands.make_brains import MAKERS, duel_tiles
@@ -42,6 +43,16 @@ def test_the_codebook_of_duel_is_learned_from_what_is_to_be_seen() -> None:
     assert shares["unknown"] < 0.05, "of what it learned from, all is known but what is no tile of a codebook"
     assert shares["label_right"] > 0.98
     assert len(codebook.tiles) <= duel_tiles.TILES
+
+
+def test_the_command_in_the_header_of_a_brain_makes_it(minibrains: Callable[..., Any], tmp_path: Path) -> None:
+    """That of the adapter has the former name of its folder."""
+    file = MODELS / "lora_adapter/sf2-untrained.safetensors"
+    command = read_header(file).metadata["made_by"].split()
+    assert command[:3] == ["python", "-m", "server"]
+    done = minibrains(*command[3:], "--into", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{_sha256(file)}  lora_adapter/sf2-untrained.safetensors\n"
 
 
 def test_every_shipped_brain_has_a_maker() -> None:

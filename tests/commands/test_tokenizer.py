@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from minibrains.files import bundled_dir
-from nodes.language.pretrained import VisionLanguageModel
+from nodes.language.pretrained import VLMBrain
 from nodes.language.prompt import PromptTemplate
 from server.commands.make_brains.questions import random_questions
 from server.commands.make_brains.tokenizer import ACTIONS, VOCABULARY
 
-FILE = VisionLanguageModel.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors").files["tokenizer.json"]
+FILE = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors").files["tokenizer.json"]
 TOKENIZER = Tokenizer.from_str(FILE)
-SHIPPED = PromptTemplate.load(bundled_dir("models") / "prompt/sf2.safetensors")
+SHIPPED = PromptTemplate.load(bundled_dir("models") / "prompt_template/sf2.safetensors")
 SPECIAL = {token["content"] for token in json.loads(FILE)["added_tokens"]}
 PIECE = re.compile(r"[^\W\d_]+|\d|[^\w\s]|_")
 """A word, a digit or a sign."""

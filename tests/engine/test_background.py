@@ -543,7 +543,7 @@ def test_a_loop_in_which_each_waits_for_the_one_before_is_a_fault(into: Mapping[
 @pytest.mark.parametrize(
     ("type_", "rest", "sentence"),
     [
-        ("Sum", {"busy": "continue"}, '"busy" is for background nodes, and Sum is none'),
+        ("Sum", {"busy": "continue"}, '"busy" is for background nodes, and Sum is not one'),
         ("Sum", {"busy": "continue", "latency": 3}, '"latency" is for background nodes'),
         ("Sum", {"timeout": 3}, '"timeout" is for background nodes'),
         ("InThread", {"latency": 3}, '"latency" is for nodes with "busy": "continue"'),
@@ -555,7 +555,7 @@ def test_a_loop_in_which_each_waits_for_the_one_before_is_a_fault(into: Mapping[
         ("InThread", {"background": "fibre"}, '"background" is not known; expected one of thread, process'),
         ("InThread", {"background": "process"}, '"background": "process" is not for InThread; expected "thread"'),
         ("InProcess", {"background": "thread"}, '"background": "thread" is not for InProcess; expected "process"'),
-        ("Sum", {"background": "thread"}, '"background" is for background nodes, and Sum is none'),
+        ("Sum", {"background": "thread"}, '"background" is for background nodes, and Sum is not one'),
         ("InThread", {"on_error": "fallback"}, 'InThread has no fallback for "on_error": "fallback"; expected "stop" or "hold"'),
         ("InThread", {"optional": 1}, '"optional" is neither true nor false'),
     ],

@@ -359,7 +359,7 @@ def test_a_terminal_output_may_be_lazy_and_unread() -> None:
 
 def test_a_terminal_output_that_is_neither_true_nor_false_is_a_sentence() -> None:
     engine, _ = start({"game": GAME, "held": node("Add", {"a": "game.count"}, on_error="hold"), "odd": node("Undecided")})
-    with pytest.raises(RunError, match="game or odd: whether the episode ends cannot be told on tick 0"):
+    with pytest.raises(RunError, match="game or odd: cannot tell on tick 0 whether the episode ends"):
         engine.advance(1)
 
 

@@ -151,7 +151,7 @@ _OPPONENTS: dict[str, Any] = {"write": {}, "nodes": {"opponent": {"type": "A@1"}
     [
         ({"nodes": {"a": {"type": "A@1", "in": {"x": ["b.c"]}}}}, r"evaluation\.json: expected text, found"),
         ({"simple": {"*": {"loop": {"set": {}}}}}, "the simple player 'loop' has set; expected \"workflow\""),
-        ({"simple": {"Level1": {}}}, "\"simple\" names nobody for 'Level1'; expected a player"),
+        ({"simple": {"Level1": {}}}, "\"simple\" names no player for 'Level1'; expected a player"),
         ({"opponents": {"write": {}}}, '"opponents" has write; expected write, nodes, training, held_back'),
         (
             {"opponents": {**_OPPONENTS, "training": {"x": {"other.style": "y"}}}},
@@ -377,7 +377,7 @@ def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
     assert "Traceback" not in err
     message = json.loads(out)["error"]["message"]
     assert message.startswith("stopped; ")
-    assert "are kept in evaluations, the same command goes on from there" in message
+    assert "are kept in evaluations; the same command resumes from there" in message
     assert not list(with_baselines.glob("evaluations/*.json"))
     for row in _kept(with_baselines):
         assert row["ended"] == "limit"
@@ -409,7 +409,7 @@ def test_what_collects_is_left_out_where_states_are_held_back(with_baselines: Pa
 
 
 def test_an_adapter_for_another_model_is_refused_before_a_game(with_baselines: Path) -> None:
-    adapter = LoraAdapter.load(bundled_dir("models") / "lora/sf2-untrained.safetensors")
+    adapter = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(with_baselines / "other.safetensors", title="other", made_by="test")
     done = _evaluate(with_baselines, "sf2", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json")

@@ -91,7 +91,7 @@ def test_the_log_of_decisions_collects(minibrains: Command) -> None:
         refused = minibrains(command, "sf2", *changes)
         assert refused.returncode == 2
         assert "decisions collects or trains, and the state 'Level4.TarnVsKaze' is held back" in refused.stderr
-        assert "Or mute what collects: --mute decisions" in refused.stderr
+        assert "Or mute the nodes that collect: --mute decisions" in refused.stderr
     assert minibrains("run", "sf2", *changes, "--ticks", "40", "--mute", "decisions").returncode == 0
 
 

@@ -106,14 +106,14 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a default state that leads out": ({"metadata.json": '{"default_state": "../../x"}'}, r"has no state '\.\./\.\./x'"),
     "default states that are a number": ({"metadata.json": '{"default_player_state": 5, "default_state": "x"}'}, "no state 'x'"),
     "a state that is none": ({"Level1.state": b"no state"}, r"Level1\.state: the save state cannot be read"),
-    "a state of something else": ({"Level1.state": gzip.compress(b"else")}, "the state 'Level1' is none of this game's console"),
+    "a state of something else": ({"Level1.state": gzip.compress(b"else")}, "'Level1' is not a save state of this game's"),
     "a state that is far too large": (
         {"Level1.state": gzip.compress(bytes(65 << 20))}, r"Level1\.state: .* larger than 64 MiB",
     ),
     "no ROM": ({"rom.md": None}, "no ROM of 'Mine-Genesis-v0' is there"),
     "a ROM that is none": ({"rom.md": b""}, r"the emulator cannot start .*rom\.md"),
     "a ROM of no console": ({"rom.md": None, "rom.txt": b"x"}, r"the emulator cannot start .*rom\.txt"),
-    "no data.json": ({"data.json": None}, r"games/Mine-Genesis-v0 is no game: it has no data\.json"),
+    "no data.json": ({"data.json": None}, r"games/Mine-Genesis-v0 is not a game: it has no data\.json"),
 }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from minibrains.testing import ScratchHost, opened, play
 from nodes.actions.sink import ActionTable, EmulatorSink
 from nodes.consoles.retro import RetroEmulator
 from nodes.policies.baselines import RandomPolicy
-from nodes.vision.frames import FrameStack, FrameStackTaps, Grayscale, Resize
+from nodes.vision.frames import FrameStack, FrameStackBrain, Grayscale, Resize
 from tests.support.engine_fixtures import FakeHost, make_plan
 from tests.support.pad_barcode import BITS, Barcode, read_barcode
 from tests.support.thinking_nodes import Even, InProcess, InThread
@@ -318,7 +318,7 @@ def _agent(game: str, **console: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("taps", "every"), [((3, 2, 1, 0), 4), ((12, 8, 4, 0), 1), ((3, 2, 1, 0), 1), ((9, 1), 3)])
 def test_a_stack_has_the_frames_it_says_oldest_first(game: str, tmp_path: Path, taps: tuple[int, ...], every: int) -> None:
     _table(game, tmp_path / "table.safetensors")
-    FrameStackTaps(taps=np.array(taps, np.int32), mean=np.array([0], np.float32), std=np.array([1], np.float32)).save(
+    FrameStackBrain(taps=np.array(taps, np.int32), mean=np.array([0], np.float32), std=np.array([1], np.float32)).save(
         tmp_path / "stack.safetensors", title="taps", made_by="a test"
     )
     nodes = {

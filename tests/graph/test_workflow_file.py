@@ -397,7 +397,7 @@ def test_what_a_node_waits_for_must_be_a_flag_also_through_generic_nodes(when: s
     nodes["hold"] = {"type": "Hold@1", "in": {"value": "pick.value"}}
     (fault,) = faults(file_of(**nodes, gated={**CLOCK, "when": when}))
     assert (fault.node, fault.socket, fault.expected) == ("gated", "when", "flag")
-    assert checked(file_of(**nodes, gated={**CLOCK, "when": "clock.now"})).gates.keys() == {"gated"}
+    assert checked(file_of(**nodes, gated={**CLOCK, "when": "clock.now"})).when_links.keys() == {"gated"}
 
 
 def test_a_loop_must_cross_a_register_and_is_named() -> None:
@@ -443,9 +443,9 @@ def test_a_gate_behind_a_node_that_is_off(mode: str) -> None:
     pick = {"type": "Pick@1", "in": {"flag": "clock.now", "yes": "other.now", "no": "clock.now"}, "mode": mode}
     graph = checked(file_of(clock=CLOCK, other=CLOCK, pick=pick, a={**CLOCK, "when": "pick.value"}))
     if mode == "mute":
-        assert graph.gates == {}
+        assert graph.when_links == {}
     else:
-        assert graph.gates == {"a": Link("other", "now")}
+        assert graph.when_links == {"a": Link("other", "now")}
     ticking = {step.node for step in compile_graph(graph).steps if step.role == "tick"}
     assert ticking == {"clock", "other", "a"}
 
@@ -485,7 +485,7 @@ def test_links_follow_an_output_that_was_renamed() -> None:
         "alarm.count -> sum.terms", "late.count -> sum.terms", "alarm.count -> sum.terms",
         "alarm.ringing -> pick.flag", "sum.number -> pick.yes", "alarm.count -> pick.no",
     ]  # fmt: skip
-    assert graph.gates == {"pick": Link("late", "ringing"), "gated": Link("alarm", "ringing")}
+    assert graph.when_links == {"pick": Link("late", "ringing"), "gated": Link("alarm", "ringing")}
     assert before == ALARMED
 
 

@@ -303,8 +303,24 @@ def test_a_workflow_finds_an_uploaded_brain(server: Server) -> None:
     server.talk(talk)
 
 
+def test_a_shipped_brain_is_found_by_the_name_that_its_folder_had(server: Server) -> None:
+    file = bundled_dir("models") / "prompt_template/sf2.safetensors"
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+
+    async def talk(client: Talk) -> None:
+        workflow = await client.get("/templates/sf2")
+        workflow["nodes"]["lora"]["brain"] = "lora/sf2-untrained.safetensors"
+        workflow["nodes"]["prompt"]["brain"] = {"file": "prompt/sf2.safetensors", "sha256": sha256}
+        assert (await client.post("/check", {"workflow": workflow}))["faults"] == []
+        assert (await client.get("/brains/prompt/sf2.safetensors"))["sha256"] == sha256
+        assert (await client.get("/view_metadata/prompt?filename=sf2.safetensors"))["minibrains.kind"] == "prompt_template"
+        assert "prompt" not in await client.get("/models")
+
+    server.talk(talk)
+
+
 def test_an_adapter_for_another_model_is_a_fault_in_the_editor(server: Server) -> None:
-    adapter = LoraAdapter.load(bundled_dir("models") / "lora/sf2-untrained.safetensors")
+    adapter = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
     other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
     other.save(server.data / "models" / "other.safetensors", title="other", made_by="test")
 

@@ -115,6 +115,8 @@ def test_two_runs_at_once_and_a_queue_in_order(server: Server) -> None:
             taken = {"prompt": film(), "prompt_id": first}
             assert (await client.post("/prompt", taken, 400))["error"]["type"] == "invalid_prompt_id"
             assert (await client.post(f"/runs/{third}/pause", status=409))["error"]["type"] == "not_yet"
+            edit = {"workflow": film(ticks=6)}
+            assert (await client.post(f"/runs/{third}/edit", edit, 409))["error"]["type"] == "not_yet"
             await client.post("/queue", {"delete": [fourth]})
             await client.post("/interrupt", {"prompt_id": second})
             for prompt_id, wanted in ((second, "stopped"), (front, "done"), (third, "done")):
@@ -138,7 +140,7 @@ def test_an_older_workflow_is_played_and_edited(server: Server) -> None:
             await ticking(page, prompt_id)
             old["nodes"]["fighter"]["set"]["style"] = "defensive"
             changed = await client.post(f"/runs/{prompt_id}/edit", {"workflow": old})
-            assert changed == {"changed": "fighter made anew"}
+            assert changed == {"changed": "fighter recreated"}
             await client.post(f"/runs/{prompt_id}/stop")
             assert (await client.outcome(page, prompt_id))["state"] == "stopped"
 
@@ -235,8 +237,8 @@ def test_the_game_of_a_run_is_saved_and_begun_from(server: Server, paused: bool)
             refused = {
                 "is there already": {"node": "console", "name": name},
                 "cannot be the name of a save state": {"node": "console", "name": "../up"},
-                "'look' is no console of this run": {"node": "look", "name": "x"},
-                "'nobody' is no console of this run": {"node": "nobody", "name": "x"},
+                "'look' is not a console of this run": {"node": "look", "name": "x"},
+                "'nobody' is not a console of this run": {"node": "nobody", "name": "x"},
                 "'node' or 'name' is missing": {"node": "console"},
                 "'name' is not a text": {"node": "console", "name": 3},
             }

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from minibrains import ABSENT, BrainError, Episode, MinibrainsError, Node
 from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
-from nodes.actions.gates import CooldownGate, RecoveryTable
+from nodes.actions.gates import CooldownGate, RecoveryBrain
 from nodes.actions.sink import ActionTable, EmulatorSink
 from nodes.control.flow import Changed, Every, Override, Previous, Variable
-from nodes.policies.baselines import RandomPolicy, ReflexPolicy, ReflexTable
-from nodes.policies.network import ActionSampler, PolicyHead, PolicyWeights
+from nodes.policies.baselines import RandomPolicy, ReflexBrain, ReflexPolicy
+from nodes.policies.network import ActionSampler, PolicyHead, PolicyHeadBrain
 
 
 def _outputs(node: Node, *ticks: Any, episode: Episode | None = None) -> list[Any]:
@@ -41,7 +41,7 @@ def _wanted(*actions: int | None) -> list[dict[str, Any]]:
 PUNCH, KICK, JUMP = 9, 21, 1
 FRAMES = np.zeros(44, np.int32)
 FRAMES[[PUNCH, KICK, JUMP]] = 11, 12, 15
-RECOVERY = RecoveryTable(recovery=FRAMES)
+RECOVERY = RecoveryBrain(recovery=FRAMES)
 
 
 @pytest.mark.parametrize(("action", "closed"), [(PUNCH, 11), (KICK, 12), (JUMP, 15)])
@@ -94,7 +94,7 @@ def test_before_the_first_action_nothing_is_held() -> None:
     [
         ({"starts": np.array([0, 1, 1], np.int32)}, "starts must rise"),
         ({"starts": np.array([0, 2, 3], np.int32)}, "starts must rise"),
-        ({"names": ("none",)}, "need as many names"),
+        ({"names": ("none",)}, "need one name each"),
         ({"rows": np.array([[0, 0], [1, 0], [0, 1], [2, 1]], np.uint8)}, "rows must be 0 or 1"),
     ],
 )
@@ -110,7 +110,7 @@ def test_a_bad_action_table_is_refused(fields: dict[str, Any], sentence: str) ->
 
 
 def test_a_reflex_plays_macros_to_their_end_and_then_looks_again() -> None:
-    brain = ReflexTable(actions=5, action=np.array([[1, 2], [3, 4]], np.int32), ticks=np.array([[2, 1], [1, 0]], np.int32))
+    brain = ReflexBrain(actions=5, action=np.array([[1, 2], [3, 4]], np.int32), ticks=np.array([[2, 1], [1, 0]], np.int32))
     left = {"situation": 0}
     right = {"situation": 1}
     ticks = [left, right, right, right, left, left]
@@ -144,7 +144,7 @@ def test_sampled_actions_follow_the_softmax() -> None:
 def test_the_policy_head_computes_what_torch_computes() -> None:
     import torch
 
-    brain = PolicyWeights.load(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
+    brain = PolicyHeadBrain.load(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
     frames = np.random.default_rng(0).random((4, 84, 84), np.float32)
     (logits,) = _outputs(PolicyHead(brain=brain), {"frames": frames})
     x = torch.from_numpy(frames)[None]

@@ -114,7 +114,7 @@ WORKFLOW = {
             "type": "PromptBuilder@1",
             "in": {"fight": "features.fight"},
             "when": "clock.now",
-            "brain": "prompt/sf2.safetensors",
+            "brain": "prompt_template/sf2.safetensors",
         },
         "parser": {"type": "ActionParser@1", "in": {"text": "prompt.prompt"}, "brain": "reply_words/sf2.safetensors"},
         "sink": {

@@ -18,11 +18,11 @@ from games.source.duel import fighters
 from minibrains import ABSENT, Absent, BrainError, MinibrainsError, Node
 from minibrains.files import bundled_dir
 from minibrains.testing import opened, play
-from nodes.actions.gates import AntiRepeat, CooldownGate, RecoveryTable
+from nodes.actions.gates import AntiRepeat, CooldownGate, RecoveryBrain
 from nodes.actions.sink import ActionTable, EmulatorSink
 from nodes.fighting.features import FrameHistory, GameFeatures
 from nodes.fighting.strategist import ScriptedStrategist
-from nodes.language.pretrained import VisionLanguageModel
+from nodes.language.pretrained import VLMBrain
 from nodes.language.prompt import PromptBuilder, PromptTemplate
 from nodes.language.reply import RUNGS, ActionParser, ReplyWords
 from tests.support.fight_moments import moments
@@ -30,8 +30,8 @@ from tests.support.paths import DATA
 
 MODELS = bundled_dir("models")
 TABLE = ActionTable.load(MODELS / "action_table/sf2.safetensors")
-RECOVERY = RecoveryTable.load(MODELS / "recovery/sf2.safetensors")
-PROMPT = PromptTemplate.load(MODELS / "prompt/sf2.safetensors")
+RECOVERY = RecoveryBrain.load(MODELS / "recovery/sf2.safetensors")
+PROMPT = PromptTemplate.load(MODELS / "prompt_template/sf2.safetensors")
 WORDS = ReplyWords.load(MODELS / "reply_words/sf2.safetensors")
 
 
@@ -118,7 +118,7 @@ GOLDEN = json.loads((DATA / "prompts.json").read_text())
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    model = VisionLanguageModel.load(MODELS / "vlm/sf2-untrained.safetensors")
+    model = VLMBrain.load(MODELS / "vlm/sf2-untrained.safetensors")
     return Tokenizer.from_str(model.files["tokenizer.json"])
 
 

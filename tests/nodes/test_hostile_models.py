@@ -17,9 +17,9 @@ from minibrains.files import bundled_dir
 from minibrains.loading import BrainRef
 from minibrains.process import trial
 from nodes.language.model_files import REFUSED
-from nodes.language.pretrained import OURS, VisionLanguageModel, load_pretrained
+from nodes.language.pretrained import OURS, VLMBrain, load_pretrained
 
-BRAIN = VisionLanguageModel.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+BRAIN = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
 CONFIG = json.loads(BRAIN.files["config.json"])
 TOKENIZER = json.loads(BRAIN.files["tokenizer.json"])
 TEMPLATE = BRAIN.files["chat_template.jinja"]
@@ -30,8 +30,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
 
 
-def _model(**files: str) -> VisionLanguageModel:
-    return VisionLanguageModel(BRAIN.tensors, files={**BRAIN.files, **files}, answers=BRAIN.answers)
+def _model(**files: str) -> VLMBrain:
+    return VLMBrain(BRAIN.tensors, files={**BRAIN.files, **files}, answers=BRAIN.answers)
 
 
 def _saved(folder: Path, **files: str) -> BrainRef:
@@ -55,7 +55,7 @@ def test_a_key_that_names_code_or_kernels_is_refused(key: str, part: str) -> Non
         file, config = part, {**CONFIG, **odd}
     else:
         file, config = part, odd
-    with pytest.raises(BrainError, match=rf"{file} wants .* \({key}\); that is never done"):
+    with pytest.raises(BrainError, match=rf"{file} asks for .* \({key}\), which is not allowed"):
         _model(**{file: json.dumps(config)})
 
 

@@ -194,5 +194,5 @@ def test_on_the_command_line_the_pad_is_empty_and_it_says_so(minibrains: Command
     done = minibrains("run", "sf2_human", "--ticks", 30, "--clock", "fast", "--json")
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stderr.splitlines() if line.startswith("pad: ")]
-    assert lines == ["pad: nobody plays on the command line; play in the editor: python -m server serve"]
+    assert lines == ["pad: no input arrives on the command line; play in the editor: python -m server serve"]
     assert json.loads(done.stdout)["game"] == "Duel-Genesis"

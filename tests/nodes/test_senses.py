@@ -16,20 +16,20 @@ from hypothesis import strategies as st
 from minibrains import BrainError, Episode, MinibrainsError
 from minibrains.files import bundled_dir
 from minibrains.testing import Inputs, ScratchHost, opened, play
-from nodes.actions.gates import RecoveryTable
+from nodes.actions.gates import RecoveryBrain
 from nodes.actions.sink import ActionTable, EmulatorSink
-from nodes.consoles.pads import ButtonColumns, ButtonHistory
+from nodes.consoles.pads import ButtonHistory, ButtonHistoryBrain
 from nodes.consoles.retro import RetroEmulator
-from nodes.fighting.features import FightNumbers, FightVector, GameFeatures
+from nodes.fighting.features import FightVector, FightVectorBrain, GameFeatures
 from nodes.fighting.fighters import ScriptedFighter
-from nodes.vision.frames import FrameStack, FrameStackTaps, Resize
+from nodes.vision.frames import FrameStack, FrameStackBrain, Resize
 from tests.support.pad_barcode import BITS, read_barcode
 
 MODELS = bundled_dir("models")
 PAD = "Pad-Genesis"
 COMBOS = ActionTable.load(MODELS / "action_table/combos57.safetensors")
-NUMBERS = FightNumbers.load(MODELS / "fight_vector/sf2.safetensors")
-HISTORY = ButtonColumns.load(MODELS / "button_history/genesis8.safetensors")
+NUMBERS = FightVectorBrain.load(MODELS / "fight_vector/sf2.safetensors")
+HISTORY = ButtonHistoryBrain.load(MODELS / "button_history/genesis8.safetensors")
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def _check_pressed(console: RetroEmulator, pads: Sequence[tuple[str, ...]], expe
 
 def test_eight_colour_frames_are_24_channels_oldest_first_and_begin_anew(console: RetroEmulator) -> None:
     small = Resize(width=180, height=128)
-    stack = FrameStack(brain=FrameStackTaps.load(MODELS / "frame_stack/rgb8.safetensors"))
+    stack = FrameStack(brain=FrameStackBrain.load(MODELS / "frame_stack/rgb8.safetensors"))
     with opened(small), opened(stack):
         for index, ticks in enumerate((20, 12)):
             episode = Episode(index, 0, "node")
@@ -103,14 +103,14 @@ def test_the_button_history_is_the_echo_of_the_console(console: RetroEmulator) -
 
 
 def test_a_button_that_is_no_column_is_named() -> None:
-    with opened(node := ButtonHistory(brain=HISTORY)), pytest.raises(MinibrainsError, match="holds 'L', which is no column"):
+    with opened(node := ButtonHistory(brain=HISTORY)), pytest.raises(MinibrainsError, match="holds 'L', not a column"):
         play(node, {"pad": ("L",)})
 
 
 @pytest.mark.parametrize(("buttons", "steps"), [((), 8), (("A", "A"), 8), (("A",), 0), (("A",), 5000)])
 def test_a_history_of_nothing_is_refused(buttons: tuple[str, ...], steps: int) -> None:
     with pytest.raises(BrainError, match=r"(buttons are|steps is) .*; expected"):
-        ButtonColumns(buttons=buttons, steps=steps)
+        ButtonHistoryBrain(buttons=buttons, steps=steps)
 
 
 # -- actions ------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _logged(path: Path) -> dict[int, Any]:
 def test_20_decisions_in_600_frames_and_what_happens_between_them(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     """Some actions take longer to recover than from one decision to the next; between decisions the last one is held."""
     recovery = np.arange(57, dtype=np.int32) * 7 % 50
-    RecoveryTable(recovery=recovery).save(tmp_path / "slow.safetensors", title="up to 49 frames", made_by="a test")
+    RecoveryBrain(recovery=recovery).save(tmp_path / "slow.safetensors", title="up to 49 frames", made_by="a test")
     nodes = {
         "console": {"type": "RetroEmulator@2", "set": {"game": PAD}, "in": {"pad1": "sink.pad"}},
         "clock": {"type": "Every@1", "set": {"ticks": 30}},
@@ -300,7 +300,9 @@ def test_whatever_the_variables_the_numbers_stay_within_one(moments: list[dict[s
 
 def test_the_names_stand_in_the_brain_and_choose_what_comes_out() -> None:
     assert len(set(NUMBERS.names)) == NUMBERS.sizes["numbers"] == 21
-    two = FightNumbers(names=("distance", "own_hp"), middle=np.array([0, 0], np.float32), scale=np.array([100, 2], np.float32))
+    two = FightVectorBrain(
+        names=("distance", "own_hp"), middle=np.array([0, 0], np.float32), scale=np.array([100, 2], np.float32)
+    )
     agent = {"agent_hp": 176, "agent_x": 100, "agent_y": 192, "agent_status": 512}
     enemy = {"enemy_hp": 176, "enemy_x": 150, "enemy_y": 192, "enemy_status": 512}
     fight = GameFeatures().tick({**agent, **enemy}).fight
@@ -316,4 +318,4 @@ def test_the_names_stand_in_the_brain_and_choose_what_comes_out() -> None:
 )  # fmt: skip
 def test_numbers_that_make_no_sense_are_refused(names: tuple[str, ...], scale: list[float], sentence: str) -> None:
     with pytest.raises(BrainError, match=sentence):
-        FightNumbers(names=names, middle=np.zeros(len(scale), np.float32), scale=np.array(scale, np.float32))
+        FightVectorBrain(names=names, middle=np.zeros(len(scale), np.float32), scale=np.array(scale, np.float32))

@@ -18,13 +18,13 @@ from minibrains.files import bundled_dir
 from minibrains.testing import check_node, opened
 from nodes.language.asking import Pretrained
 from nodes.language.model_files import FAMILIES
-from nodes.language.pretrained import VisionLanguageModel, load_pretrained
+from nodes.language.pretrained import VLMBrain, load_pretrained
 from nodes.language.prompt import PromptTemplate
 from nodes.language.qwen3_vl_fast import FastQwen3VL
 from nodes.language.vlm import GREEDY, VLMStrategist
 
-QWEN = VisionLanguageModel.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
-PROMPT = PromptTemplate.load(bundled_dir("models") / "prompt/sf2.safetensors").template
+QWEN = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
+PROMPT = PromptTemplate.load(bundled_dir("models") / "prompt_template/sf2.safetensors").template
 RANDOM = np.random.default_rng(3)
 
 
@@ -90,11 +90,11 @@ def test_a_strategist_decides_the_same_both_ways(monkeypatch: pytest.MonkeyPatch
     for asked_by in (Pretrained, FastQwen3VL):
         monkeypatch.setitem(FAMILIES, "qwen3_vl", FAMILIES["qwen3_vl"]._replace(asked_by=asked_by))
         path = tmp_path / asked_by.__name__  # a file of its own, so that no other test's model is found
-        brain = VisionLanguageModel(QWEN.tensors, files=QWEN.files, answers=QWEN.answers)
+        brain = VLMBrain(QWEN.tensors, files=QWEN.files, answers=QWEN.answers)
         brain.save(path, title="t", made_by="test")
         found[asked_by] = []
         for answer in ("choose", "generate"):
-            node = VLMStrategist(brain=VisionLanguageModel.load(path), answer=answer, most=6)
+            node = VLMStrategist(brain=VLMBrain.load(path), answer=answer, most=6)
             with opened(node):
                 for image, prompt in QUESTIONS:
                     found[asked_by].append(node.tick(image, prompt, []).text)
@@ -147,13 +147,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def small(folder: Path) -> VisionLanguageModel:
+def small(folder: Path) -> VLMBrain:
     path = folder.parent / "idefics3.safetensors"
-    VisionLanguageModel.of_folder(folder, ("0", "1", "9")).save(path, title="A tiny Idefics3", made_by="test")
-    return VisionLanguageModel.load(path)
+    VLMBrain.of_folder(folder, ("0", "1", "9")).save(path, title="A tiny Idefics3", made_by="test")
+    return VLMBrain.load(path)
 
 
-def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(folder: Path, small: VisionLanguageModel) -> None:
+def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(folder: Path, small: VLMBrain) -> None:
     from transformers import AutoProcessor, Idefics3ForConditionalGeneration
 
     model = Idefics3ForConditionalGeneration.from_pretrained(folder).eval()
@@ -181,19 +181,19 @@ def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(folder: 
             assert writer.tick(image, prompt, []).text == processor.decode(written, skip_special_tokens=True)
 
 
-def test_a_family_without_a_fast_way_keeps_the_rules(small: VisionLanguageModel) -> None:
+def test_a_family_without_a_fast_way_keeps_the_rules(small: VLMBrain) -> None:
     ticks = [{"image": image, "prompt": prompt, "adapters": []} for image, prompt in QUESTIONS[:3]]
     first, second, third = check_node(VLMStrategist(brain=small, answer="choose"), *ticks)
     assert len({first.confidence, second.confidence, third.confidence}) == 3, "it looks, and it reads"
 
 
-def test_a_marker_of_another_family_is_no_second_picture(small: VisionLanguageModel) -> None:
+def test_a_marker_of_another_family_is_no_second_picture(small: VLMBrain) -> None:
     node = VLMStrategist(brain=small)
-    with opened(node), pytest.raises(MinibrainsError, match="has <image> in it, which stands for a picture"):
+    with opened(node), pytest.raises(MinibrainsError, match="contains <image>, which stands for a picture"):
         node.tick(QUESTIONS[0][0], "what is <image>?", [])
 
 
-def test_what_a_folder_says_of_pictures_is_in_the_file(small: VisionLanguageModel) -> None:
+def test_what_a_folder_says_of_pictures_is_in_the_file(small: VLMBrain) -> None:
     assert json.loads(small.files["processor_config.json"])["image_seq_len"] == 4
     assert small.ref is not None
     asked = load_pretrained(small.ref)

@@ -33,6 +33,7 @@ from minibrains.graph.describe import describe_node
 from minibrains.graph.registry import Registry
 from minibrains.node import Node
 from minibrains.node_options import NodeOptions
+from server.commands.nodes import remarks
 from tests.support.paths import ROOT
 
 TARGET = ROOT / "build" / "api"
@@ -95,30 +96,12 @@ def _table(title: str, second: str, rows: Iterable[Mapping[str, Any]]) -> Iterat
     """Yield a table of sockets, widgets, tensors or settings, unless there are none."""
     lines = [f"| {title} | {second} | meaning |", "|---|---|---|"]
     for row in rows:
-        meaning = "; ".join(text for text in (row["doc"], *_notes(row)) if text)
+        meaning = ", ".join(remarks(row))
         cells = [f"`{row['name']}`", f"`{row['type']}`", meaning]
         escaped = [cell.replace("|", "\\|") for cell in cells]
         lines.append(f"| {' | '.join(escaped)} |")
     if len(lines) > 2:
         yield "\n".join(lines)
-
-
-def _notes(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what else is declared about a socket, widget or setting."""
-    if row.get("reading") == "on":
-        yield "read with `On`"
-    if row.get("many"):
-        yield "any number of links"
-    elif row.get("optional"):
-        yield "optional"
-    if row.get("lazy"):
-        yield "lazy"
-    if row.get("absent"):
-        yield "may be absent"
-    if row.get("required"):
-        yield "must be given"
-    elif "default" in row:
-        yield f"default `{row['default']!r}`"
 
 
 # -- pages --------------------------------------------------------------------------------------------

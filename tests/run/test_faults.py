@@ -83,7 +83,7 @@ def test_a_change_whose_node_never_opens_does_not_keep_the_run_from_ending(tmp_p
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert "the last change was not taken over" in err
+    assert "the last change was not applied" in err
     assert json.loads(out)["nodes"]["thinker"]["runs"] > 0
     assert not _lives(number)
 

@@ -21,6 +21,7 @@ from minibrains.tape.recording import FILE, read_events
 from minibrains.tape.tape import Event
 from minibrains.tape.tape_file import TapeWriter
 from tests.support.paths import DATA
+from tests.support.rewritten_tape import rewrite_tape
 
 PACK = DATA / "thinking_pack.py"
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -115,7 +116,7 @@ def test_a_run_that_was_edited_while_it_played(tmp_path: Path, replay: Callable[
         file.write_text(json.dumps(plain | {"run": {"ticks": 9}}))
         _await(lambda: 'the change of "run" is for the next run' in (tmp_path / "err").read_text())
         file.write_text("{")
-        _await(lambda: "the change was not taken over" in (tmp_path / "err").read_text())
+        _await(lambda: "the change was not applied" in (tmp_path / "err").read_text())
         run.send_signal(signal.SIGINT)
         assert run.wait(60) == 130
     (folder,) = (tmp_path / "runs").iterdir()
@@ -133,7 +134,7 @@ def test_another_brain_and_a_clip_are_part_of_the_tape(tmp_path: Path, replay: C
     with _playing(tmp_path, file, "--clock", "realtime", "--live", "--video", str(tmp_path / "clip.mp4")) as run:
         plain["nodes"]["sink"]["brain"] = "other.safetensors"
         file.write_text(json.dumps(plain))
-        _await(lambda: "sink made anew" in (tmp_path / "err").read_text())
+        _await(lambda: "sink recreated" in (tmp_path / "err").read_text())
         run.send_signal(signal.SIGINT)
         assert run.wait(60) == 130
     (folder,) = (tmp_path / "runs").iterdir()
@@ -177,16 +178,14 @@ def test_a_killed_run_replays_up_to_its_last_whole_record(
 
 def test_what_is_different_is_said(summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]]) -> None:
     played = summary("airstriker_random", "--ticks", 200, "--record")
-    tape = Path(played["run_dir"]) / FILE
-    events, _ = read_events(tape)
-    tape.unlink()
-    forged = TapeWriter(tape)
-    for event in events:
+
+    def hold_longer(event: Event) -> Event:
         if event.kind == "header":
             nodes = event.value["workflow"]["nodes"]
             nodes["random"]["set"]["hold"] = 9
-        forged.append(event.encode())
-    forged.close()
+        return event
+
+    rewrite_tape(Path(played["run_dir"]), hold_longer)
     found = replay(played["run_dir"])
     assert not found["equal"]
     assert "actions_sha256" in found["difference"]["expected"]
@@ -209,7 +208,7 @@ def test_a_brain_that_has_changed_is_refused(minibrains: Command, tmp_path: Path
     ("node", "name", "arguments"),
     [
         ("strategist", "vlm/sf2-untrained.safetensors", ["--mute", "lora"]),
-        ("lora", "lora/sf2-untrained.safetensors", []),
+        ("lora", "lora_adapter/sf2-untrained.safetensors", []),
     ],
 )
 def test_a_brain_whose_answers_are_on_the_tape_may_have_changed(
@@ -274,15 +273,13 @@ def test_a_snapshot_of_an_older_version_is_passed_over(
     summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]]
 ) -> None:
     played = summary("airstriker_random", "--ticks", 300, "--record")
-    tape = Path(played["run_dir"]) / FILE
-    events, _ = read_events(tape)
-    tape.unlink()
-    writer = TapeWriter(tape)
-    for event in events:
+
+    def pickled(event: Event) -> Event:
         if event.kind == "snapshot":
-            event = event._replace(value=b"\0\0\0\0" + zlib.compress(pickle.dumps({})))
-        writer.append(event.encode())
-    writer.close()
+            return event._replace(value=b"\0\0\0\0" + zlib.compress(pickle.dumps({})))
+        return event
+
+    rewrite_tape(Path(played["run_dir"]), pickled)
     found = replay(played["run_dir"], "--from", 90)
     assert (found["equal"], found["first_tick"]) == (True, 0)
 
@@ -297,7 +294,7 @@ def test_a_file_that_is_no_tape(minibrains: Command, tmp_path: Path) -> None:
     (tmp_path / "x.tape").write_bytes(b"something else")
     done = minibrains("replay", "x.tape")
     assert done.returncode == 2
-    assert "is no tape" in done.stderr
+    assert "is not a tape" in done.stderr
     writer = TapeWriter(tmp_path / "y.tape")
     writer.append(Event(0, "", "check", {}).encode())
     writer.close()

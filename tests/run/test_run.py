@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from minibrains.files import bundled_dir
-from nodes.policies.network import PolicyWeights
+from nodes.policies.network import PolicyHeadBrain
 
 Summary = Callable[..., dict[str, Any]]
 PIXELS = ("airstriker_pixels", "--ticks", 400)
@@ -67,8 +67,8 @@ def test_same_seed_same_actions_with_and_without_a_clip(summary: Summary, tmp_pa
 
 
 def test_other_seed_or_brain_other_actions(summary: Summary, tmp_path: Path) -> None:
-    brain = PolicyWeights.load(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
-    other = PolicyWeights({name: array * 1.5 for name, array in brain.tensors.items()}, **brain.config)
+    brain = PolicyHeadBrain.load(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
+    other = PolicyHeadBrain({name: array * 1.5 for name, array in brain.tensors.items()}, **brain.config)
     other.save(tmp_path / "other.safetensors", title="other", made_by="a test")
     hashes = [
         summary(*PIXELS)["actions_sha256"],

@@ -20,7 +20,7 @@ from minibrains.files import bundled_dir
 from minibrains.graph.catalog import node_types
 from minibrains.graph.workflow import load_workflow
 from nodes.language.lora import LoraAdapter, merged
-from nodes.language.pretrained import VisionLanguageModel, load_pretrained
+from nodes.language.pretrained import VLMBrain, load_pretrained
 from tests.support.odd_values import as_json, mutate, mutate_bytes
 from tests.support.service_fixtures import Page, Talk, serving
 
@@ -84,8 +84,8 @@ def _mutate_brain(sound: bytes, dice: random.Random) -> bytes:
 
 @pytest.mark.soak
 def test_a_mutated_adapter_is_applied_or_refused(tmp_path: Path) -> None:
-    sound = LoraAdapter.load(MODELS / "lora/sf2-untrained.safetensors")
-    model = VisionLanguageModel.load(MODELS / "vlm/sf2-untrained.safetensors")
+    sound = LoraAdapter.load(MODELS / "lora_adapter/sf2-untrained.safetensors")
+    model = VLMBrain.load(MODELS / "vlm/sf2-untrained.safetensors")
     assert model.ref is not None
     pretrained, path = load_pretrained(model.ref).model, tmp_path / "mutated.safetensors"
     ends = Counter[str]()
@@ -109,7 +109,7 @@ def _apply(model: Any, sound: LoraAdapter, config: Any, path: Path) -> None:
 def test_a_mutated_vision_language_model_is_loaded_or_refused(seed: int, tmp_path: Path) -> None:
     """Each is tried out in a process of its own, which is what takes the time."""
     dice = random.Random(seed)
-    sound = VisionLanguageModel.load(MODELS / "vlm/sf2-untrained.safetensors")
+    sound = VLMBrain.load(MODELS / "vlm/sf2-untrained.safetensors")
     name = sorted(sound.files)[seed % len(sound.files)]
     text = sound.files[name]
     if name.endswith(".json"):
@@ -119,9 +119,9 @@ def test_a_mutated_vision_language_model_is_loaded_or_refused(seed: int, tmp_pat
     path = tmp_path / "mutated.safetensors"
 
     def load() -> None:
-        brain = VisionLanguageModel(sound.tensors, files={**sound.files, name: changed}, answers=sound.answers)
+        brain = VLMBrain(sound.tensors, files={**sound.files, name: changed}, answers=sound.answers)
         brain.save(path, title="mutated", made_by="a test")
-        load_pretrained(VisionLanguageModel.load(path).ref)  # type: ignore[arg-type]
+        load_pretrained(VLMBrain.load(path).ref)  # type: ignore[arg-type]
 
     print(f"seed {seed}, {name}: {_end_of(load, name)}")
 

@@ -77,14 +77,14 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "AntiRepeat": (gates.AntiRepeat, _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None])),
     "Any": (flow.Any, _ticks(flags=[[], [False], [True, False]])),
     "ButtonHistory": (
-        lambda: pads.ButtonHistory(brain=_brain(pads.ButtonColumns, "button_history/genesis8.safetensors")),
+        lambda: pads.ButtonHistory(brain=_brain(pads.ButtonHistoryBrain, "button_history/genesis8.safetensors")),
         _ticks(pad=[("UP", "B"), None, (), ("LEFT",)] * 3),
     ),
     "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
     "Compare": (lambda: rules.Compare(op=">=", value=2), _ticks(number=[1.0, 2.0, 3.0], limit=[None, 3.0, 3.0])),
     "Constant": (lambda: rules.Constant(value=["DOWN", "LEFT"]), _ticks(now=[None, True, False])),
     "CooldownGate": (
-        lambda: gates.CooldownGate(idle="release", brain=_brain(gates.RecoveryTable, "recovery/airstriker.safetensors")),
+        lambda: gates.CooldownGate(idle="release", brain=_brain(gates.RecoveryBrain, "recovery/airstriker.safetensors")),
         _ticks(action=ACTIONS),
     ),
     "DecisionLog": (
@@ -97,12 +97,12 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "Every": (lambda: flow.Every(ticks=3, offset=1), [{}] * 8),
     "FightVector": (
-        lambda: features.FightVector(brain=_brain(features.FightNumbers, "fight_vector/sf2.safetensors")),
+        lambda: features.FightVector(brain=_brain(features.FightVectorBrain, "fight_vector/sf2.safetensors")),
         _ticks(fight=FIGHTS),
     ),
     "FrameHistory": (lambda: features.FrameHistory(steps=2), _ticks(fight=FIGHTS)),
     "FrameStack": (
-        lambda: frames.FrameStack(brain=_brain(frames.FrameStackTaps, "frame_stack/grey4.safetensors")),
+        lambda: frames.FrameStack(brain=_brain(frames.FrameStackBrain, "frame_stack/grey4.safetensors")),
         _ticks(frame=GREY * 4),
     ),
     "GameFeatures": (features.GameFeatures, _ticks(variables=MOMENTS)),
@@ -112,7 +112,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
         _ticks(frame=TILED, labels=[None, LABELS, None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
     ),
     "LoRALoader": (
-        lambda: lora.LoRALoader(weight=0.5, brain=_brain(lora.LoraAdapter, "lora/sf2-untrained.safetensors")),
+        lambda: lora.LoRALoader(weight=0.5, brain=_brain(lora.LoraAdapter, "lora_adapter/sf2-untrained.safetensors")),
         [{}] * 2,
     ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
@@ -124,18 +124,18 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "PersonPad": (pads.PersonPad, [{}] * 3),
     "PolicyHead": (
-        lambda: network.PolicyHead(brain=_brain(network.PolicyWeights, "policy_head/airstriker-untrained.safetensors")),
+        lambda: network.PolicyHead(brain=_brain(network.PolicyHeadBrain, "policy_head/airstriker-untrained.safetensors")),
         _ticks(frames=list(RANDOM.random((3, 4, 84, 84), np.float32))),
     ),
     "Preview": (output.Preview, _ticks(frame=FRAMES)),
     "Previous": (lambda: flow.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
     "PromptBuilder": (
-        lambda: prompt.PromptBuilder(brain=_brain(prompt.PromptTemplate, "prompt/sf2.safetensors")),
+        lambda: prompt.PromptBuilder(brain=_brain(prompt.PromptTemplate, "prompt_template/sf2.safetensors")),
         _ticks(fight=FIGHTS[:3], history=[None, "you 0 hp", "x"]),
     ),
     "RandomPolicy": (lambda: baselines.RandomPolicy(actions=6, hold=2), [{}] * 12),
     "ReflexPolicy": (
-        lambda: baselines.ReflexPolicy(brain=_brain(baselines.ReflexTable, "reflex/airstriker.safetensors")),
+        lambda: baselines.ReflexPolicy(brain=_brain(baselines.ReflexBrain, "reflex/airstriker.safetensors")),
         [{}] * 130,
     ),
     "Reroute": (flow.Reroute, _ticks(value=[FRAMES[0], 2])),
@@ -163,7 +163,7 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ToPicture": (frames.ToPicture, _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)])),
     "Variable": (lambda: flow.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
     "VLMStrategist": (
-        lambda: vlm.VLMStrategist(answer="choose", brain=_brain(pretrained.VisionLanguageModel, "vlm/sf2-untrained.safetensors")),
+        lambda: vlm.VLMStrategist(answer="choose", brain=_brain(pretrained.VLMBrain, "vlm/sf2-untrained.safetensors")),
         _ticks(image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]),
     ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),

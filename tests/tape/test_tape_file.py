@@ -108,9 +108,9 @@ def test_zeros_behind_the_end_are_no_records(tape: Path) -> None:
 @pytest.mark.parametrize(
     ("start", "sentence"),
     [
-        (b"", "is no tape"),
-        (b"mbtape", "is no tape"),
-        (b"\x89PNG....", "is no tape"),
+        (b"", "is not a tape"),
+        (b"mbtape", "is not a tape"),
+        (b"\x89PNG....", "is not a tape"),
         (b"mbtape\2\0", "has version 2, this Minibrains reads 1; update"),
     ],
 )
@@ -251,5 +251,5 @@ def test_an_event_is_a_record(event: Event) -> None:
     ],
 )
 def test_a_record_that_is_no_event_is_refused(record: bytes) -> None:
-    with pytest.raises(MinibrainsError, match="a record of the tape is no event"):
+    with pytest.raises(MinibrainsError, match="a record of the tape is not an event"):
         Event.decode(record)

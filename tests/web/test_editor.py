@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -572,6 +573,27 @@ def test_a_run_that_was_thrown_away_is_not_waited_for(page: EditorPage, address:
     page.troubles[:] = [line for line in page.troubles if "404" not in line]  # Chromium itself reports the refusal
 
 
+def test_a_change_of_a_run_that_waits_is_made_when_it_ticks(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--parallel", "1") as server, editor(browser, server.address) as page:
+        page.start_with("duel_expert")
+        page.page.get_by_role("button", name="Run", exact=True).click()
+        page.frames("console", at_least=2)
+        first = page.ask("session.run.id")
+        page.ask("session.start()")
+        page.until(f"session.run.id !== {json.dumps(first)} && session.run.state === 'queued'")
+        page.set_widget("fighter", "style", "zoner")
+        page.until("editor.faults.length === 0 && editor.workflow.nodes.fighter.set.style === 'zoner'")
+        page.ask(f"session.control('stop', {json.dumps(first)})")
+        page.frames("console", at_least=2)
+        details = f"{server.address}runs/{page.ask('session.run.id')}"
+        page.until("session.run.state === 'running'")
+        end = time.monotonic() + 60
+        while page.page.request.get(details).json()["workflow"]["nodes"]["fighter"]["set"].get("style") != "zoner":
+            assert time.monotonic() < end
+            page.page.wait_for_timeout(30)
+        page.ask("session.control('stop')")
+
+
 def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(browser: Browser, tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(data) as server:
@@ -584,7 +606,7 @@ def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(browser: 
             page.frames("console", at_least=5)
             run = page.ask("session.run.id")
             server.process.kill()
-            expect(page.status).to_contain_text("No connection")
+            expect(page.status).to_contain_text("Disconnected; reconnecting")
             with serving(data, "--port", port):
                 page.until("session.connected")
                 assert (data / "workflows/mine.json").read_bytes() == saved

@@ -128,7 +128,7 @@ def _written_out(engine: Engine, console: Any, play: Callable[[], GameResult], t
     variables = console.data.lookup_all()
     play()
     if console.data.lookup_all() != variables:
-        raise MinibrainsError("the loop written out by hand plays something else than the workflow")
+        raise MinibrainsError("the loop written out by hand plays differently from the workflow")
     return lambda: play().model_seconds
 
 

@@ -98,7 +98,7 @@ def serving(data: Path, pack: Path) -> Iterator[Server]:
         try:
             line = process.stdout.readline()
             if not line:
-                raise RunError("the server of the benchmark did not start; what it wrote stands above")
+                raise RunError("the server of the benchmark did not start; its output is above")
             yield Server(json.loads(line)["address"])
         finally:
             process.send_signal(signal.SIGINT)
@@ -125,7 +125,7 @@ class Tab:
         end = time.monotonic() + _TIMEOUT
         while not self.ask(condition):
             if time.monotonic() > end:
-                raise RunError(f"the editor in Chromium did not come so far within {_TIMEOUT:.0f} s: {condition}")
+                raise RunError(f"the editor in Chromium did not get this far within {_TIMEOUT:.0f} s: {condition}")
             self.page.wait_for_timeout(20)
 
     def open(self, name: str) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from minibrains.errors import MinibrainsError, suggest
+from minibrains.graph.catalog import present_name
 from server.cli import DONE
 from server.commands.make_brains import action_tables, duel_tiles, fighting, language, pictures, policies
 from server.commands.make_brains.made_brain import MadeBrain
@@ -20,12 +21,12 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
     "fight_vector/sf2.safetensors": fighting.fight_vector,
     "frame_stack/grey4.safetensors": policies.grey4,
     "frame_stack/rgb8.safetensors": policies.rgb8,
-    "lora/sf2-untrained.safetensors": language.untrained_lora,
+    "lora_adapter/sf2-untrained.safetensors": language.untrained_lora,
     "overlay_style/duel.safetensors": pictures.duel_overlay,
     "overlay_style/plain.safetensors": pictures.plain_overlay,
     "pad_face/plain.safetensors": pictures.plain_face,
     "policy_head/airstriker-untrained.safetensors": policies.airstriker_untrained,
-    "prompt/sf2.safetensors": fighting.prompt,
+    "prompt_template/sf2.safetensors": fighting.prompt,
     "recovery/airstriker.safetensors": action_tables.airstriker_recovery,
     "recovery/sf2.safetensors": action_tables.sf2_recovery,
     "reflex/airstriker.safetensors": policies.airstriker_sweep,
@@ -40,7 +41,7 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
 
 def main(arguments: argparse.Namespace) -> int:
     """Make the named brains, or all of them, and print the SHA-256 of each. Raises MinibrainsError for an unknown name."""
-    names = arguments.names or list(MAKERS)
+    names = [present_name(name) for name in arguments.names or MAKERS]
     for name in names:
         if name not in MAKERS:
             hint = suggest(name, MAKERS) or f"Expected some of {', '.join(MAKERS)}"

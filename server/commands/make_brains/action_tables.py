@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from minibrains.files import bundled_dir
-from nodes.actions.gates import RecoveryTable
+from nodes.actions.gates import RecoveryBrain
 from nodes.actions.sink import ActionTable
-from nodes.consoles.pads import ButtonColumns
+from nodes.consoles.pads import ButtonHistoryBrain
 from server.commands.make_brains.made_brain import MadeBrain
 
 GENESIS = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
@@ -49,7 +49,7 @@ def airstriker() -> MadeBrain:
 def airstriker_recovery() -> MadeBrain:
     """Make the recovery table: the three actions that fire take 7 frames more."""
     recovery = np.array([0, 0, 0, 7, 7, 7], np.int32)
-    return MadeBrain(RecoveryTable(recovery=recovery), "Airstriker: a shot is 8 frames")
+    return MadeBrain(RecoveryBrain(recovery=recovery), "Airstriker: a shot is 8 frames")
 
 
 def duel() -> MadeBrain:
@@ -72,7 +72,7 @@ def combos57() -> MadeBrain:
 
 def genesis8() -> MadeBrain:
     """Make the list of buttons of which a network reads the last pads."""
-    columns = ButtonColumns(buttons=GENESIS, steps=8)
+    columns = ButtonHistoryBrain(buttons=GENESIS, steps=8)
     return MadeBrain(columns, "Genesis: the last 8 pads of twelve buttons")
 
 
@@ -103,7 +103,7 @@ def sf2_recovery() -> MadeBrain:
     """Make the recovery table in frames: a jump 15, a punch 11, a kick 12, any other action 0."""
     table = sf2_table()
     frames = [_recovery(table, action) for action in range(table.sizes["actions"])]
-    recovery = RecoveryTable(recovery=np.array(frames, np.int32))
+    recovery = RecoveryBrain(recovery=np.array(frames, np.int32))
     return MadeBrain(recovery, "Street Fighter II and Duel: punch 11, kick 12, jump 15 frames")
 
 

@@ -49,9 +49,9 @@ HORIZON = 21
 BARS = 2
 """The row of tiles that the bars of health fill."""
 NAMES = 5
-"""The row of tiles above which names and score stand."""
+"""The row of tiles above which names and score are written."""
 WORDS = 13
-"""The row of tiles above which words may stand."""
+"""The row of tiles above which words may be written."""
 
 REACH = 64
 """Pixels from a fighter's middle to its hands."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from minibrains.files import bundled_dir
 from nodes.actions.sink import ActionTable
-from nodes.fighting.features import FightNumbers
+from nodes.fighting.features import FightVectorBrain
 from nodes.fighting.simple import SimplePlayers
 from nodes.language.prompt import PromptTemplate
 from nodes.language.reply import ReplyWords
@@ -95,7 +95,7 @@ def simple_players() -> MadeBrain:
 def fight_vector() -> MadeBrain:
     """Make the list of numbers that describe a fight, with the range that is scaled to -1 to 1."""
     middle, scale = zip(*NUMBERS.values(), strict=True)
-    numbers = FightNumbers(
+    numbers = FightVectorBrain(
         names=tuple(NUMBERS),
         middle=np.array(middle, np.float32),
         scale=np.array(scale, np.float32),

@@ -16,7 +16,7 @@ from minibrains.torch_node import compute_on_one_thread
 from nodes.language.asking import Pretrained
 from nodes.language.lora import LoraAdapter
 from nodes.language.model_files import FAMILIES
-from nodes.language.pretrained import VisionLanguageModel, load_pretrained, load_processor
+from nodes.language.pretrained import VLMBrain, load_pretrained, load_processor
 from nodes.language.qwen3_vl_fast import FastQwen3VL
 from server.commands.make_brains.fighting import BASIC, sf2_prompt
 from server.commands.make_brains.made_brain import MadeBrain
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 COMMAND = "python -m server make-brains"
 MODEL = "vlm/sf2-untrained.safetensors"
-ADAPTER = "lora/sf2-untrained.safetensors"
+ADAPTER_COMMAND = f"{COMMAND} lora/sf2-untrained.safetensors"
+"""The command that made the adapter for the first time. It is part of the file's SHA-256, so it has the former folder."""
 ANSWERS = tuple(str(action) for action in BASIC)
 
 QUESTIONS = 32
@@ -92,7 +93,7 @@ def untrained_vlm() -> MadeBrain:
             if _vary(_answers(asked, model, questions)):
                 break
         model.half().save_pretrained(folder)
-        brain = VisionLanguageModel.of_folder(folder, ANSWERS)
+        brain = VLMBrain.of_folder(folder, ANSWERS)
     text = "Random weights: it looks, reads and answers, but knows nothing. To show the graph a trained one will play in."
     return MadeBrain(brain, "Qwen3-VL of 2.1 million numbers, untrained", f"{COMMAND} {MODEL}", {"description": text})
 
@@ -123,7 +124,7 @@ def untrained_lora() -> MadeBrain:
         "description": "Random numbers: it changes what the model answers, and teaches it nothing.",
         "parents": [base.sha256],
     }
-    return MadeBrain(adapter, "A random change of the untrained Qwen3-VL", f"{COMMAND} {ADAPTER}", more)
+    return MadeBrain(adapter, "A random change of the untrained Qwen3-VL", ADAPTER_COMMAND, more)
 
 
 def _empty_model() -> Qwen3VLForConditionalGeneration:

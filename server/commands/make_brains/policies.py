@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from minibrains.sockets import parse_spec
-from nodes.policies.baselines import ReflexTable
-from nodes.policies.network import PolicyWeights
-from nodes.vision.frames import FrameStackTaps
+from nodes.policies.baselines import ReflexBrain
+from nodes.policies.network import PolicyHeadBrain
+from nodes.vision.frames import FrameStackBrain
 from server.commands.make_brains.made_brain import MadeBrain
 
 
@@ -18,7 +18,7 @@ def airstriker_sweep() -> MadeBrain:
     left, right, shots = 4, 5, 7
     action = [left] * shots + [right] * shots
     ticks = [8] * len(action)
-    reflex = ReflexTable(
+    reflex = ReflexBrain(
         actions=6,
         action=np.array([action], np.int32),
         ticks=np.array([ticks], np.int32),
@@ -36,8 +36,8 @@ def rgb8() -> MadeBrain:
     return MadeBrain(_taps([7, 6, 5, 4, 3, 2, 1, 0], channels=3), "8 colour frames, one after the other")
 
 
-def _taps(taps: Sequence[int], channels: int) -> FrameStackTaps:
-    return FrameStackTaps(
+def _taps(taps: Sequence[int], channels: int) -> FrameStackBrain:
+    return FrameStackBrain(
         taps=np.array(taps, np.int32),
         mean=np.zeros(channels, np.float32),
         std=np.ones(channels, np.float32),
@@ -56,11 +56,11 @@ def airstriker_untrained() -> MadeBrain:
     }
     random = np.random.default_rng(0)
     tensors = {}
-    for name, spec in PolicyWeights.tensor_specs(config).items():
+    for name, spec in PolicyHeadBrain.tensor_specs(config).items():
         _, dims = parse_spec(spec)
         shape = [int(size) for size in dims]
         scale = 0.0  # of biases
         if len(shape) > 1:
             scale = np.sqrt(2 / np.prod(shape[1:]))
         tensors[name] = (random.standard_normal(shape) * scale).astype(np.float32)
-    return MadeBrain(PolicyWeights(tensors, **config), "Airstriker: untrained, random weights")
+    return MadeBrain(PolicyHeadBrain(tensors, **config), "Airstriker: untrained, random weights")

@@ -96,7 +96,7 @@ export class OpenDocument {
     if (this.#history.redo()) this.#changed();
   }
 
-  /** Replace the workflow by its migrated form. This is no step for undo, and does not count as an unsaved change. */
+  /** Replace the workflow by its migrated form. This is not an undo step, and does not count as an unsaved change. */
   migrate(workflow: Workflow): void {
     if (this.isSaved) this.#saved = workflow;
     this.#history.replace(workflow);

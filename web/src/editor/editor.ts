@@ -308,7 +308,7 @@ export class Editor {
     const mayLink = (from: SocketRef, to: SocketRef) => this.linkError({ from, to }) === null;
     const input = Object.keys(type.inputs).find((socket) => mayLink(link.from, { node: id, socket }));
     if (!input) {
-      showMessage(`${id} has no input for what flows in this wire.`, "error");
+      showMessage(`${id} has no input that takes the values of this wire.`, "error");
       return;
     }
     for (const output of Object.keys(type.outputs)) {

@@ -103,7 +103,7 @@ export class Files {
     }
   }
 
-  /** The file on the disk is another one than the one that was opened: show the differences, and let the user decide. */
+  /** The file on the disk is not the one that was opened: show the differences, and let the user decide. */
   async #resolveConflict(file: string, { sha256, workflow: theirs }: SaveConflict, isNew: boolean): Promise<boolean> {
     const { document } = this.editor;
     const isGone = sha256 === null;

@@ -3,7 +3,7 @@
 import { api, type Fault, faultText, RequestError } from "../api";
 import { Connection } from "../live/connection";
 import { PlayerInput } from "../live/player_input";
-import { applyEvent, isLive, newRun, type Run } from "../live/run";
+import { applyEvent, isLive, isTicking, newRun, type Run } from "../live/run";
 import { Screens } from "../live/screens";
 import { isObject, type JsonObject, same } from "../model/json";
 import { modeOf } from "../model/workflow";
@@ -160,7 +160,7 @@ export class Session {
   /** Save the current state of a console's game. Episodes can start from it. */
   async saveState(node: string): Promise<void> {
     const { run } = this;
-    const name = run && (await ask("Save the game as it stands", "Name", "", "Save state"));
+    const name = run && (await ask("Save the current game state", "Name", "", "Save state"));
     if (!run || !name) return;
     try {
       await api.saveState(run.id, node, name);
@@ -244,6 +244,7 @@ export class Session {
     this.run = applyEvent(before, type, data);
     if (this.run === before) return;
     if (this.run.error !== null && this.run.error !== before.error) showMessage(this.run.error, "error");
+    if (isTicking(this.run) && !isTicking(before)) void this.#editLive(); // what was changed while it waited
     this.#render();
   }
 
@@ -262,16 +263,16 @@ export class Session {
     return new Map([...(run as Run).nodes].map(([id, status]) => [id, status.error ? status : { ...status, state: null }]));
   }
 
-  /** Apply a change of the workflow, if it has no faults, to the run that was started from it. */
+  /** Apply a change of the workflow, if it has no faults, to the run that was started from it, as soon as that ticks. */
   async #editLive(): Promise<void> {
     const { workflow, faults } = this.editor;
-    if (!isLive(this.run) || !this.#playedNodes || faults.length || workflow.nodes === this.#playedNodes) return;
+    if (!isTicking(this.run) || !this.#playedNodes || faults.length || workflow.nodes === this.#playedNodes) return;
     this.#playedNodes = workflow.nodes;
     try {
       await api.edit(this.run.id, workflow);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      showMessage(`The running game goes on as it was: ${error.message}`, "error");
+      showMessage(`The run continues unchanged: ${error.message}`, "error");
     }
   }
 }

@@ -121,7 +121,7 @@ const isPair = (value: Json): value is [number, number] =>
   Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "number");
 
 function applyFailure(run: Run, data: JsonObject): Run {
-  const message = typeof data.message === "string" ? data.message : "The run failed without a word.";
+  const message = typeof data.message === "string" ? data.message : "The run failed without an error message.";
   if (typeof data.node !== "string" || !data.node) return { ...run, state: "failed", error: message };
   const old = run.nodes.get(data.node);
   const nodes = new Map(run.nodes).set(data.node, {

@@ -6,7 +6,7 @@ import { openDialog } from "./overlay";
 
 const GESTURES: readonly (readonly [string, string])[] = [
   ["Add a node", "double click the canvas"],
-  ["Wire", "drag from socket to socket; what does not fit is dimmed"],
+  ["Wire", "drag from socket to socket; sockets that do not fit are dimmed"],
   ["Wire to a new node", "release the wire on empty canvas"],
   ["Take a wire off", "drag it off its input and let go"],
   ["Insert into a wire", "drop an unwired node on it"],
@@ -46,7 +46,7 @@ export function openHelp(commands: readonly Command[]): void {
       h(
         "div",
         { class: "help" },
-        h("div", {}, gestures("Mouse", GESTURES), gestures("Signs", SYMBOLS)),
+        h("div", {}, gestures("Mouse", GESTURES), gestures("Symbols", SYMBOLS)),
         ...COLUMNS.map((sections) => h("div", {}, ...sections.map(keys))),
       ),
     ],
@@ -60,7 +60,7 @@ const SYMBOLS: readonly (readonly [string, string])[] = [
   ["– skipped", "nothing was delivered to it"],
   ["••• thinking", "works in the background"],
   ["↻ restarting", "its process ended, and another is being started"],
-  ["■ cached", "a cache had its result, or, behind the name, a part of it: point at it"],
+  ["■ cached", "a cache had its result, or, after the name, a part of it: point at it"],
   ["● socket", "reads the last value"],
   ["◆ socket", "reads a value on the tick it arrives"],
   ["latch | emit", "a register: takes at the end of a tick, gives out at the start of the next"],

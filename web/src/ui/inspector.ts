@@ -342,9 +342,9 @@ export class Inspector {
       row(
         "on_error",
         select("on_error", ["stop", "hold", "fallback"]),
-        "stop the run, let the last output stand, or give out the fallback",
+        "stop the run, keep the last output, or give out the fallback",
       ),
-      row("mode", select("mode", ["run", "mute", "bypass"]), "mute: not there; bypass: what comes in goes out"),
+      row("mode", select("mode", ["run", "mute", "bypass"]), "mute: delivers nothing; bypass: passes its input through"),
     );
     const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some((key) =>
       Object.hasOwn(entry, key),
@@ -378,7 +378,7 @@ export class Inspector {
       disclosure(
         "About",
         false,
-        row("id", rename, "what links call it in the file"),
+        row("id", rename, "the name that links use in the file"),
         prose ? h("pre", { class: "doc" }, prose) : null,
       ),
       h(
@@ -442,7 +442,7 @@ export class Inspector {
       class: "field",
       rows: "4",
       "aria-label": "Description",
-      placeholder: "What it does, and how it fares",
+      placeholder: "What it does, and how well it does",
     });
     description.value = workflow.description ?? "";
     description.addEventListener("input", () => editor.setWorkflowKey("description", description.value || undefined, false));
@@ -460,7 +460,7 @@ export class Inspector {
           control({ type: "integer", minimum: 1 }, run.ticks, "ticks", setRun("ticks"), (isFinal) =>
             setRun("ticks")(undefined, isFinal),
           ),
-          "at most so many frames; empty: to the end",
+          "at most this many frames; empty: to the end",
         ),
         row("seed", integerField("seed", 0, run.seed ?? 0), "same seed, same game"),
         row(

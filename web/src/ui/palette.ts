@@ -62,7 +62,7 @@ export function openPalette(editor: Editor, at: Point, client: Point, dragged: D
     found = editor.suggestions(input.value, dragged).slice(0, SHOWN);
     list.replaceChildren(...found.map((suggestion, i) => option(suggestion.type, i, () => accept(suggestion))));
     if (found.length === 0) {
-      const words = dragged ? "Nothing that fits has this name." : "There is no such node.";
+      const words = dragged ? "No matching node fits." : "There is no such node.";
       list.replaceChildren(h("p", { class: "empty" }, words));
     }
     choose(0);

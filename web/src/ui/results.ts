@@ -19,7 +19,7 @@ export function openResults(run: Run): void {
       run.error ? h("p", { class: "notice bad" }, run.error) : "",
       facts.length
         ? h("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [h("dt", {}, title(name)), h("dd", {}, text(value))]))
-        : h("p", { class: "muted" }, run.error ? "" : "There are results when the run has ended."),
+        : h("p", { class: "muted" }, run.error ? "" : "Results appear when the run ends."),
       episodes.length ? table(episodes) : "",
       run.said.length ? h("pre", { class: "doc" }, run.said.join("\n")) : "",
     ],

@@ -103,7 +103,7 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     play.hidden = !live || session.pads.length === 0;
     play.setAttribute("aria-pressed", String(session.isPlaying));
     const isStopping = run?.state === "stopping";
-    stop.title = isStopping ? "It does not stop? End its worker, whatever it is doing" : `Stop (${keyText("Mod+.")})`;
+    stop.title = isStopping ? "Not stopping? End its worker, whatever it is doing" : `Stop (${keyText("Mod+.")})`;
     stop.replaceChildren(icon("stop"), h("span", {}, isStopping ? "End it" : "Stop"));
     pause.replaceChildren(
       icon(run?.state === "paused" ? "play" : "pause"),
@@ -135,7 +135,7 @@ const WORDS = {
 };
 
 function statusWords(run: Run | null, connected: boolean): HTMLElement[] {
-  if (!connected) return [h("i", { class: "state failed" }), h("span", {}, "No connection, trying again")];
+  if (!connected) return [h("i", { class: "state failed" }), h("span", {}, "Disconnected; reconnecting")];
   if (!run) return [];
   const parts = [h("i", { class: `state ${run.state}` }), h("span", {}, WORDS[run.state])];
   const fact = (value: string, unit: string) => parts.push(h("span", { class: "fact" }, h("b", {}, value), unit));

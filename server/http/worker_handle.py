@@ -12,17 +12,17 @@ from minibrains.process.messages import decode, encode
 from server.http.worker import worker_main
 from server.http.worker_protocol import WorkerCommand, WorkerConfig, WorkerEvent
 
-OnEvent = Callable[["RunWorker", WorkerEvent, Any], None]
+OnEvent = Callable[["WorkerHandle", WorkerEvent, Any], None]
 _SHUTDOWN_TIMEOUT: Final = 10.0
 """Seconds that a worker gets to finish its run and exit."""
 _BACKLOG: Final = 100
 """Largest number of commands that a worker has not read."""
 
 
-class RunWorker:
+class WorkerHandle:
     """One worker process. `on_event` and `ended` are called in the event loop."""
 
-    def __init__(self, config: WorkerConfig, on_event: OnEvent, ended: Callable[[RunWorker], None]) -> None:
+    def __init__(self, config: WorkerConfig, on_event: OnEvent, ended: Callable[[WorkerHandle], None]) -> None:
         self._config = config
         self._on_event, self._ended = on_event, ended
         self._loop = asyncio.get_running_loop()
@@ -81,7 +81,7 @@ class RunWorker:
             return "it was never started"
         reason = self._child.exit_reason()
         if not self._child.output_tail:
-            return f"{reason}; it left no words"
+            return f"{reason}; it wrote no output"
         return f"{reason}; its last words: {self._child.output_tail}"
 
     def _take_event(self, data: bytes) -> None:
