@@ -114,15 +114,15 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 def _realtime(results: Results) -> dict[str, Any]:
     """Return the missed deadlines and the changes of the load shedder; on the fast clock, only that none was missed."""
-    clocks: list[Deadlines] = []
+    parts: list[Deadlines] = []
     paces: list[dict[str, Any]] = []
     for stats in results.stats.values():
         if stats.deadlines:
-            clocks.append(stats.deadlines)
+            parts.append(stats.deadlines)
         paces.extend(stats.paces)
     realtime: dict[str, Any] = {"misses": 0}
-    if clocks:
-        deadlines = Deadlines.merged(clocks)
+    if parts:
+        deadlines = Deadlines.merged(parts)
         realtime["misses"] = deadlines.misses
         realtime["deadlines"] = deadlines.report()
     if paces:

@@ -312,10 +312,10 @@ class Clients:
         if run is None or run.over:
             return
         for node in run.watch.previews:
-            if node in run.wanted:
+            if node in run.requested_pictures:
                 continue
             if any(client.is_idle(node, run) for client in self._watching(run)):
-                run.wanted.add(node)
+                run.requested_pictures.add(node)
                 run.send("want", node)
 
     def _run(self, prompt_id: str | None) -> ServerRun | None:

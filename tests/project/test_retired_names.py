@@ -60,6 +60,13 @@ RETIRED = {
     "TickTimes": "LatencyHistogram",
     "ThinkTimes": "OctaveHistogram",
     "by_duration": "buckets",
+    "hold_seconds": "blocked_seconds",
+    "_with_gates": "_insert_clock_gates",
+    "tape_record": "recorded_workflow",
+    "_undo_settings": "_restore_widgets",
+    "_has_optional_nodes": "_has_sheddable_nodes",
+    "Place": "Executor, SocketKey",
+    "PLACES": "EXECUTORS",
     # processes
     "start_shielded": "start_with_signals_blocked",
     "take_no_orders": "ignore_signals",
@@ -116,6 +123,9 @@ RETIRED = {
     "RecoveryTable": "RecoveryBrain",
     "ButtonColumns": "ButtonHistoryBrain",
     # what all of them use
+    "Placed": "TypedSocket",
+    "_is_record": "_is_named_tuple",
+    "is_settled": "is_old_enough",
     "write_whole": "write_atomic",
     "in_words": "describe_error",
     "Loaded": "ModelCache",
