@@ -364,7 +364,7 @@ class _Compiler:
             elif step.role == "arrive":
                 step.always_polled = True
             else:
-                self._find_due_of_reading(step, node)
+                self._find_readiness(step, node)
             for clock in step.clocks:
                 self.clock_gates[clock].members.append(step.index)
         for (source, socket), edges in self.out_edges.items():
@@ -376,7 +376,7 @@ class _Compiler:
                     marks.add(target.index)
             output.marks = sorted(marks)
 
-    def _find_due_of_reading(self, step: Step, node: CheckedNode) -> None:
+    def _find_readiness(self, step: Step, node: CheckedNode) -> None:
         """Decide whether a tick or launch is due on every tick, and whether all of its arguments are there by then."""
         step.always_polled = node.cls.clocked
         complete = True

@@ -25,9 +25,12 @@ class ExecutionState:
     """The tables of one plan. `Engine.advance` runs on them; a live edit makes new ones and carries the values over."""
 
     def __init__(self, plan: Plan) -> None:
+        """Make the tables; `build_steps` adds the step functions, and `reset` the values before the first tick."""
         self.plan = plan
         self.size = len(plan.steps)
+        # one entry for each step, then one for each latch
         self.owners: list[str] = []
+        """The id of its node."""
         self.roles: list[str] = []
         for step in plan.steps:
             self.owners.append(step.node)
@@ -40,17 +43,23 @@ class ExecutionState:
         self.skipped = [0] * len(self.owners)
         """Number of visits on which it had nothing to do: it was waiting, or its result was constant."""
         self.spent = [0.0] * len(self.owners)
+        """Seconds that its visits took."""
         self.errors = [0] * len(self.owners)
         self.reasons = [""] * len(self.owners)
         """The message of the first error of each step."""
+        # one entry for each step
         self.cached = [0] * self.size
         """Number of times that a cached output was delivered instead of a run."""
         self.open_counts = [0] * self.size
         """For clock gates that the load shedder may keep closed: number of times that they could have opened."""
+        # one entry for each slot
         self.values: list[Any] = []
+        """The current values; empty before the first `reset`."""
         self.initial: list[Any] = []
+        """The values before the first tick of an episode."""
         for use in plan.slots:
             self.initial.append(UNSET if use == "last" else None)
+        # the steps that are due
         self.marks = bytearray(2 * self.size)
         """One byte a step: due on this tick; then one byte a step: due as soon as its clock opens."""
         self.template = bytearray(self.size)
@@ -61,10 +70,13 @@ class ExecutionState:
         """Marks to set when the next tick begins."""
         self.event_slots: list[int] = []
         """Slots to clear at the end of the tick."""
+        # the functions of steps and latches, each with its index
         self.steps: list[tuple[int, StepFunction]] = []
+        """The functions of the next tick: a step that waits for first deliveries replaces its own once they are there."""
         self.latches: list[tuple[int, StepFunction]] = []
         self.initial_steps: list[tuple[int, StepFunction]] = []
-        self.prepared_latches: list[tuple[int, StepFunction]] = []
+        """The functions of the first tick of an episode."""
+        self.initial_latches: list[tuple[int, StepFunction]] = []
 
     def record_error(self, index: int, error: BaseException) -> None:
         """Count an error of a step, and keep the message of the first; the run goes on."""
@@ -83,7 +95,7 @@ class ExecutionState:
     def restart(self) -> None:
         """Make every step check again whether its inputs have been delivered."""
         self.steps[:] = self.initial_steps
-        self.latches[:] = self.prepared_latches
+        self.latches[:] = self.initial_latches
 
     def mark(self, step: Step) -> int:
         """Return the mark that a delivery sets for a step: due now if it has no clock, else due when its clock opens."""

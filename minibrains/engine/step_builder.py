@@ -50,7 +50,7 @@ def build_steps(execution: ExecutionState, context: ExecutionContext, runtimes: 
     """Fill the table of step functions. Raises WorkflowError if a clock has a rate in Hz and the frame rate is not known."""
     builder = _StepBuilder(execution, context, runtimes)
     execution.initial_steps[:] = [(step.index, builder.step(step)) for step in execution.plan.steps]
-    execution.prepared_latches[:] = [builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)]
+    execution.initial_latches[:] = [builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)]
 
 
 class _StepBuilder:

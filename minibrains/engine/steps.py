@@ -55,7 +55,19 @@ def make_step(
     event_slots: list[int],
     targets: Callable[[OutputPlan], tuple[int, ...]],
 ) -> StepFunction:
-    """Return the function of one step, bound to its node and its slots."""
+    """Return the function of one step, bound to its node and its slots.
+
+    Args:
+        call: Called with the arguments of the step; returns its output, or a tuple of its outputs.
+        inputs: The arguments, in order.
+        outputs: The outputs, in order.
+        returns_tuple: Whether `call` returns a tuple.
+        values: The values of all slots.
+        marks: The marks of all steps.
+        event_slots: Gets the slots to clear at the end of the tick.
+        targets: Returns the marks that a delivery on an output sets.
+    """
+    # the numbers of slots and marks, in the order in which the generated source has parameters for them
     numbers: list[Any] = []
     for plan in inputs:
         for source in plan.sources:

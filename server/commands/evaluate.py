@@ -15,7 +15,7 @@ from tqdm import tqdm
 from minibrains.evaluation import chart
 from minibrains.evaluation.play import Games
 from minibrains.evaluation.player import Player
-from minibrains.evaluation.protocol import Protocol, agree, choose_game
+from minibrains.evaluation.protocol import Protocol, choose_game, make_protocol
 from minibrains.evaluation.report import compared, describe, judge, made_with, outcome
 from minibrains.evaluation.rows import Rows
 from minibrains.evaluation.rules import Baseline, Rules
@@ -105,7 +105,7 @@ def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, 
     spec = read_spec(arguments)
     workflow = spec.load_workflow()
     game, rules = choose_game(workflow, registry)
-    protocol = agree(game, rules, arguments.states, arguments.seed, arguments.ticks)
+    protocol = make_protocol(game, rules, arguments.states, arguments.seed, arguments.ticks)
     named = [("against", Baseline(name)) for name in arguments.against]
     named += [(role, Baseline(name)) for role, name in rules.baselines.items()]
     protocols = [protocol]
