@@ -19,7 +19,10 @@ else None; the tick of the last delivery.
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The ticks on which a step may run: `offset`, `offset + every`, …, and only while the flag in `when` is true."""
+    """The ticks on which a step may run: `offset`, `offset + every`, …, and only while the flag in `when` is true.
+
+    The clock is open on these ticks.
+    """
 
     every: int = 1
     hertz: float | None = None

@@ -62,6 +62,8 @@ RETIRED = {
     "by_duration": "buckets",
     "hold_seconds": "blocked_seconds",
     "_with_gates": "_insert_clock_gates",
+    "_find_due_of_reading": "_find_readiness",
+    "prepared_latches": "initial_latches",
     "tape_record": "recorded_workflow",
     "_undo_settings": "_restore_widgets",
     "_has_optional_nodes": "_has_sheddable_nodes",
