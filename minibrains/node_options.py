@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Background = Literal["thread", "process", "either", "optional"]
 Executor = Literal["thread", "process"]
-"""What runs a background node: a thread of this process, or a process of the node's own."""
+"""The executor of a background node: a thread of this process, or a process of the node's own."""
 
 EXECUTORS: Final[Mapping[Background | None, tuple[Executor, ...]]] = {
     None: (),
