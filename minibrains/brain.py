@@ -229,9 +229,9 @@ class Brain:
             if info.dtype != dtype or len(info.shape) != len(dims):
                 raise BrainError(f"{where}: tensor {name!r}: expected {specs[name]}, found {info}")
             for dim, size in zip(dims, info.shape, strict=True):
-                wanted = _size(dim, sizes, size)
-                if wanted != size:
-                    meaning = "" if dim == str(wanted) else f" with {dim} = {wanted}"
+                expected = _size(dim, sizes, size)
+                if expected != size:
+                    meaning = "" if dim == str(expected) else f" with {dim} = {expected}"
                     raise BrainError(f"{where}: tensor {name!r}: expected {specs[name]}{meaning}, found {info}")
         return MappingProxyType({**sizes, **cls.derived_sizes(sizes, config)})
 

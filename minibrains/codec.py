@@ -72,6 +72,17 @@ class _Unknown(Exception):
 
 
 def _plain(value: Any, depth: int) -> Any:
+    """Return a value in the form in which MessagePack can represent it; `_value` makes the value again.
+
+    Args:
+        value: Any value.
+        depth: The number of levels that it may be nested.
+
+    Raises:
+        _Unknown: It contains a value that cannot be packed.
+        TypeError: It is nested too deeply.
+    """
+    # plain values
     kind: Any = type(value)
     if kind in _PLAIN:
         return value
@@ -81,6 +92,8 @@ def _plain(value: Any, depth: int) -> Any:
         return msgpack.ExtType(_INT, value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
     if value is ABSENT:
         return msgpack.ExtType(_ABSENT, b"")
+
+    # collections
     if not depth:
         raise TypeError(f"a value nested more than {DEEPEST} deep cannot be packed")
     if kind is list:
@@ -90,7 +103,12 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
         items = _plain_items(value.items(), depth)
         keys = [_plain(key, depth - 1) for key in value]
-        return [_MAPPING_MARK, *(part for pair in zip(keys, items, strict=True) for part in pair)]
+        plain = [_MAPPING_MARK]
+        for key, item in zip(keys, items, strict=True):
+            plain += (key, item)
+        return plain
+
+    # NumPy
     if kind is np.ndarray or isinstance(value, np.generic):
         if value.dtype.kind not in "biuf":
             raise _Unknown(f"a NumPy {'array' if kind is np.ndarray else 'scalar'} of {value.dtype}")
@@ -100,6 +118,8 @@ def _plain(value: Any, depth: int) -> Any:
         if value.dtype.kind == "b":
             raw = raw.view(np.uint8) != 0
         return [msgpack.ExtType(code, form), memoryview(raw)]
+
+    # NamedTuples and frozen dataclasses
     mark = _record_mark(kind)
     if mark is None:
         raise _Unknown(f"{kind.__module__}.{kind.__qualname__}")

@@ -13,7 +13,7 @@ from minibrains.savings import tell_saving
 
 LARGE_FILE: Final = 64 << 20
 """Size in bytes from which hashing a file takes longer than looking its hash up."""
-_SETTLED_NS: Final = 2_000_000_000
+_STABLE_AGE_NS: Final = 2_000_000_000
 """Age in nanoseconds from which a file's times reveal any later change, on every file system."""
 
 
@@ -68,8 +68,8 @@ def keep_digest(path: Path, state: FileState, digest: str, seconds: float) -> No
     """Keep the SHA-256 of a large file, which had this state before it was hashed in `seconds`."""
     newest = max(state.key.modified, state.changed)
     # a file that was written just now may change again without a change of its times
-    is_settled = time.time_ns() - newest > _SETTLED_NS
-    if state.is_large and is_settled:
+    is_old_enough = time.time_ns() - newest > _STABLE_AGE_NS
+    if state.is_large and is_old_enough:
         disk_cache().put(_key(path, state), Made(digest, seconds))
 
 

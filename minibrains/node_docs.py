@@ -74,9 +74,9 @@ def inherited_docs(bases: Iterable[type]) -> NodeDocs:
     return NodeDocs(prose, sockets)
 
 
-def output_key(name: str, record: bool, inputs: Collection[str]) -> str:
-    """Return the name of an output in the documentation; `record`: it is a field of a NamedTuple."""
-    if not record:
+def output_key(name: str, returns_tuple: bool, inputs: Collection[str]) -> str:
+    """Return the name of an output in the documentation; `returns_tuple`: it is a field of a NamedTuple."""
+    if not returns_tuple:
         return ONLY_OUTPUT
     if name in inputs:
         return f"{name} (out)"

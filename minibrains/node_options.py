@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from minibrains.node import Node
 
 Background = Literal["thread", "process", "either", "optional"]
-Place = Literal["thread", "process"]
-"""The place where a background node computes."""
+Executor = Literal["thread", "process"]
+"""The executor of a background node: a thread of this process, or a process of the node's own."""
 
-PLACES: Final[Mapping[Background | None, tuple[Place, ...]]] = {
+EXECUTORS: Final[Mapping[Background | None, tuple[Executor, ...]]] = {
     None: (),
     "thread": ("thread",),
     "process": ("process",),
     "either": ("thread", "process"),
     "optional": ("thread", "process"),
 }
-"""Class option -> the places where such a node can compute beside the tick; the default place comes first."""
+"""Class option -> the executors that such a node can have; the default comes first."""
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 

@@ -27,10 +27,10 @@ class Input:
     kind: SocketTypes
     reading: Reading = "last"
     many: bool = False
-    required: bool = True
-    """The node waits for the first delivery."""
-    needed: bool = True
-    """The input must be linked."""
+    awaited: bool = True
+    """The node does not run before the first delivery."""
+    must_be_linked: bool = True
+    """A workflow without a link to the input has a fault."""
     doc: str = ""
 
 
@@ -54,7 +54,7 @@ class NodeSchema:
     widgets: Mapping[str, Widget]
     brain: type[Brain] | None
     brain_required: bool
-    record: bool
+    returns_tuple: bool
     """True if the outputs are the fields of a NamedTuple, False if the node returns its only output itself."""
     doc: str
     """The documentation, without the lines about sockets, which are in `doc` of the sockets."""
@@ -87,7 +87,7 @@ def read_schema(bases: Sequence[type], register: bool, reserved: Collection[str]
     try:
         fields = _read_fields(bases)
         steps = _read_steps(cls, register)
-        outputs, record = _read_outputs(cls, steps.gives.return_annotation)
+        outputs, returns_tuple = _read_outputs(cls, steps.gives.return_annotation)
     except NodeClassError:
         raise
     except Exception as error:  # an annotation may be any expression
@@ -103,7 +103,7 @@ def read_schema(bases: Sequence[type], register: bool, reserved: Collection[str]
     _check_anything(cls, inputs, outputs)
 
     docs = inherited_docs(bases)
-    output_keys = {name: output_key(name, record, inputs) for name in outputs}
+    output_keys = {name: output_key(name, returns_tuple, inputs) for name in outputs}
     check_docs(cls, [*inputs, *output_keys.values()])
     return NodeSchema(
         {name: replace(declared, doc=docs.sockets.get(name, "")) for name, declared in inputs.items()},
@@ -111,7 +111,7 @@ def read_schema(bases: Sequence[type], register: bool, reserved: Collection[str]
         widgets,
         brain,
         brain_required,
-        record,
+        returns_tuple,
         docs.prose,
     )
 
@@ -215,7 +215,7 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
     reading: Reading = "last"
     many = False
     has_default = parameter.default is not inspect.Parameter.empty
-    required = not has_default
+    awaited = not has_default
     if has_default and parameter.default is not None:
         raise NodeClassError(
             f"{where} has the default {parameter.default!r}; "
@@ -226,10 +226,10 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
         many = True
     if _is_marked(annotation, OnDelivery):
         reading = "on"
-        required = False
+        awaited = False
         annotation = _without(NoneType, annotation.__origin__)
     elif _is_union(annotation) and NoneType in get_args(annotation):
-        if required:
+        if awaited:
             raise NodeClassError(f"{where} may be None but has no default; write `= None`")
         annotation = _without(NoneType, annotation)
     if get_origin(annotation) is Sample and reading == "last":
@@ -238,8 +238,8 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
     kind = _read_kind(where, annotation)
     if kind is None:
         raise NodeClassError(f"{where}: {annotation!r} is not a socket type; use one of minibrains.sockets")
-    needed = not has_default and not many
-    return Input(parameter.name, kind, reading, many, required, needed)
+    must_be_linked = not has_default and not many
+    return Input(parameter.name, kind, reading, many, awaited, must_be_linked)
 
 
 def _check_names(cls: type, inputs: Mapping[str, Input], widgets: Mapping[str, Widget]) -> None:
@@ -262,7 +262,7 @@ def _read_outputs(cls: type, annotation: Any) -> tuple[dict[str, Output], bool]:
     """Return the outputs by name, and whether they are the fields of a NamedTuple."""
     if annotation in (None, NoneType):
         return {}, False
-    if not _is_record(annotation):
+    if not _is_named_tuple(annotation):
         output = _read_output(f"{cls.__name__}'s output", None, annotation)
         return {output.name: output}, False
     hints = typing.get_type_hints(annotation, include_extras=True)
@@ -307,7 +307,7 @@ def _read_kind(where: str, annotation: Any) -> SocketTypes | None:
         raise NodeClassError(f"{where}: {error}") from None
 
 
-def _is_record(annotation: Any) -> bool:
+def _is_named_tuple(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, tuple) and hasattr(annotation, "_fields")
 
 

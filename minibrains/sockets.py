@@ -204,8 +204,8 @@ class Mismatch(Exception):
 
 Key = tuple[str, str]
 """A dimension or type variable: (node id, name)."""
-Placed = tuple[str, SocketTypes]
-"""A node, and the types of one of its sockets."""
+TypedSocket = tuple[str, SocketTypes]
+"""(node id, the types of one of its sockets)."""
 
 
 class Unifier:
@@ -219,25 +219,25 @@ class Unifier:
         self._known = known
         self._parent: dict[Key, Key] = {}
         self._sizes: dict[Key, Size] = {}
-        self._given: dict[Key, Placed] = {}
+        self._given: dict[Key, TypedSocket] = {}
         """Type variable -> the type that flows into its sockets."""
-        self._wanted: dict[Key, list[Placed]] = defaultdict(list)
+        self._expected: dict[Key, list[TypedSocket]] = defaultdict(list)
         """Type variable -> the types of the inputs that its outputs are linked to."""
         self._open: list[tuple[str, SocketType, str, SocketTypes]] = []
         """Links for which it is not decided yet which option is meant: source, its type, target, and the target's types."""
 
-    def link(self, source: str, given: SocketTypes, target: str, wanted: SocketTypes) -> None:
+    def link(self, source: str, given: SocketTypes, target: str, expected: SocketTypes) -> None:
         """Join an output of node `source` to an input of node `target`. Raises Mismatch."""
-        if wanted.anything:
+        if expected.anything:
             return
-        if given.variable is not None and wanted.variable is not None:
-            self._merge(self._variable(source, given), self._variable(target, wanted))
+        if given.variable is not None and expected.variable is not None:
+            self._merge(self._variable(source, given), self._variable(target, expected))
         elif given.variable is not None:
-            self._want(self._variable(source, given), target, wanted)
-        elif wanted.variable is not None:
-            self._give(self._variable(target, wanted), source, given)
+            self._expect(self._variable(source, given), target, expected)
+        elif expected.variable is not None:
+            self._give(self._variable(target, expected), source, given)
         else:
-            self._fit(source, given, target, wanted)
+            self._fit(source, given, target, expected)
 
     def resolve(self, node: str, kind: SocketTypes) -> SocketTypes:
         """Return `kind` with all sizes filled in that are known by now."""
@@ -245,8 +245,8 @@ class Unifier:
             root = self._variable(node, kind)
             if root in self._given:
                 node, kind = self._given[root]
-            elif self._wanted.get(root):
-                node, kind = self._wanted[root][0]
+            elif self._expected.get(root):
+                node, kind = self._expected[root][0]
         options: list[SocketType] = []
         for option in kind.options:
             dims = tuple(self._shown(node, dim) for dim in option.dims)
@@ -268,56 +268,56 @@ class Unifier:
             self._fit(node, kind, first_node, first)
             return
         self._given[variable] = (node, kind)
-        for target, wanted in self._wanted[variable]:
-            self._fit(node, kind, target, wanted)
+        for target, expected in self._expected[variable]:
+            self._fit(node, kind, target, expected)
 
-    def _want(self, variable: Key, node: str, kind: SocketTypes) -> None:
-        self._wanted[variable].append((node, kind))
+    def _expect(self, variable: Key, node: str, kind: SocketTypes) -> None:
+        self._expected[variable].append((node, kind))
         if variable in self._given:
             self._fit(*self._given[variable], node, kind)
 
     def _merge(self, variable: Key, other: Key) -> None:
         if variable == other:
             return
-        given, wanted = self._given.pop(variable, None), self._wanted.pop(variable, [])
+        given, expected = self._given.pop(variable, None), self._expected.pop(variable, [])
         self._parent[variable] = other
-        for node, kind in wanted:
-            self._want(other, node, kind)
+        for node, kind in expected:
+            self._expect(other, node, kind)
         if given is not None:
             self._give(other, *given)
 
-    def _fit(self, source: str, given: SocketTypes, target: str, wanted: SocketTypes) -> None:
+    def _fit(self, source: str, given: SocketTypes, target: str, expected: SocketTypes) -> None:
         for option in given.options:
-            self._open.append((source, option, target, wanted))
+            self._open.append((source, option, target, expected))
         decided, mismatches = True, list[Mismatch]()
         while decided:  # a decision determines sizes, which may decide others
             decided = False
             for pair in list(self._open):
-                source, one, target, wanted = pair
+                source, one, target, expected = pair
                 options = self._options(*pair)
                 if len(options) > 1:
                     continue
                 self._open.remove(pair)
                 decided = True
                 if not options or not self._equate_all(target, options[0].dims, source, one.dims):
-                    meant = SocketTypes(tuple(options)) if options else wanted
-                    expected = self.resolve(target, meant)
-                    found = self.resolve(source, SocketTypes((one,)))
-                    mismatches.append(Mismatch(str(expected), str(found), self._disagreement(*pair)))
+                    meant = SocketTypes(tuple(options)) if options else expected
+                    expected_text = str(self.resolve(target, meant))
+                    found_text = str(self.resolve(source, SocketTypes((one,))))
+                    mismatches.append(Mismatch(expected_text, found_text, self._disagreement(*pair)))
         if mismatches:
             raise mismatches[0]
 
-    def _options(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> list[SocketType]:
+    def _options(self, source: str, given: SocketType, target: str, expected: SocketTypes) -> list[SocketType]:
         """Return the options of the target that fit `given`, by the sizes known so far."""
         options: list[SocketType] = []
-        for option in wanted.options:
+        for option in expected.options:
             if _same_form(option, given) and self._different(source, given, target, option) is None:
                 options.append(option)
         return options
 
-    def _disagreement(self, source: str, given: SocketType, target: str, wanted: SocketTypes) -> tuple[Size, Size] | None:
-        """Return the first two sizes that keep `given` from fitting, the wanted one first; None if no sizes do."""
-        for option in wanted.options:
+    def _disagreement(self, source: str, given: SocketType, target: str, expected: SocketTypes) -> tuple[Size, Size] | None:
+        """Return the first two sizes that keep `given` from fitting, the expected one first; None if no sizes do."""
+        for option in expected.options:
             if _same_form(option, given):
                 return self._different(source, given, target, option)
         return None

@@ -164,7 +164,7 @@ def _step(node: Node, inputs: Inputs) -> Any:
     latch: Callable[..., None] = getattr(node, "latch")  # noqa: B009
     given = emit()
     outputs = node.schema.outputs.values()
-    if node.schema.record:
+    if node.schema.returns_tuple:
         read: list[Any] = []
         for output, value in zip(outputs, given, strict=True):
             if output.lazy:
@@ -178,7 +178,7 @@ def _step(node: Node, inputs: Inputs) -> Any:
 
 def _argument(node: Node, name: str, inputs: Inputs) -> Any:
     declared = node.schema.inputs[name]
-    if name not in inputs and declared.required and not declared.many:
+    if name not in inputs and declared.awaited and not declared.many:
         raise AssertionError(f"{type(node).__name__} needs the input {name!r} on every tick of the test")
     if declared.many:
         return inputs.get(name, [])
@@ -189,7 +189,7 @@ def _check_absent(node: Node, name: str, result: Any) -> None:
     outputs = list(node.schema.outputs.values())
     if not outputs:
         return
-    values = result if node.schema.record else (result,)
+    values = result if node.schema.returns_tuple else (result,)
     for output, value in zip(outputs, values, strict=True):
         if value is ABSENT and not output.absent:
             raise AssertionError(f"{name}.{output.name} is ABSENT, but it is not declared `| Absent`")

@@ -44,7 +44,7 @@ class TorchNode(Node, abstract=True, background="optional"):
     """The tensor forms of the inputs of `forward`, by name; lists and Samples consist of such tensors."""
     output_forms: ClassVar[Mapping[str, TensorForm]]
     """The tensor forms of the outputs of `forward`, by name."""
-    _record: ClassVar[Any]
+    _output_tuple: ClassVar[Any]
     """The NamedTuple of the outputs, for a class that has one."""
 
     if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class TorchNode(Node, abstract=True, background="optional"):
 
     def as_outputs(self, result: Any) -> Any:
         """Convert the result of `forward` for a batch of one to that of `tick`."""
-        if not self.schema.record:
+        if not self.schema.returns_tuple:
             ((name, form),) = self.output_forms.items()
             return only_item(form, name, result)
         forms = self.output_forms
@@ -166,7 +166,7 @@ class TorchNode(Node, abstract=True, background="optional"):
                 f"forward gave {_describe(result)}; expected a tuple of {len(forms)} tensors: {', '.join(forms)}"
             )
         items = [only_item(forms[name], name, tensor) for name, tensor in zip(forms, result, strict=True)]
-        return self._record(*items)
+        return self._output_tuple(*items)
 
 
 _threads_before: int | None = None
@@ -243,7 +243,7 @@ def _derive(cls: type[TorchNode]) -> None:
     tick.__annotations__ = {**annotations, "return": signature.return_annotation}
     tick.__doc__ = f"Derived from {cls.__name__}.forward for one item (B = 1)."
     cls.tick = tick  # type: ignore[attr-defined]
-    cls._record = signature.return_annotation
+    cls._output_tuple = signature.return_annotation
     if recurrent:
         cls.reset = _reset  # type: ignore[method-assign]
 

@@ -33,7 +33,7 @@ class NodeCall:
         self.method = method
         self.arguments = arguments
         self.tick = tick
-        """The tick of the call; -1 outside of the clock."""
+        """The tick of the call; -1 not called by a tick of the game."""
         self.started: float | None = None
         """The time at which the node began to work on it; None before that."""
         self.finished = threading.Event()
@@ -102,7 +102,7 @@ class BackgroundNode:
         return self._running
 
     def tick(self, *arguments: Any) -> Any:
-        """Call `tick` outside of the clock, and wait for the result."""
+        """Call `tick` although the game does not tick, and wait for the result."""
         call = self.launch(arguments, -1)
         self.wait(call)
         return call.take()
@@ -253,8 +253,8 @@ class BackgroundNode:
 class PendingResult:
     """The result of a node that continues: launched on one tick, delivered `latency` ticks later.
 
-    The fast clock waits for a late result, so that the results of a run do not depend on the machine. In real
-    time a late one is given out on the first tick on which it is there.
+    With the fast clock, a tick waits for a late result, so that the results of a run do not depend on the machine. In real
+    time a late one is delivered on the first tick on which it is there.
     """
 
     def __init__(self, background: BackgroundNode) -> None:
@@ -264,7 +264,7 @@ class PendingResult:
         self.late = 0
         """Number of results that came later than that."""
         self.call: NodeCall | None = None
-        self.wanted = False
+        self.relaunch = False
         """The node became due again while it was busy."""
         self._expected = 0
         """The tick on which the result is to be delivered."""
@@ -305,22 +305,22 @@ class PendingResult:
     def cancel(self) -> None:
         """Wait until the node is idle, and drop its result: the episode is over."""
         self.finish()
-        self.call, self.wanted = None, False
+        self.call, self.relaunch = None, False
 
     def inherit(self, other: PendingResult) -> None:
         """Take over the result of `other`, which has finished."""
-        self.call, self.wanted, self.late, self._expected = other.call, other.wanted, other.late, other._expected
+        self.call, self.relaunch, self.late, self._expected = other.call, other.relaunch, other.late, other._expected
 
     def state(self) -> dict[str, Any]:
         """Return the result and the tick of its delivery; the call has finished."""
         call = self.call
         found = call and (call.tick, self._expected, call.result, call.error and describe_error(call.error))
-        return {"job": found, "wanted": self.wanted}
+        return {"job": found, "wanted": self.relaunch}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore what `state()` returned."""
         self.cancel()
-        self.wanted = state["wanted"]
+        self.relaunch = state["wanted"]
         if state["job"] is not None:
             tick, self._expected, result, error = state["job"]
             self.call = NodeCall.completed(tick, result, None if error is None else RunError(error))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import graphlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from minibrains.engine.plan import Clock, InputPlan, Latch, OutputPlan, Plan, Source, Step, Use
 from minibrains.graph.check import CheckedNode, Edge, Graph
@@ -56,13 +56,14 @@ class _Compiler:
                 self.clock_owner[clock] = name
         self.readers = self._reading_steps()
         """For each lazy output with a consumer, the step that reads it."""
+        self.clock_gates: dict[Clock, Step] = {}
+        """Clock -> the step that opens it."""
 
     def plan(self) -> Plan:
         ordered = self._order()
-        position = {id(step): index for index, step in enumerate(ordered)}
         self._find_constants(ordered)
-        self._inherit_clocks(ordered, position)
-        steps = self._with_gates(ordered)
+        self._inherit_clocks(ordered)
+        steps = self._insert_clock_gates(ordered)
         for index, step in enumerate(steps):
             step.index = index
         self._lay_slots()
@@ -75,7 +76,7 @@ class _Compiler:
         for name, node in self.graph.nodes.items():
             if node.cls.terminal is not None:
                 _, output = self._producer(name, node.cls.terminal)
-                terminals.append(self._slot(output, "optional"))
+                terminals.append(self._slot(output, "last_or_none"))
         return Plan(self.graph, tuple(steps), tuple(latches), tuple(self.slots), tuple(terminals))
 
     # -- steps and their order ------------------------------------------------------------------
@@ -95,7 +96,8 @@ class _Compiler:
             for output in node.cls.schema.outputs.values():
                 is_read = self.out_edges[name, output.name] or (name, output.name) in self.observed
                 if output.lazy and is_read:
-                    steps[name, output.name] = Step("read", name)
+                    absent = output.absent or not always_delivers(node.entry.on_error)
+                    steps[name, output.name] = Step("read", name, outputs=[OutputPlan(output.name, absent)])
         return steps
 
     def _main_step(self, node: CheckedNode) -> Step:
@@ -127,10 +129,6 @@ class _Compiler:
         """Return the step that delivers an output, and the plan of the output."""
         reader = self.readers.get((node, socket))
         if reader is not None:
-            if not reader.outputs:
-                source = self.graph.nodes[node]
-                absent = source.cls.schema.outputs[socket].absent or not always_delivers(source.entry.on_error)
-                reader.outputs.append(OutputPlan(socket, absent))
             return reader, reader.outputs[0]
         step = self.producers[node]
         return step, _output_of(step, socket)
@@ -193,35 +191,33 @@ class _Compiler:
 
     # -- clocks -------------------------------------------------------------------------------------
 
-    def _inherit_clocks(self, ordered: Iterable[Step], position: Mapping[int, int]) -> None:
-        """Let a step without state run only when one of its consumers may, if all of these have slower clocks.
+    def _inherit_clocks(self, ordered: Sequence[Step]) -> None:
+        """Give each step whose consumers all have clocks these clocks too, if no node can notice the skipped runs.
 
-        Skipping must be invisible: the consumer must read the same value as without skipping. So a step keeps its own clock
-        if its output may be absent, if it may fail and be held, if it reads the age of its inputs, or if a consumer reads
-        when it delivered.
+        A consumer with a clock reads the step only while that clock is open. If the step computes its outputs from its inputs
+        alone, it need not run on other ticks: the consumer reads the same value.
+
+        Steps are visited in reverse, each after its consumers, so clocks pass up a whole chain of steps. Afterwards:
+
+        - A step that has inherited runs on all ticks on which one of its consumers may.
+        - For each clock of a step, the flag is delivered by an earlier step of the same tick, or by none.
         """
-        read_outputs = {id(step): output for output, step in self.readers.items()}
-        for step in reversed(list(ordered)):
-            if not self._may_inherit(step):
-                continue
-            if step.role == "read":
-                given = [read_outputs[id(step)]]
-            else:
-                given = [(step.node, output.name) for output in step.outputs]
-            if not self.observed.isdisjoint(given):
+        position = {id(step): index for index, step in enumerate(ordered)}
+        for step in reversed(ordered):
+            if not self._may_skip_runs(step):
                 continue
             edges: list[Edge] = []
-            for output in given:
-                edges.extend(self.out_edges[output])
-            if not edges or self._tells_skipped_runs(step, edges):
+            for output in step.outputs:
+                edges.extend(self.out_edges[step.node, output.name])
+            if self._reveals_skipped_runs(step, edges):
                 continue
             clocks = self._clocks_of_consumers(edges)
             flags = [clock.when for clock in clocks if clock.when is not None]
             if all(self._is_flag_before(flag, step, position) for flag in flags):
                 step.clocks = clocks
 
-    def _may_inherit(self, step: Step) -> bool:
-        """Return whether some runs of a step could be skipped, by its kind."""
+    def _may_skip_runs(self, step: Step) -> bool:
+        """Return whether a step without a clock would deliver the same on any tick, whichever of its runs were skipped."""
         node = self.graph.nodes[step.node]
         if step.clocks or not may_skip_runs(node.entry.on_error):
             return False
@@ -229,8 +225,16 @@ class _Compiler:
             return True
         return step.role == "tick" and _stateless(node.cls) and not step.constant
 
-    def _tells_skipped_runs(self, step: Step, edges: Iterable[Edge]) -> bool:
-        """Return whether a link from or to the step would reveal that it did not run on every tick."""
+    def _reveals_skipped_runs(self, step: Step, edges: Iterable[Edge]) -> bool:
+        """Return whether the engine, or a link from or to a step, can tell if the step ran on a tick.
+
+        Args:
+            step: A step that may skip runs.
+            edges: The links from its outputs.
+        """
+        for output in step.outputs:
+            if (step.node, output.name) in self.observed:
+                return True
         for edge in edges:
             if edge.output.absent:
                 return True
@@ -241,7 +245,7 @@ class _Compiler:
         return any(edge.input.reading != "last" for edge in self.in_edges[step.node])
 
     def _clocks_of_consumers(self, edges: Iterable[Edge]) -> frozenset[Clock]:
-        """Return the clocks of all consumers of these links; empty if one of them has no clock or is a register."""
+        """Return the clocks of all consumers of these links; empty if there are none, or one of them runs on every tick."""
         clocks: set[Clock] = set()
         for edge in edges:
             consumer = self.main[edge.target]
@@ -251,7 +255,10 @@ class _Compiler:
         return frozenset(clocks)
 
     def _is_flag_before(self, flag: Link, step: Step, position: Mapping[int, int]) -> bool:
-        """Return whether a `when` flag is known before the step runs; the flag of a muted node always is."""
+        """Return whether a `when` flag is known before a step runs; that of a muted node always is.
+
+        `position`: the id of each step -> its position in the order.
+        """
         if not self._live(flag):
             return True
         source, _ = self._producer(flag.node, flag.socket)
@@ -260,27 +267,31 @@ class _Compiler:
     def _live(self, link: Link) -> bool:
         return link.node in self.graph.nodes
 
-    def _with_gates(self, ordered: Iterable[Step]) -> list[Step]:
-        """Put a gate step for every clock before the first of its members, right after the flag it waits for."""
-        ordered = list(ordered)
-        gates: dict[Clock, Step] = {}
-        # step -> the gates that read a flag that the step delivers
+    def _insert_clock_gates(self, ordered: Sequence[Step]) -> list[Step]:
+        """Return the steps with a clock gate for each clock, which comes before all steps that have the clock.
+
+        Clock gates without a flag come first; the others come right after the step that delivers their flag.
+        """
+        # the clock gates
+        first: list[Step] = []
         after: dict[int, list[Step]] = defaultdict(list)
-        steps: list[Step] = []
+        """The id of a step -> the clock gates that read a flag that the step delivers."""
         for step in ordered:
             for clock in step.clocks:
-                if clock in gates:
+                if clock in self.clock_gates:
                     continue
-                gates[clock] = gate = Step("gate", self.clock_owner[clock], clock=clock)
+                gate = self.clock_gates[clock] = Step("gate", self.clock_owner[clock], clock=clock)
                 if clock.when is not None and self._live(clock.when):
                     source, _ = self._producer(clock.when.node, clock.when.socket)
                     after[id(source)].append(gate)
                 else:
-                    steps.append(gate)
+                    first.append(gate)
+
+        # all steps
+        steps = first
         for step in ordered:
             steps.append(step)
             steps.extend(after[id(step)])
-        self.gates = gates
         return steps
 
     # -- slots and deliveries -----------------------------------------------------------------------
@@ -295,20 +306,19 @@ class _Compiler:
         for name, node in self.graph.nodes.items():
             if not node.register:
                 step = self.main[name]
-                step.inputs, step.required = self._read_inputs(node)
+                step.inputs, step.awaited = self._read_inputs(node)
         for (name, socket), reader in self.readers.items():
             callable_slot = self._slot(_output_of(self.producers[name], socket), "last")
             reader.inputs = [InputPlan((Source(callable_slot),), False)]
-            self._producer(name, socket)
-        for clock, gate in self.gates.items():
+        for clock, gate in self.clock_gates.items():
             if clock.when is not None and self._live(clock.when):
                 _, output = self._producer(clock.when.node, clock.when.socket)
-                flag = self._slot(output, "optional")
+                flag = self._slot(output, "last_or_none")
                 gate.inputs = [InputPlan((Source(flag),), False)]
 
     def _read_inputs(self, node: CheckedNode) -> tuple[list[InputPlan], list[int]]:
         plans: list[InputPlan] = []
-        required: list[int] = []
+        awaited: list[int] = []
         by_socket: dict[str, list[Edge]] = defaultdict(list)
         for edge in self.in_edges[node.id]:
             by_socket[edge.input.name].append(edge)
@@ -317,15 +327,15 @@ class _Compiler:
             for edge in by_socket[name]:
                 source = self._source(edge, declared)
                 sources.append(source)
-                if declared.required:
-                    required.append(source.slot)
-            if declared.required and not declared.many and not sources:
-                required.append(self._never())
-            plans.append(InputPlan(tuple(sources), declared.many, declared.required))
-        return plans, required
+                if declared.awaited:
+                    awaited.append(source.slot)
+            if declared.awaited and not declared.many and not sources:
+                awaited.append(self._never())
+            plans.append(InputPlan(tuple(sources), declared.many, declared.awaited))
+        return plans, awaited
 
     def _never(self) -> int:
-        """Return a slot that nothing is ever delivered to, for a required input behind a muted node."""
+        """Return a slot that nothing is ever delivered to, for an awaited input behind a muted node."""
         self.slots.append("last")
         return len(self.slots) - 1
 
@@ -336,13 +346,13 @@ class _Compiler:
             return Source(self._slot(output, "last"), delivered_at)
         if declared.reading == "on":
             return Source(self._slot(output, "on"))
-        if declared.required:
+        if declared.awaited:
             return Source(self._slot(output, "last"))
-        return Source(self._slot(output, "optional"))
+        return Source(self._slot(output, "last_or_none"))
 
     def _latch(self, node: CheckedNode) -> Latch:
-        inputs, required = self._read_inputs(node)
-        return Latch(node.id, tuple(inputs), tuple(required))
+        inputs, awaited = self._read_inputs(node)
+        return Latch(node.id, tuple(inputs), tuple(awaited))
 
     # -- what is due anyway -------------------------------------------------------------------------
 
@@ -354,9 +364,9 @@ class _Compiler:
             elif step.role == "arrive":
                 step.always_polled = True
             else:
-                self._find_due_of_reading(step, node)
+                self._find_readiness(step, node)
             for clock in step.clocks:
-                self.gates[clock].members.append(step.index)
+                self.clock_gates[clock].members.append(step.index)
         for (source, socket), edges in self.out_edges.items():
             _, output = self._producer(source, socket)
             marks: set[int] = set()
@@ -366,7 +376,7 @@ class _Compiler:
                     marks.add(target.index)
             output.marks = sorted(marks)
 
-    def _find_due_of_reading(self, step: Step, node: CheckedNode) -> None:
+    def _find_readiness(self, step: Step, node: CheckedNode) -> None:
         """Decide whether a tick or launch is due on every tick, and whether all of its arguments are there by then."""
         step.always_polled = node.cls.clocked
         complete = True
@@ -375,10 +385,10 @@ class _Compiler:
             linked.add(edge.input.name)
             if self._is_always_ready(edge, step):
                 step.always_polled = True
-            elif edge.input.required:
+            elif edge.input.awaited:
                 complete = False
         for declared in node.cls.schema.inputs.values():
-            if declared.required and not declared.many and declared.name not in linked:
+            if declared.awaited and not declared.many and declared.name not in linked:
                 complete = False
         step.always_ready = step.always_polled and complete
 

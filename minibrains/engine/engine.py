@@ -46,7 +46,7 @@ class Engine:
         """
         self.plan = plan
         self.runtimes = instantiate_nodes(plan, plan.graph.nodes, tape)
-        """The record of each node by id. A live edit replaces the records."""
+        """The runtime of each node by id. A live edit replaces them all."""
         check_pads(plan.graph, self.nodes)
         check_collectors(plan.graph, self.nodes)
         self.tick = 0
@@ -78,9 +78,9 @@ class Engine:
         self.context.frame_rate = rate
 
     @property
-    def hold_seconds(self) -> float:
-        """Seconds for which the clock stood still while hold nodes were thinking."""
-        return self.context.hold_seconds
+    def blocked_seconds(self) -> float:
+        """Seconds for which the game waited for background nodes."""
+        return self.context.blocked_seconds
 
     # -- life cycle ---------------------------------------------------------------------------------
 
@@ -160,50 +160,56 @@ class Engine:
     # -- ticking ------------------------------------------------------------------------------------
 
     def advance(self, ticks: int) -> bool:
-        """Run up to `ticks` ticks of the episode.
+        """Run up to `ticks` ticks of the episode, then apply the waiting edits.
 
-        Returns True if the episode ended. It returns False, perhaps early, if it did not: after `ticks` ticks, once
-        `stopping` is set, or when live edits were applied.
+        Between two ticks, `self.tick` is the number of the next one, `execution.due` has the marks to begin it with, and no
+        slot holds a value that is for one tick only. The phases of a tick, and what holds at the end of each:
 
-        The phases of a tick, and what holds at the end of each:
-
-        begin: `marks` has a byte for each step that is due so far, and `due` is empty
+        begin: `marks` has a byte for each step that is due so far, and `execution.due` is empty
         emit and step: no step that was due is left, because a step marks only steps that come after it
         terminal: `ended` says whether an output that ends the episode is true
         latch: every register has taken its inputs; none has on a terminal tick
-        clean up: no slot holds a value that is for this tick only, and the tick is counted
+        clean up: it is between two ticks again
 
-        Then the next tick begins, or the waiting edits are applied: never within a tick. A step that raises
-        is counted among the steps that ran, and the phase goes on with the one after it, unless the error ends the run.
+        A step that raises is counted among those that ran. Unless the error ends the run, the phase goes on with the step
+        after it. Edits are never applied within a tick.
+
+        Returns:
+            True if the episode ended. False, perhaps early, if it did not: after `ticks` ticks, once `stopping` is set, or
+            when edits were applied.
+
+        Raises:
+            NodeFailed: A node raised, and its `on_error` says that this ends the run.
+            RunError: An output that ends the episode is neither true nor false.
         """
         # local names: each of these is used many times a tick
-        execution, edits, context = self.execution, self.edits, self.context
-        values, marks, template, size = execution.values, execution.marks, execution.template, execution.size
+        execution, context, edits = self.execution, self.context, self.edits
+        values, event_slots = execution.values, execution.event_slots
+        marks, template, size, due_at_begin = execution.marks, execution.template, execution.size, execution.due
         steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
-        waiting, event_slots = execution.due, execution.event_slots
-        visits, spent, add = execution.visits, execution.spent, self.times.add
-        hold_seconds = context.hold_seconds
+        visits, spent, count_tick = execution.visits, execution.spent, self.times.add
+        blocked_seconds = context.blocked_seconds
         ended = False
-        for now in range(self.tick, self.tick + ticks):
+        for tick in range(self.tick, self.tick + ticks):
             # begin
-            values[TICK_SLOT] = now
+            values[TICK_SLOT] = tick
             marks[:size] = template
-            if waiting:
-                for due in waiting:
-                    marks[due] = 1
-                waiting.clear()
+            if due_at_begin:
+                for mark in due_at_begin:
+                    marks[mark] = 1
+                due_at_begin.clear()
             # a step marks only steps after itself, so the iterators still reach what is marked on the way
-            work, taking = compress(steps, marks), iter(latches)
-            started = last = perf_counter()
+            due_steps, remaining_latches = compress(steps, marks), iter(latches)
+            started = before = perf_counter()
             while True:  # once, and again after each error that does not end the run
                 try:
                     # emit and step
-                    for index, run in work:
+                    for index, run in due_steps:
                         run()
-                        clock = perf_counter()
-                        spent[index] += clock - last
+                        now = perf_counter()
+                        spent[index] += now - before
                         visits[index] += 1
-                        last = clock
+                        before = now
                     # terminal; testing an output for truth may raise, outside of any step
                     index = -1
                     for slot in terminals:
@@ -211,20 +217,20 @@ class Engine:
                             ended = True
                     # latch
                     if not ended:
-                        for index, run in taking:
+                        for index, run in remaining_latches:
                             run()
-                            clock = perf_counter()
-                            spent[index] += clock - last
+                            now = perf_counter()
+                            spent[index] += now - before
                             visits[index] += 1
-                            last = clock
+                            before = now
                     break
                 except BaseException as error:
                     # error: the iterators are already past the step that raised
                     if index >= 0:
-                        clock = perf_counter()
-                        spent[index] += clock - last
+                        now = perf_counter()
+                        spent[index] += now - before
                         visits[index] += 1
-                        last = clock
+                        before = now
                     if isinstance(error, KeyboardInterrupt):
                         raise
                     self._failed(index, error)
@@ -233,11 +239,11 @@ class Engine:
                 for slot in event_slots:
                     values[slot] = None
                 event_slots.clear()
-            if context.hold_seconds != hold_seconds:  # the time for which the clock stood still is not the tick's
-                started += context.hold_seconds - hold_seconds
-                hold_seconds = context.hold_seconds
-            add(last - started)
-            self.tick = now + 1
+            if context.blocked_seconds != blocked_seconds:  # the time for which the game waited is not the tick's
+                started += context.blocked_seconds - blocked_seconds
+                blocked_seconds = context.blocked_seconds
+            count_tick(before - started)
+            self.tick = tick + 1
             self.ticks += 1
             if ended or self.stopping or edits:
                 break
@@ -246,7 +252,12 @@ class Engine:
         return ended
 
     def _failed(self, index: int, error: BaseException) -> None:
-        """Handle the exception of a step, or (-1) of a terminal output that was tested for truth."""
+        """Count the error of a step that may fail, or raise the error that ends the run: NodeFailed or RunError.
+
+        Args:
+            index: The index of the step or latch; -1 if a terminal output could not be tested for truth.
+            error: The exception.
+        """
         execution, steps = self.execution, self.plan.steps
         if index < 0:
             names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
@@ -257,12 +268,13 @@ class Engine:
             raise runtime.failure(self.tick, error) from error
         execution.record_error(index, error)
         if index < execution.size and steps[index].role == "emit":
+            # its lazy outputs would be those of the tick before
             for step in steps:
                 if step.role == "read" and step.node == runtime.name:
                     execution.values[step.inputs[0].sources[0].slot] = absent_output
 
     def node_stats(self) -> Mapping[str, NodeStats]:
-        """Return the statistics of each node so far. A register runs when it emits; gates belong to the engine."""
+        """Return the statistics of each node so far. A register runs when it emits; clock gates belong to the engine."""
         return collect_stats(self.execution, self.ticks, self.runtimes)
 
     def thinking(self) -> set[str]:
@@ -279,7 +291,7 @@ class Engine:
         return self.execution, self.execution.spent.copy()
 
     def spent_since(self, before: StepTimes) -> dict[str, float]:
-        """Return the seconds of each node since `before`, or since a later edit. Gates belong to the engine."""
+        """Return the seconds of each node since `before`, or since a later edit. Clock gates belong to the engine."""
         execution, then = before
         seconds = dict.fromkeys(self.runtimes, 0.0)
         if execution is self.execution:
@@ -327,20 +339,20 @@ class Engine:
 
     # -- live edit ----------------------------------------------------------------------------------
 
-    def prepare(self, plan: Plan, source: Any, make_host: MakeHost) -> Edit:
+    def prepare(self, plan: Plan, tape_value: Any, make_host: MakeHost) -> Edit:
         """Prepare a live edit to another plan. Everything slow happens here, while the game runs.
 
         If it raises an error, which is one of those of opening a workflow, nothing has changed.
 
         Args:
             plan: The new plan.
-            source: The record of the edit for the tape.
+            tape_value: The value of the edit's event on the tape.
             make_host: Makes the host of each new node.
 
         Returns:
             The edit, to be appended to `edits`.
         """
-        edit = Edit.diff(self.plan, plan, self.runtimes, source, self.context.tape)
+        edit = Edit.diff(self.plan, plan, self.runtimes, tape_value, self.context.tape)
         try:
             nodes = {name: runtime.node for name, runtime in edit.runtimes.items()}
             check_pads(plan.graph, nodes)
@@ -365,14 +377,14 @@ class Engine:
     def _apply(self, edit: Edit) -> None:
         """Apply an edit between two ticks; if one of its nodes refuses, go on as before."""
         try:
-            if edit.before is not self.runtimes:
+            if edit.old_runtimes is not self.runtimes:
                 raise RunError("another edit came first, and this one was made for the graph before it")
             edit.begin(self.episode, self.tick)
         except RunError as error:
             edit.refuse(error)
         else:
             if self.context.tape is not None:
-                self.context.tape.add("", "edit", edit.source)
+                self.context.tape.add("", "edit", edit.tape_value)
             edit.take_over(self.execution)
             self.plan, self.runtimes, self.execution = edit.plan, edit.runtimes, edit.execution
         edit.done.set()

@@ -1,12 +1,12 @@
 """The tables of a running plan: slots, marks, counters, and step functions.
 
-When does a step run? An example with four steps: 0 a register's emit, 1 a node that reads it, 2 the gate of a clock that opens on
-every fourth tick, 3 a node with that clock, which reads step 1.
+When does a step run? An example with four steps: 0 a register's emit, 1 a node that reads it, 2 the clock gate of a clock
+that opens on every fourth tick, 3 a node with that clock, which reads step 1.
 
-- `template` is 1, 0, 1, 0: registers and gates run on every tick. A tick begins by copying it to the first half of `marks`.
+- `template` is 1, 0, 1, 0: registers and clock gates run on every tick. A tick begins by copying it to the first half of `marks`.
 - Step 0 delivers, which sets `marks[1]`. Step 1 comes later in the same pass, and so runs on this tick.
 - Step 1 delivers, which sets `marks[4 + 3]`, in the second half: step 3 is pending until its clock opens.
-- On every fourth tick, the gate sets `marks[3]`. The function of step 3 runs only if it is pending, and clears that mark.
+- On every fourth tick, the clock gate sets `marks[3]`. The function of step 3 runs only if it is pending, and clears that mark.
 - `due` has marks for the next tick: at the beginning, and after a live edit.
 """
 
@@ -25,9 +25,12 @@ class ExecutionState:
     """The tables of one plan. `Engine.advance` runs on them; a live edit makes new ones and carries the values over."""
 
     def __init__(self, plan: Plan) -> None:
+        """Make the tables; `build_steps` adds the step functions, and `reset` the values before the first tick."""
         self.plan = plan
         self.size = len(plan.steps)
+        # one entry for each step, then one for each latch
         self.owners: list[str] = []
+        """The id of its node."""
         self.roles: list[str] = []
         for step in plan.steps:
             self.owners.append(step.node)
@@ -40,17 +43,23 @@ class ExecutionState:
         self.skipped = [0] * len(self.owners)
         """Number of visits on which it had nothing to do: it was waiting, or its result was constant."""
         self.spent = [0.0] * len(self.owners)
+        """Seconds that its visits took."""
         self.errors = [0] * len(self.owners)
         self.reasons = [""] * len(self.owners)
         """The message of the first error of each step."""
+        # one entry for each step
         self.cached = [0] * self.size
         """Number of times that a cached output was delivered instead of a run."""
         self.open_counts = [0] * self.size
-        """For gates of optional nodes: number of times that they could have opened."""
+        """For clock gates that the load shedder may keep closed: number of times that they could have opened."""
+        # one entry for each slot
         self.values: list[Any] = []
+        """The current values; empty before the first `reset`."""
         self.initial: list[Any] = []
+        """The values before the first tick of an episode."""
         for use in plan.slots:
             self.initial.append(UNSET if use == "last" else None)
+        # the steps that are due
         self.marks = bytearray(2 * self.size)
         """One byte a step: due on this tick; then one byte a step: due as soon as its clock opens."""
         self.template = bytearray(self.size)
@@ -61,10 +70,13 @@ class ExecutionState:
         """Marks to set when the next tick begins."""
         self.event_slots: list[int] = []
         """Slots to clear at the end of the tick."""
+        # the functions of steps and latches, each with its index
         self.steps: list[tuple[int, StepFunction]] = []
+        """The functions of the next tick: a step that waits for first deliveries replaces its own once they are there."""
         self.latches: list[tuple[int, StepFunction]] = []
         self.initial_steps: list[tuple[int, StepFunction]] = []
-        self.prepared_latches: list[tuple[int, StepFunction]] = []
+        """The functions of the first tick of an episode."""
+        self.initial_latches: list[tuple[int, StepFunction]] = []
 
     def record_error(self, index: int, error: BaseException) -> None:
         """Count an error of a step, and keep the message of the first; the run goes on."""
@@ -83,7 +95,7 @@ class ExecutionState:
     def restart(self) -> None:
         """Make every step check again whether its inputs have been delivered."""
         self.steps[:] = self.initial_steps
-        self.latches[:] = self.prepared_latches
+        self.latches[:] = self.initial_latches
 
     def mark(self, step: Step) -> int:
         """Return the mark that a delivery sets for a step: due now if it has no clock, else due when its clock opens."""
@@ -132,59 +144,98 @@ class ExecutionState:
         rerun: set[str],
         constant: Mapping[str, Mapping[str, Any]],
     ) -> None:
-        """Take over, between two ticks, the inputs and outputs of the nodes in `surviving`, and the counters of all.
+        """Take over the values, counters and due steps of the tables of another plan, between two ticks.
 
-        A node whose links are new becomes due: what it is linked to now has been delivered to it. So do those in
-        `rerun`. `constant`: the outputs of constant results by node. Unchanged constants count as already delivered.
+        Before, these tables are as `__init__` and `build_steps` left them. Afterwards, the next tick can run on them:
+
+        - A slot has its old value if its node survives and had delivered one; otherwise it is as before the first tick.
+        - A step or latch that both plans have goes on counting from its old counters.
+        - `due` has the steps that must run although nothing is delivered to them from now on; no other step is marked.
+        - Every step function checks again whether its inputs have been delivered.
+
+        `old` is not changed.
+
+        Args:
+            old: The tables of the plan before.
+            surviving: Nodes whose old outputs are valid: they stay, or inherit the state of the node that they replace.
+            rerun: Nodes that stay, but have to run again.
+            constant: Constant node -> the value of each of its outputs in this plan. If the node needs no rerun, these were
+                delivered before.
         """
-        self.values[:] = self.initial
-        self.values[TICK_SLOT] = old.values[TICK_SLOT]
-        now = self.values[TICK_SLOT]
-
-        # what was delivered, in the slots of this plan
-        delivered: dict[tuple[str, str], tuple[Any, int]] = {}
         unchanged = surviving - rerun
-        for name in constant.keys() & unchanged:
-            for output, value in constant[name].items():
-                delivered[name, output] = value, now
-        delivered |= old._delivered()
-        for (node, socket, use), slot in self._slots().items():
-            if node in surviving and use != "on" and (node, socket) in delivered:
-                value, delivered_at = delivered[node, socket]
-                self.values[slot] = delivered_at if use == "delivered_at" else value
-
-        # the counters, and the steps that are due
-        old_indices = dict(zip(old.keys(), range(len(old.owners)), strict=True))
-        self.due.clear()
-        for index, key in enumerate(self.keys()):
-            old_index = old_indices.get(key)
-            if old_index is not None:
-                self._take_counters(index, old, old_index)
-            if index >= self.size:
-                continue
-            step = self.plan.steps[index]
-            if step.role not in ("tick", "launch"):
-                continue
-            if old_index is None or step.node not in unchanged or self._becomes_due(step, old, old_index):
-                self.due.append(self.mark(step))
+        delivered_constants = {name: constant[name] for name in constant.keys() & unchanged}
+        self._transfer_values(old, surviving, delivered_constants)
+        old_indices = {key: index for index, key in enumerate(old.keys())}
+        self._transfer_counters(old, old_indices)
+        self.due[:] = self._due_after_edit(old, old_indices, unchanged)
         self.restart()
 
-    def _take_counters(self, index: int, old: ExecutionState, old_index: int) -> None:
-        self.visits[index], self.skipped[index] = old.visits[old_index], old.skipped[old_index]
-        self.errors[index], self.reasons[index] = old.errors[old_index], old.reasons[old_index]
-        self.spent[index] = old.spent[old_index]
-        if index < self.size:
-            self.cached[index], self.open_counts[index] = old.cached[old_index], old.open_counts[old_index]
+    def _transfer_values(
+        self, old: ExecutionState, surviving: set[str], delivered_constants: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Fill the slots with the last values of the old ones; all others are as before the first tick.
+
+        Values for a single tick, which `On` inputs read, are not taken over: they are gone by now.
+        """
+        self.values[:] = self.initial
+        now = self.values[TICK_SLOT] = old.values[TICK_SLOT]
+
+        # (node, output) -> its last value and the tick of its delivery; a constant that nothing read has no old slot
+        delivered: dict[tuple[str, str], tuple[Any, int]] = {}
+        for name, outputs in delivered_constants.items():
+            for output, value in outputs.items():
+                delivered[name, output] = value, now
+        delivered |= old._delivered()
+
+        for (node, output, use), slot in self._slots().items():
+            if node in surviving and use != "on" and (node, output) in delivered:
+                value, delivered_at = delivered[node, output]
+                self.values[slot] = delivered_at if use == "delivered_at" else value
+
+    def _transfer_counters(self, old: ExecutionState, old_indices: Mapping[Hashable, int]) -> None:
+        """Take over the counters of all steps and latches that the old plan has as well."""
+        for index, key in enumerate(self.keys()):
+            old_index = old_indices.get(key)
+            if old_index is None:
+                continue
+            self.visits[index] = old.visits[old_index]
+            self.skipped[index] = old.skipped[old_index]
+            self.spent[index] = old.spent[old_index]
+            self.errors[index] = old.errors[old_index]
+            self.reasons[index] = old.reasons[old_index]
+            if index < self.size:  # latches do not have these
+                self.cached[index] = old.cached[old_index]
+                self.open_counts[index] = old.open_counts[old_index]
+
+    def _due_after_edit(self, old: ExecutionState, old_indices: Mapping[Hashable, int], unchanged: set[str]) -> list[int]:
+        """Return the marks of the steps that take inputs and have to run once, because of the edit or as they were due before.
+
+        Args:
+            old: The tables of the plan before.
+            old_indices: Key of a step or latch of the old plan -> its index there.
+            unchanged: Nodes with the same state and results as before the edit.
+        """
+        due: list[int] = []
+        for step, key in zip(self.plan.steps, self.keys(), strict=False):  # the keys of latches come last
+            if step.role not in ("tick", "launch"):
+                continue
+            old_index = old_indices.get(key)
+            if old_index is None or step.node not in unchanged or self._becomes_due(step, old, old_index):
+                due.append(self.mark(step))
+        return due
 
     def _becomes_due(self, step: Step, old: ExecutionState, old_index: int) -> bool:
-        """Return whether a step that was there before the edit has something to do that it has not done."""
+        """Return whether a step of an unchanged node has something to do that it has not done."""
+        # new links: their last values have been delivered, but not to this step
         if old.plan.links(step.node) != self.plan.links(step.node):
             return True
-        if old.marks[old.size + old_index] or old_index in old.due or old.size + old_index in old.due:
+        # it was due already, now or when its clock opens
+        old_pending = old.size + old_index
+        if old.marks[old_pending] or old_index in old.due or old_pending in old.due:
             return True
-        # a step that was polled whenever its clock opened was never marked
-        before = old.plan.steps[old_index]
-        return before.always_polled and bool(before.clocks) and not step.always_polled
+        # it was polled whenever its clock opened, so that it was never marked
+        old_step = old.plan.steps[old_index]
+        return old_step.always_polled and bool(old_step.clocks) and not step.always_polled
 
     def keys(self) -> list[Hashable]:
         """Return a key for each step and latch that means the same in another plan."""
@@ -220,7 +271,7 @@ class ExecutionState:
         slots = self._slots()
         for (node, socket, use), slot in slots.items():
             value = self.values[slot]
-            if use in ("last", "optional") and value is not self.initial[slot]:
+            if use in ("last", "last_or_none") and value is not self.initial[slot]:
                 delivered_at = slots.get((node, socket, "delivered_at"), TICK_SLOT)
                 found[node, socket] = value, self.values[delivered_at]
         return found

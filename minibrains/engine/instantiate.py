@@ -14,7 +14,7 @@ from minibrains.graph.check import CheckedNode
 
 
 def instantiate_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None) -> dict[str, NodeRuntime]:
-    """Make the nodes with these ids, and their records. Raises WorkflowError with every fault that the nodes find."""
+    """Make the nodes with these ids, and their runtimes. Raises WorkflowError with every fault that the nodes find."""
     runtimes: dict[str, NodeRuntime] = {}
     faults = []
     for name in names:

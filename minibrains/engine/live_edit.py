@@ -21,21 +21,24 @@ from minibrains.host import Episode
 class Edit:
     """One edit. Nodes are matched by id and type: they keep their state, and widgets are set in place.
 
-    A node whose brain changed, or that is to compute in another place, is replaced by a new node that inherits its state.
-    A node with a changed widget that has `rebuild` is replaced by a new one without the state.
+    A node whose brain changed, or that gets another executor, is replaced by a new node that inherits its state. A node with
+    a changed widget that has `rebuild` is replaced by a new one without the state.
+
+    The calls, in this order: `diff` and the preparation of the new nodes beside the game; `begin` and `take_over`, or
+    `refuse`, between two ticks; `close` beside the game again.
     """
 
     plan: Plan
-    source: Any
-    """The record of the edit for the tape."""
-    before: Mapping[str, NodeRuntime]
-    """The records that the edit was prepared for; if another edit replaced them first, it cannot be applied."""
+    tape_value: Any
+    """The value of the edit's event on the tape."""
+    old_runtimes: Mapping[str, NodeRuntime]
+    """The node runtimes that the edit was prepared for; if another edit replaced them first, it cannot be applied."""
     runtimes: dict[str, NodeRuntime]
-    """The new records. The record of a node that stays shares its node with the record before."""
+    """The new node runtimes. That of a node that stays has the same node as the old one."""
     inheriting: set[str]
     """New nodes that take over the state of their predecessors."""
-    settings: dict[str, dict[str, Any]]
-    """Changed widgets of the nodes that stay."""
+    changed_widgets: dict[str, dict[str, Any]]
+    """Node that stays -> its changed widgets, with their new values."""
     execution: ExecutionState = field(init=False)
     closing: list[NodeRuntime] = field(default_factory=list)
     """Nodes to close: those that were removed, or those of an edit that was refused."""
@@ -48,15 +51,18 @@ class Edit:
         self.execution = ExecutionState(self.plan)
 
     @classmethod
-    def diff(cls, old: Plan, new: Plan, before: Mapping[str, NodeRuntime], source: Any, tape: Tape | None) -> Edit:
-        """Return the edit from one plan to another, with its new nodes. Raises what instantiating them raises."""
+    def diff(cls, old: Plan, new: Plan, old_runtimes: Mapping[str, NodeRuntime], tape_value: Any, tape: Tape | None) -> Edit:
+        """Return the edit from one plan to another, with its new nodes, which are not open yet.
+
+        Raises what instantiating a node raises, or a node that refuses its new widgets.
+        """
         # what becomes of each node
         to_make: list[str] = []
         inheriting: set[str] = set()
-        settings: dict[str, dict[str, Any]] = {}
+        changed_widgets: dict[str, dict[str, Any]] = {}
         was_constant, is_constant = old.constant_nodes, new.constant_nodes
         for name, checked in new.graph.nodes.items():
-            runtime = before.get(name)
+            runtime = old_runtimes.get(name)
             if runtime is None or runtime.checked.cls is not checked.cls:
                 to_make.append(name)
                 continue
@@ -71,29 +77,31 @@ class Edit:
                 if runtime.has_state:
                     inheriting.add(name)
             elif changed:
-                settings[name] = changed
+                changed_widgets[name] = changed
 
-        # the new nodes, and the records of those that stay
-        instantiate_nodes(new, settings)  # throwaway nodes, only to run `check()` on the new widgets
+        # the new nodes
+        instantiate_nodes(new, changed_widgets)  # throwaway nodes, only to run `check()` on the new widgets
         made = instantiate_nodes(new, to_make, tape)
+
+        # the runtimes of all
         runtimes: dict[str, NodeRuntime] = {}
         for name, checked in new.graph.nodes.items():
             if name in made:
                 runtimes[name] = made[name]
             else:
-                runtimes[name] = before[name].carried_over(checked, is_replayed(new, name, tape))
-        return cls(new, source, before, runtimes, inheriting, settings)
+                runtimes[name] = old_runtimes[name].carried_over(checked, is_replayed(new, name, tape))
+        return cls(new, tape_value, old_runtimes, runtimes, inheriting, changed_widgets)
 
     def describe(self) -> str:
         """Return a description of the changes, for people."""
         parts: list[str] = []
-        for name, widgets in self.settings.items():
+        for name, widgets in self.changed_widgets.items():
             for widget, value in widgets.items():
                 parts.append(f"{name}.{widget} = {value!r}")
-        for runtime in self._new():
-            how = "recreated" if runtime.name in self.before else "added"
+        for runtime in self._new_runtimes():
+            how = "recreated" if runtime.name in self.old_runtimes else "added"
             parts.append(f"{runtime.name} {how}")
-        for name in self.before:
+        for name in self.old_runtimes:
             if name not in self.runtimes:
                 parts.append(f"{name} removed")
         return ", ".join(parts) or "links and clocks only"
@@ -103,39 +111,47 @@ class Edit:
 
         Raises NodeFailed; the nodes that stay are then as they were.
         """
-        for runtime in self._new():
+        for runtime in self._new_runtimes():
             if runtime.is_open:
                 self._begin_episode(runtime, episode, tick)
-        for name, widgets in self.settings.items():
+        for name, widgets in self.changed_widgets.items():
             runtime = self.runtimes[name]
             if runtime.is_open:
                 try:
                     runtime.endpoint.set(**widgets)
                 except Exception as error:
-                    self._undo_settings()
+                    self._restore_widgets()
                     raise runtime.failure(tick, error) from error
 
     def take_over(self, old: ExecutionState) -> None:
-        """Take over the values of the old plan's tables, between two ticks."""
+        """Take over the values of the old plan's tables, between two ticks. `closing` has the removed nodes afterwards."""
+        # the new limits apply from the next tick on, also in nodes that stay
+        for runtime in self.runtimes.values():
+            runtime.apply_limits()
+
+        # whose values are valid in the new plan, and who has to run again
         surviving = self.inheriting.copy()
         rerun: set[str] = set()
+        for name, runtime in self.runtimes.items():
+            if self._stays(runtime):
+                surviving.add(name)
+            old_runtime = self.old_runtimes.get(name)
+            if old_runtime is not None and runtime.runs_again_after(old_runtime):
+                rerun.add(name)
+
+        # the tables
         constant: dict[str, Mapping[str, Any]] = {}
         for name, runtime in self.runtimes.items():
-            runtime.apply_limits()
-            before = self.before.get(name)
-            if before is not None and before.node is runtime.node:
-                surviving.add(name)
-            if before is not None and runtime.runs_again_after(before):
-                rerun.add(name)
             if runtime.constant is not None:
                 constant[name] = runtime.constant.outputs
         self.execution.transfer_from(old, surviving, rerun, constant)
-        self.closing = [runtime for runtime in registers_first(self.before) if not self._stays(runtime)]
+
+        self.closing = [runtime for runtime in registers_first(self.old_runtimes) if not self._stays(runtime)]
 
     def refuse(self, error: RunError) -> None:
         """Mark the edit as not applied; the nodes that it opened have to be closed."""
         self.error = error
-        self.closing = self._new()
+        self.closing = self._new_runtimes()
 
     def close(self) -> list[str]:
         """Close the nodes that are no longer needed; return a sentence for each that failed."""
@@ -145,12 +161,12 @@ class Edit:
         return sentences
 
     def _stays(self, runtime: NodeRuntime) -> bool:
-        """Return True if the node of a record is in both the old and the new plan."""
-        old, new = self.before.get(runtime.name), self.runtimes.get(runtime.name)
+        """Return True if the node of a runtime is in both the old and the new plan."""
+        old, new = self.old_runtimes.get(runtime.name), self.runtimes.get(runtime.name)
         return old is not None and new is not None and old.node is new.node
 
-    def _new(self) -> list[NodeRuntime]:
-        """Return the nodes that are not in the old plan, registers first."""
+    def _new_runtimes(self) -> list[NodeRuntime]:
+        """Return the runtimes of the nodes that are not in the old plan, registers first."""
         return [runtime for runtime in registers_first(self.runtimes) if not self._stays(runtime)]
 
     def _begin_episode(self, runtime: NodeRuntime, episode: tuple[int, int, int | None], tick: int) -> None:
@@ -158,13 +174,14 @@ class Edit:
         try:
             runtime.reset(Episode(index, seed, runtime.name, limit))
             if runtime.name in self.inheriting:
-                runtime.take_state(self.before[runtime.name])
+                runtime.take_state(self.old_runtimes[runtime.name])
         except Exception as error:
             raise runtime.failure(tick, error) from error
 
-    def _undo_settings(self) -> None:
-        for name, widgets in self.settings.items():
-            runtime, before = self.before[name], self.before[name].checked.widgets
+    def _restore_widgets(self) -> None:
+        for name, widgets in self.changed_widgets.items():
+            runtime = self.old_runtimes[name]
+            old_widgets = runtime.checked.widgets
             if runtime.is_open:
                 with suppress(Exception):
-                    runtime.endpoint.set(**{widget: before[widget] for widget in widgets})
+                    runtime.endpoint.set(**{widget: old_widgets[widget] for widget in widgets})

@@ -1,4 +1,4 @@
-"""One node of a running plan: the node itself, and everything the engine keeps about it."""
+"""The runtime of a node: the node itself, and everything the engine keeps about it while the plan runs."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class ConstantResult:
 
 @dataclass(eq=False, slots=True)
 class NodeRuntime:
-    """The engine's record of one node, and the node's life cycle: opened, called, closed.
+    """Everything that the engine knows about one node, and the node's life cycle: opened, called, closed.
 
-    An edit makes a new record for each node that stays. It shares the node and its pending work with the record before, and
-    takes effect when the edit is applied.
+    An edit makes a new runtime for each node that stays. It has the same node and pending result as the old one, and takes
+    effect when the edit is applied.
     """
 
     checked: CheckedNode
@@ -192,7 +192,7 @@ class NodeRuntime:
         return NodeFailed(self.name, self.checked.entry.type, tick, error)
 
     def carried_over(self, checked: CheckedNode, replayed: bool) -> NodeRuntime:
-        """Return the record of the same node in an edited plan, still without a constant result."""
+        """Return the runtime of the same node in an edited plan, still without a constant result."""
         pending = self.pending if checked.continues else None
         begins_to_continue = checked.continues and pending is None and not replayed
         if begins_to_continue and self.background is not None:
@@ -212,7 +212,7 @@ class NodeRuntime:
         if self.constant is not None:
             return before.constant is None or before.constant.signature != self.constant.signature
         dropped = before.pending if self.pending is None else None
-        return dropped is not None and (dropped.call is not None or dropped.wanted)
+        return dropped is not None and (dropped.call is not None or dropped.relaunch)
 
     def apply_limits(self) -> None:
         """Apply the workflow's time limit and latency of the node."""
@@ -224,5 +224,5 @@ class NodeRuntime:
 
 
 def registers_first(runtimes: Mapping[str, NodeRuntime]) -> list[NodeRuntime]:
-    """Return the records in the order in which nodes are opened, reset and asked for a report: registers first."""
+    """Return the runtimes in the order in which nodes are opened, reset and asked for a report: registers first."""
     return sorted(runtimes.values(), key=lambda runtime: not runtime.checked.register)

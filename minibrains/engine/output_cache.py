@@ -140,7 +140,7 @@ def _constants(edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> dic
 
 
 def _waits_forever(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> bool:
-    """Return whether nothing is ever delivered to a required input of the node."""
+    """Return whether nothing is ever delivered to an awaited input of the node."""
     delivered: set[str] = set()
     lacking: set[str] = set()
     for edge in edges:
@@ -150,14 +150,14 @@ def _waits_forever(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[
             lacking.add(edge.input.name)
     for name, declared in node.cls.schema.inputs.items():
         unlinked = name not in delivered and not declared.many
-        if declared.required and (name in lacking or unlinked):
+        if declared.awaited and (name in lacking or unlinked):
             return True
     return False
 
 
 def _by_output(node: CheckedNode, result: Any) -> dict[str, Any]:
     schema = node.cls.schema
-    results = result if schema.record else (result,)
+    results = result if schema.returns_tuple else (result,)
     return {output: value for output, value in zip(schema.outputs, results, strict=True) if value is not ABSENT}
 
 

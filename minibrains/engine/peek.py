@@ -32,7 +32,7 @@ def _emitted(node: Any, socket: str) -> Any:
     schema = node.schema
     try:
         value = node.emit()
-        if schema.record:
+        if schema.returns_tuple:
             value = getattr(value, socket)
         if schema.outputs[socket].lazy and value is not ABSENT:
             value = value()
@@ -43,4 +43,4 @@ def _emitted(node: Any, socket: str) -> Any:
 
 def _slots(execution: ExecutionState, node: str, socket: str) -> list[int]:
     known = execution.output_slots
-    return [known[node, socket, use] for use in ("last", "optional") if (node, socket, use) in known]
+    return [known[node, socket, use] for use in ("last", "last_or_none") if (node, socket, use) in known]

@@ -11,7 +11,7 @@ from minibrains.graph.workflow import Link
 TICK_SLOT = 0
 """The slot that holds the number of the current tick."""
 
-Use = Literal["last", "optional", "on", "delivered_at"]
+Use = Literal["last", "last_or_none", "on", "delivered_at"]
 """The content of a slot: the last value; the same, but None before the first; the value on its delivery tick,
 else None; the tick of the last delivery.
 """
@@ -19,14 +19,17 @@ else None; the tick of the last delivery.
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The ticks on which a step may run: `offset`, `offset + every`, …, and only while the flag in `when` is true."""
+    """The ticks on which a step may run: `offset`, `offset + every`, …, and only while the flag in `when` is true.
+
+    The clock is open on these ticks.
+    """
 
     every: int = 1
     hertz: float | None = None
     offset: int = 0
     when: Link | None = None
-    optional: bool = False
-    """The clock may open less often than that: its members are optional nodes."""
+    sheddable: bool = False
+    """The load shedder may open the clock less often: it is the clock of a node with `"optional": true`."""
 
 
 @dataclass(slots=True)
@@ -54,7 +57,8 @@ class InputPlan:
 
     sources: tuple[Source, ...]
     many: bool
-    required: bool = True
+    awaited: bool = True
+    """The step does not run before the first delivery."""
 
 
 Role = Literal["emit", "tick", "read", "gate", "launch", "arrive"]
@@ -62,7 +66,7 @@ Role = Literal["emit", "tick", "read", "gate", "launch", "arrive"]
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One entry of the step table: a node's tick, a register's emit, the read of a lazy output, the gate of a clock.
+    """One entry of the step table: a node's tick, a register's emit, the read of a lazy output, a clock gate.
 
     A node that continues has two: `launch` takes its inputs, `arrive` delivers the result some ticks later.
     """
@@ -72,7 +76,7 @@ class Step:
     index: int = -1
     inputs: list[InputPlan] = field(default_factory=list)
     outputs: list[OutputPlan] = field(default_factory=list)
-    required: list[int] = field(default_factory=list)
+    awaited: list[int] = field(default_factory=list)
     """Slots that must have been written once before the step can run."""
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. Several: whenever one of them is open, which only inherited clocks are."""
@@ -83,7 +87,7 @@ class Step:
     constant: bool = False
     """Nothing upstream ever changes, so the step runs once, and its output holds for the whole run."""
     clock: Clock | None = None
-    """For a gate: the clock that it opens for `members`."""
+    """For a clock gate: the clock that it opens for `members`."""
     members: list[int] = field(default_factory=list)
 
 
@@ -93,7 +97,8 @@ class Latch:
 
     node: str
     inputs: tuple[InputPlan, ...]
-    required: tuple[int, ...]
+    awaited: tuple[int, ...]
+    """Slots that must have been written once before the register can latch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class NodeStats:
     cached: int
     """Number of times that a cached output was delivered instead of a run."""
     thinking: float
-    """Seconds spent thinking in the background, while the game went on or the clock stood still."""
+    """Seconds spent thinking in the background, while the game went on or waited."""
     late: int
     """Number of results that came later than the declared latency."""
     savings: Savings
@@ -40,7 +40,7 @@ class NodeStats:
 
 
 def collect_stats(execution: ExecutionState, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> dict[str, NodeStats]:
-    """Collect the statistics of each node. A register runs when it emits; gates belong to the engine."""
+    """Collect the statistics of each node. A register runs when it emits; clock gates belong to the engine."""
     runs: dict[str, int] = defaultdict(int)
     errors: dict[str, int] = defaultdict(int)
     cached: dict[str, int] = defaultdict(int)

@@ -2,12 +2,12 @@
 
 A step function is made of several, each of which calls the next. From the outside to the inside:
 
-1. `_when_delivered`: does nothing until all required slots were written once; then it takes itself out of the table.
+1. `_when_delivered`: does nothing until all awaited slots were written once; then it takes itself out of the table.
 2. `_when_marked`: with a clock, does nothing unless something was delivered since the clock opened last.
 3. `make_step`: the generated function, which fetches the arguments from slots and stores the results.
 4. `_or_fallback`: after an error, delivers the fallback or nothing, as `on_error` says.
-5. `_beside_the_tick`: does not count the time in which the clock stands still.
-6. The node: its `tick` or `emit`, `_hold` for the call of a background node, or a constant result.
+5. `_beside_the_tick`: does not count the time for which the game waits for the node.
+6. The node: its `tick` or `emit`, `_blocking_call` of a background node, or a constant result.
 
 Each step has only those that it needs; most have 3 and 6.
 """
@@ -39,9 +39,9 @@ class ExecutionContext:
     frame_rate: float | None = None
     """Ticks a second of the game's own clock."""
     realtime: bool = False
-    """True: a late result is delivered when it is there. False: the clock waits for it."""
-    hold_seconds: float = 0.0
-    """Seconds for which the clock stood still while hold nodes were thinking."""
+    """True: a late result is delivered when it is there. False: the tick waits for it."""
+    blocked_seconds: float = 0.0
+    """Seconds for which the game waited for background nodes."""
     decimation: int = 1
     """Optional nodes run on one in this many of their ticks."""
 
@@ -50,7 +50,7 @@ def build_steps(execution: ExecutionState, context: ExecutionContext, runtimes: 
     """Fill the table of step functions. Raises WorkflowError if a clock has a rate in Hz and the frame rate is not known."""
     builder = _StepBuilder(execution, context, runtimes)
     execution.initial_steps[:] = [(step.index, builder.step(step)) for step in execution.plan.steps]
-    execution.prepared_latches[:] = [builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)]
+    execution.initial_latches[:] = [builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)]
 
 
 class _StepBuilder:
@@ -63,17 +63,17 @@ class _StepBuilder:
     def step(self, step: Step) -> StepFunction:
         """Return the function of a step, from the inside to the outside."""
         if step.role == "gate":
-            return self._gate(step)
+            return self._clock_gate(step)
         if self.runtimes[step.node].replayed:
             return self._replay(step)
         if step.role == "arrive":
             return self._arrive(step)
-        record = self.graph.nodes[step.node].cls.schema.record and step.role not in ("read", "launch")
-        run = self._make(self._call(step), step, record)
+        returns_tuple = self.graph.nodes[step.node].cls.schema.returns_tuple and step.role not in ("read", "launch")
+        run = self._make(self._call(step), step, returns_tuple)
         if step.clocks and not step.always_polled:
             run = self._when_marked(run, step.index)
-        if step.required and not step.always_ready:
-            run = self._when_delivered(run, step.index, step.index, step.required, self.execution.steps)
+        if step.awaited and not step.always_ready:
+            run = self._when_delivered(run, step.index, step.index, step.awaited, self.execution.steps)
         return run
 
     def latch(self, position: int, latch: Latch) -> tuple[int, StepFunction]:
@@ -81,14 +81,21 @@ class _StepBuilder:
         index = execution.size + position
         call = self.runtimes[latch.node].node.latch
         run = make_step(call, latch.inputs, (), False, execution.values, execution.marks, execution.event_slots, self._targets)
-        if latch.required:
-            run = self._when_delivered(run, index, position, latch.required, execution.latches)
+        if latch.awaited:
+            run = self._when_delivered(run, index, position, latch.awaited, execution.latches)
         return index, run
 
-    def _make(self, call: Callable[..., Any], step: Step, record: bool) -> StepFunction:
+    def _make(self, call: Callable[..., Any], step: Step, returns_tuple: bool) -> StepFunction:
         execution = self.execution
         return make_step(
-            call, step.inputs, step.outputs, record, execution.values, execution.marks, execution.event_slots, self._targets
+            call,
+            step.inputs,
+            step.outputs,
+            returns_tuple,
+            execution.values,
+            execution.marks,
+            execution.event_slots,
+            self._targets,
         )
 
     def _targets(self, output: OutputPlan) -> tuple[int, ...]:
@@ -107,7 +114,7 @@ class _StepBuilder:
         if runtime.constant is not None:
             return self._constant(step, runtime.constant)
         if runtime.background is not None:
-            return self._or_fallback(step, self._hold(step, runtime.background))
+            return self._or_fallback(step, self._blocking_call(step, runtime.background))
         return self._or_fallback(step, runtime.node.tick)
 
     def _constant(self, step: Step, constant: ConstantResult) -> Callable[..., Any]:
@@ -159,7 +166,7 @@ class _StepBuilder:
         if step.role == "launch":
             return _nothing_to_launch
         execution.template[index] = 1
-        record = self.graph.nodes[name].cls.schema.record
+        returns_tuple = self.graph.nodes[name].cls.schema.returns_tuple
         found: list[Result] = []
 
         def take() -> Any:
@@ -167,7 +174,7 @@ class _StepBuilder:
 
         call = self._or_fallback(step, take)
         values, marks, event_slots = execution.values, execution.marks, execution.event_slots
-        deliver = make_step(call, (), step.outputs, record, values, marks, event_slots, self._targets)
+        deliver = make_step(call, (), step.outputs, returns_tuple, values, marks, event_slots, self._targets)
 
         def replay() -> None:
             result = tape.take(name)
@@ -179,8 +186,8 @@ class _StepBuilder:
 
         return replay
 
-    def _hold(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
-        """Call a node that holds: the clock stands still until the node has its result."""
+    def _blocking_call(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
+        """Call a background node with `"busy": "hold"`: the game waits until the node has its result."""
         values = self.execution.values
 
         def ask(*arguments: Any) -> Any:
@@ -191,7 +198,7 @@ class _StepBuilder:
         return self._beside_the_tick(step, record_result(ask, step.node, self.context.tape))
 
     def _beside_the_tick(self, step: Step, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Count the time of a call as time for which the clock stood still, not as part of the tick."""
+        """Count the time of a call as blocked, not as part of the tick."""
         context, spent, index = self.context, self.execution.spent, step.index
 
         def beside(*arguments: Any) -> Any:
@@ -200,7 +207,7 @@ class _StepBuilder:
                 return call(*arguments)
             finally:
                 seconds = perf_counter() - began
-                context.hold_seconds += seconds
+                context.blocked_seconds += seconds
                 spent[index] -= seconds
 
         return beside
@@ -215,7 +222,7 @@ class _StepBuilder:
 
         def launch(*arguments: Any) -> None:
             if pending.call is not None:
-                pending.wanted = True
+                pending.relaunch = True
                 skipped[index] += 1
             elif not any(values[slot] for slot in terminals):  # like a latch: not on the last tick
                 try:
@@ -239,14 +246,14 @@ class _StepBuilder:
             return pending.take(values[TICK_SLOT])  # on the fast clock it may not be there yet
 
         call = self._beside_the_tick(step, record_result(take, step.node, context.tape))
-        deliver = self._make(self._or_fallback(step, call), step, runtime.checked.cls.schema.record)
+        deliver = self._make(self._or_fallback(step, call), step, runtime.checked.cls.schema.returns_tuple)
 
         def arrive() -> None:
             if not pending.arrives(values[TICK_SLOT], not context.realtime):
                 skipped[index] += 1
                 return
-            if pending.wanted:
-                pending.wanted = False
+            if pending.relaunch:
+                pending.relaunch = False
                 marks[again] = 1
             deliver()
 
@@ -271,14 +278,14 @@ class _StepBuilder:
         run: StepFunction,
         index: int,
         position: int,
-        required: tuple[int, ...] | list[int],
+        awaited: tuple[int, ...] | list[int],
         table: list[tuple[int, StepFunction]],
     ) -> StepFunction:
-        """Wait until every required slot was written once; then put the plain function into `table[position]`."""
+        """Wait until every awaited slot was written once; then put the plain function into `table[position]`."""
         values, skipped = self.execution.values, self.execution.skipped
 
         def wait() -> None:
-            for slot in required:
+            for slot in awaited:
                 if values[slot] is UNSET:
                     skipped[index] += 1
                     return
@@ -289,7 +296,7 @@ class _StepBuilder:
 
     # -- clocks -------------------------------------------------------------------------------------
 
-    def _gate(self, step: Step) -> StepFunction:
+    def _clock_gate(self, step: Step) -> StepFunction:
         clock, members, marks = step.clock or Clock(), tuple(step.members), self.execution.marks
         open_now = self._opening(clock, step.node)
         flag = step.inputs[0].sources[0].slot if step.inputs else None
@@ -312,7 +319,7 @@ class _StepBuilder:
 
         if clock.when is not None and flag is None:
             return closed
-        if clock.optional:
+        if clock.sheddable:
             return decimated
         return gate
 

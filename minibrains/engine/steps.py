@@ -36,7 +36,7 @@ def _undeclared(name: str) -> None:
 
 
 ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
-"""Shape of an argument: whether it takes many links; whether it is required; for each link, whether it is read as a Sample."""
+"""Shape of an argument: whether it takes many links; whether it is awaited; for each link, whether it is read as a Sample."""
 OutputShape = tuple[bool, tuple[Use, ...], int]
 """Shape of an output: whether it may be absent; the uses of its slots; the number of steps that a delivery marks."""
 Shape = tuple[tuple[ArgumentShape, ...], tuple[OutputShape, ...], bool]
@@ -49,13 +49,25 @@ def make_step(
     call: Callable[..., Any],
     inputs: Sequence[InputPlan],
     outputs: Sequence[OutputPlan],
-    record: bool,
+    returns_tuple: bool,
     values: list[Any],
     marks: bytearray,
     event_slots: list[int],
     targets: Callable[[OutputPlan], tuple[int, ...]],
 ) -> StepFunction:
-    """Return the function of one step, bound to its node and its slots."""
+    """Return the function of one step, bound to its node and its slots.
+
+    Args:
+        call: Called with the arguments of the step; returns its output, or a tuple of its outputs.
+        inputs: The arguments, in order.
+        outputs: The outputs, in order.
+        returns_tuple: Whether `call` returns a tuple.
+        values: The values of all slots.
+        marks: The marks of all steps.
+        event_slots: Gets the slots to clear at the end of the tick.
+        targets: Returns the marks that a delivery on an output sets.
+    """
+    # the numbers of slots and marks, in the order in which the generated source has parameters for them
     numbers: list[Any] = []
     for plan in inputs:
         for source in plan.sources:
@@ -70,21 +82,21 @@ def make_step(
         else:
             numbers.append(marked)
     names = tuple(output.name for output in outputs)
-    make = _maker(shape_of(inputs, outputs, record))
+    make = _maker(shape_of(inputs, outputs, returns_tuple))
     return make(call, values, marks, event_slots, names, *numbers)
 
 
-def shape_of(inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan], record: bool) -> Shape:
+def shape_of(inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan], returns_tuple: bool) -> Shape:
     """Return the shape of a step: everything that its source depends on. Nodes and slot numbers are parameters."""
     arguments: list[ArgumentShape] = []
     for plan in inputs:
         sampled = tuple(source.delivered_at is not None for source in plan.sources)
-        arguments.append((plan.many, plan.required, sampled))
+        arguments.append((plan.many, plan.awaited, sampled))
     results: list[OutputShape] = []
     for output in outputs:
         mark_count = min(len(output.marks), ONE_BY_ONE + 1)
         results.append((output.absent, tuple(output.slots), mark_count))
-    return tuple(arguments), tuple(results), record
+    return tuple(arguments), tuple(results), returns_tuple
 
 
 @cache
@@ -98,7 +110,7 @@ def _maker(shape: Shape) -> Callable[..., StepFunction]:
 def write_source(shape: Shape) -> str:
     """Write the function that makes the step functions of a shape.
 
-    A node with a required input and an output that is declared `| Absent`, stored in one slot, with one reader:
+    A node with an awaited input and an output that is declared `| Absent`, stored in one slot, with one reader:
 
         def make(call, values, marks, event_slots, names, s0, s1, t2):
             def run():
@@ -118,8 +130,8 @@ class _SourceWriter:
         self._body: list[str] = []
 
     def write(self, shape: Shape) -> str:
-        arguments, outputs, record = shape
-        self._write_call(arguments, outputs, record)
+        arguments, outputs, returns_tuple = shape
+        self._write_call(arguments, outputs, returns_tuple)
         for index, output in enumerate(outputs):
             self._write_delivery(index, output)
         head = ", ".join(["call", "values", "marks", "event_slots", "names", *self._parameters])
@@ -134,15 +146,15 @@ class _SourceWriter:
         self._parameters.append(name)
         return name
 
-    def _write_call(self, arguments: Sequence[ArgumentShape], outputs: Sequence[OutputShape], record: bool) -> None:
+    def _write_call(self, arguments: Sequence[ArgumentShape], outputs: Sequence[OutputShape], returns_tuple: bool) -> None:
         written: list[str] = []
-        for many, required, links in arguments:
-            fetched = ", ".join([self._fetch(required, sampled) for sampled in links])
+        for many, awaited, links in arguments:
+            fetched = ", ".join([self._fetch(awaited, sampled) for sampled in links])
             if many:
                 fetched = f"[{fetched}]"
             written.append(fetched or "None")
         call = f"call({', '.join(written)})"
-        if record:
+        if returns_tuple:
             names: list[str] = []
             for index, (_, slots, mark_count) in enumerate(outputs):
                 names.append(f"out{index}" if slots or mark_count else "_")
@@ -151,13 +163,13 @@ class _SourceWriter:
             call = f"out0 = {call}"
         self._body.append(call)
 
-    def _fetch(self, required: bool, sampled: bool) -> str:
+    def _fetch(self, awaited: bool, sampled: bool) -> str:
         value = f"values[{self._parameter('s')}]"
         if not sampled:
             return value
         delivered_at = f"values[{self._parameter('s')}]"
         sample = f"Sample({value}, values[{TICK_SLOT}] - {delivered_at})"
-        if required:
+        if awaited:
             return sample
         return f"(None if {delivered_at} is None else {sample})"
 

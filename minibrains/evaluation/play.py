@@ -11,7 +11,7 @@ from minibrains.evaluation.player import Player
 from minibrains.evaluation.rows import Rows
 from minibrains.process.pool import Launcher, Pool, WorkerExited, WorkerLost
 from minibrains.run.episode import lost_episode
-from minibrains.run.parallel import EpisodeTask, LogLine
+from minibrains.run.parallel import EpisodeTask, LogLine, PlayedEpisode
 
 
 class Games:
@@ -61,22 +61,25 @@ class Games:
             if self._stopping:  # set since the check above
                 pool.stopping = True
             for position, played in pool.imap_unordered(missing):
-                if isinstance(played, WorkerExited):
-                    if self._stopping:
-                        continue
-                    row = lost_episode(str(played))
-                elif isinstance(played, BaseException):
-                    raise played
-                elif played.row is None or played.row["ended"] == "stopped":
-                    continue
-                else:
-                    failed = {"error": sentence(played.failure.unpack())} if played.failure else {}
-                    row = {**played.row, **failed}
-                rows.append(missing[position], row)
-                self._ended(row)
+                row = self._row(played)
+                if row is not None:
+                    rows.append(missing[position], row)
+                    self._ended(row)
         self._pool = None
         for trouble in pool.troubles:
             self._say(trouble)
+
+    def _row(self, played: PlayedEpisode | BaseException) -> dict[str, Any] | None:
+        """Return the row of an episode; None if it was stopped. Raises the error of a workflow that cannot be opened."""
+        if isinstance(played, WorkerExited):
+            return None if self._stopping else lost_episode(str(played))
+        if isinstance(played, BaseException):
+            raise played
+        if played.row is None or played.row["ended"] == "stopped":
+            return None
+        if played.failure is None:
+            return played.row
+        return {**played.row, "error": sentence(played.failure.unpack())}
 
     def _hear(self, worker: int, content: Any) -> None:
         if isinstance(content, LogLine):

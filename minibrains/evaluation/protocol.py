@@ -113,7 +113,7 @@ def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
     return game, read_rules(game.data / RULES)
 
 
-def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -> Protocol:
+def make_protocol(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -> Protocol:
     """Return the protocol of an evaluation.
 
     Args:
@@ -126,28 +126,33 @@ def agree(game: Game, rules: Rules, states: str, seed: int, ticks: int | None) -
     Raises:
         GameError: There are no such states, or a state or the ROM has been changed.
     """
+    # the states
     splits = Splits.of(game)
     if splits is None:
         raise GameError(f"{game.data} has no splits.json, which names the states to evaluate on")
-    split, _, only = states.partition("/")
+    split, _, pattern = states.partition("/")
+    pattern = pattern or "*"
     if split not in splits.parts:
         hint = suggest(split, splits.parts) or ""
         raise GameError(f"--states: {game.name} has no split {split!r}; expected {', '.join(splits.parts)}. {hint}".rstrip(" "))
-    chosen = {state: digest for state, digest in splits.parts[split].items() if fnmatchcase(state, only or "*")}
+    chosen = {state: digest for state, digest in splits.parts[split].items() if fnmatchcase(state, pattern)}
     if not chosen:
         some = ", ".join(list(splits.parts[split])[:3])
-        raise GameError(f"--states: no state of the split {split!r} matches {only!r}; it has {some}, …")
+        raise GameError(f"--states: no state of the split {split!r} matches {pattern!r}; it has {some}, …")
+
+    # the ROM and the states are those that the splits were made with
     rom = hashlib.sha1(game.rom.read_bytes()).hexdigest()
     if rom != splits.rom_sha1:
         raise GameError(f"{splits.path} is for the ROM {splits.rom_sha1}; found {rom} in {game.rom}")
     for state, digest in chosen.items():
         if hash_file(game.state_file(state)) != digest:
             raise GameError(f"{game.state_file(state)} is not the state that {splits.path} names; expected SHA-256 {digest}")
+
     return Protocol(
         game=game.name,
         rom_sha1=rom,
         split=split,
-        only=only or "*",
+        only=pattern,
         states=chosen,
         noops=rules.noops,
         write=rules.write,

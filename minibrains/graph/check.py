@@ -15,7 +15,7 @@ from minibrains.graph.registry import Registry
 from minibrains.graph.run_files import file_faults
 from minibrains.graph.workflow import BrainPin, Link, NodeEntry, Workflow
 from minibrains.node import Node, Register
-from minibrains.node_options import PLACES, Place
+from minibrains.node_options import EXECUTORS, Executor
 from minibrains.node_schema import Input, NodeSchema, Output
 from minibrains.sockets import Known, Mismatch, Sha256, Size, SocketType, SocketTypes, Unifier
 from minibrains.values import is_value_type, parse_value
@@ -53,13 +53,13 @@ class CheckedNode:
         return issubclass(self.cls, Register)
 
     @property
-    def background(self) -> Place | None:
-        """The place where a background node computes; None if it computes within the tick."""
+    def background(self) -> Executor | None:
+        """The executor of a background node; None if it computes within the tick."""
         if self.entry.background is not None:
             return self.entry.background
         if self.cls.background == "optional" and "busy" not in self.entry.raw:
             return None
-        return next(iter(PLACES[self.cls.background]), None)
+        return next(iter(EXECUTORS[self.cls.background]), None)
 
     @property
     def continues(self) -> bool:
@@ -243,9 +243,9 @@ class _Checker:
             elif key in entry.raw and within_tick:
                 message = f'"{key}" is for a node that computes beside the tick, and {entry.type} does so only with "busy"'
                 self._fault("not_applicable", message, name, hint='Write "busy": "continue", or "hold", as well')
-        places = PLACES[cls.background]
-        if places and entry.background not in (None, *places):
-            message = f'"background": "{entry.background}" is not for {entry.type}; expected "{places[0]}"'
+        executors = EXECUTORS[cls.background]
+        if executors and entry.background not in (None, *executors):
+            message = f'"background": "{entry.background}" is not for {entry.type}; expected "{executors[0]}"'
             self._fault("not_applicable", message, name)
         if gives_fallback(entry.on_error) and cls.fallback is None:
             message = f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"'
@@ -316,7 +316,7 @@ class _Checker:
             if len(links) > 1 and not declared.many:
                 found = ", ".join(map(str, links))
                 self._fault("too_many_links", "the input takes one link", name, socket, found=found)
-            if not links and declared.needed and socket not in entry.inputs:
+            if not links and declared.must_be_linked and socket not in entry.inputs:
                 hint = f'Link it: "in": {{"{socket}": "node.output"}}'
                 message, expected = "nothing is linked to this input", str(declared.kind)
                 self._fault("required_input_missing", message, name, socket, expected=expected, hint=hint)
@@ -364,8 +364,8 @@ class _Checker:
 
 def _bypassed_input(schema: NodeSchema, output: str) -> str | None:
     """Return the input that a bypassed node passes on to an output: the one in the same position, or the first that fits."""
-    wanted = schema.outputs[output].kind
-    candidates = [socket for socket, declared in schema.inputs.items() if _fits(declared.kind, wanted)]
+    kind = schema.outputs[output].kind
+    candidates = [socket for socket, declared in schema.inputs.items() if _fits(declared.kind, kind)]
     opposite = dict(zip(schema.outputs, schema.inputs, strict=False)).get(output)
     if opposite in candidates:
         return opposite
@@ -402,7 +402,7 @@ def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[
 
 def _deadlocks(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
     """Yield a fault for each loop, closed only by `"busy": "continue"`, whose nodes all wait for each other's first value."""
-    awaited = [edge for edge in edges if edge.input is WHEN or edge.input.required]
+    awaited = [edge for edge in edges if edge.input is WHEN or edge.input.awaited]
     waiting = [name for name, node in nodes.items() if not node.register]
     for loop in _cycles(waiting, awaited):
         if any(nodes[name].continues for name in loop):

@@ -54,7 +54,7 @@ def _describe_input(declared: Input) -> dict[str, Any]:
         "type": str(declared.kind),
         "reading": declared.reading,
         "many": declared.many,
-        "optional": not declared.required,
+        "optional": not declared.awaited,
         "doc": declared.doc,
     }
 

@@ -14,7 +14,7 @@ from minibrains.graph.check import WHEN, Draft, Edge
 from minibrains.node import Node
 from minibrains.sockets import Mismatch, SocketTypes, Unifier
 
-Place = tuple[str, str]
+SocketKey = tuple[str, str]
 """Node id and socket."""
 
 
@@ -22,9 +22,9 @@ Place = tuple[str, str]
 class Linking:
     """The types of outputs and inputs, as text, which of them fit, and which nodes wait for which."""
 
-    outputs: Mapping[Place, str]
+    outputs: Mapping[SocketKey, str]
     """The type of each output, with the sizes that links decide."""
-    inputs: Mapping[Place, str]
+    inputs: Mapping[SocketKey, str]
     """The type of each input, apart from what its own link determines, because another link may replace that one."""
     fits: Mapping[str, list[str]]
     """Type of an output, here or of any node type -> types of the inputs that it fits, here or of any node type."""
@@ -34,39 +34,39 @@ class Linking:
 
 def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
     """Return the possible links of a workflow's sockets and of those of the node types."""
-    outputs: dict[Place, str] = {}
-    inputs: dict[Place, str] = {}
-    given: dict[str, SocketTypes] = {}
-    wanted = {str(WHEN.kind): WHEN.kind}
-    for place, kind in _outputs(draft):
-        outputs[place] = str(kind)
-        given[str(kind)] = kind
-    for place, kind in _inputs(draft):
-        inputs[place] = str(kind)
-        wanted[str(kind)] = kind
+    outputs: dict[SocketKey, str] = {}
+    inputs: dict[SocketKey, str] = {}
+    output_types: dict[str, SocketTypes] = {}
+    input_types = {str(WHEN.kind): WHEN.kind}
+    for key, kind in _outputs(draft):
+        outputs[key] = str(kind)
+        output_types[str(kind)] = kind
+    for key, kind in _inputs(draft):
+        inputs[key] = str(kind)
+        input_types[str(kind)] = kind
     for cls in types:
         for output in cls.schema.outputs.values():
-            given[str(output.kind)] = output.kind
+            output_types[str(output.kind)] = output.kind
         for declared in cls.schema.inputs.values():
-            wanted[str(declared.kind)] = declared.kind
+            input_types[str(declared.kind)] = declared.kind
     fits: dict[str, list[str]] = {}
-    for type_name, kind in given.items():
-        fits[type_name] = [other for other in wanted if may_flow(kind, wanted[other])]
+    for type_name, kind in output_types.items():
+        fits[type_name] = [other for other in input_types if may_flow(kind, input_types[other])]
     return Linking(outputs, inputs, fits, _before(draft))
 
 
 @lru_cache(maxsize=1 << 16)
-def may_flow(given: SocketTypes, wanted: SocketTypes) -> bool:
-    """Return whether a value of type `given` may flow into `wanted`; an unknown size may be any number."""
+def may_flow(given: SocketTypes, expected: SocketTypes) -> bool:
+    """Return whether a value of type `given` may flow into `expected`; an unknown size may be any number."""
     unifier = Unifier(lambda node, name: None)
     try:
-        unifier.link("source", given, "target", wanted)
+        unifier.link("source", given, "target", expected)
     except Mismatch:
         return False
     return True
 
 
-def _outputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
+def _outputs(draft: Draft) -> Iterator[tuple[SocketKey, SocketTypes]]:
     unifier = _unifier(draft, _links(draft))
     for name, node in draft.nodes.items():
         for declared in node.cls.schema.outputs.values():
@@ -76,7 +76,7 @@ def _outputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
             yield (name, declared.name), kind
 
 
-def _inputs(draft: Draft) -> Iterator[tuple[Place, SocketTypes]]:
+def _inputs(draft: Draft) -> Iterator[tuple[SocketKey, SocketTypes]]:
     linked = {(edge.target, edge.input.name) for edge in draft.edges}
     unlinked = _unifier(draft, ())
     all_linked = _unifier(draft, _links(draft))

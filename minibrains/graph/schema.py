@@ -12,7 +12,7 @@ from typing import Any
 
 from minibrains.graph.workflow import FORMAT, LINK, NODE_ID, RATE, SHA256, Mode, OnError, RunClock, RunSettings
 from minibrains.node import Node
-from minibrains.node_options import Place
+from minibrains.node_options import Executor
 from minibrains.values import to_json, value_schema
 from minibrains.widgets import Widget
 
@@ -63,18 +63,18 @@ def widget_schema(widget: Widget) -> dict[str, Any]:
 
 def _type_schema(cls: type[Node]) -> dict[str, Any]:
     widgets: dict[str, Any] = {}
-    needed: list[str] = []
+    required: list[str] = []
     for name, widget in cls.schema.widgets.items():
         widgets[name] = widget_schema(widget)
         if widget.required:
-            needed.append(name)
+            required.append(name)
     links = {"anyOf": [_LINK, {"type": "array", "items": _LINK}]}
     return {
         "properties": {
-            "set": _object(widgets, needed),
+            "set": _object(widgets, required),
             "in": _object(dict.fromkeys(cls.schema.inputs, links)),
         },
-        "required": ["set"] if needed else [],
+        "required": ["set"] if required else [],
     }
 
 
@@ -111,7 +111,7 @@ def _node_keys() -> dict[str, Any]:
         "every": {"anyOf": [_whole(1, 2**31 - 1), _matching(RATE)]},
         "offset": _whole(0, 2**31 - 2),
         "when": {"anyOf": [_LINK, _NULL]},
-        "background": {"anyOf": [value_schema(Place), _NULL]},
+        "background": {"anyOf": [value_schema(Executor), _NULL]},
         "busy": {"enum": ["hold", "continue"]},
         "latency": {"anyOf": [_whole(1, 2**31 - 1), _NULL]},
         "timeout": {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e6}, _NULL]},

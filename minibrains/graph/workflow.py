@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 
 from minibrains.errors import Fault, FaultCode, WorkflowError, suggest
 from minibrains.files import write_atomic
-from minibrains.node_options import Place
+from minibrains.node_options import Executor
 from minibrains.values import parse_json
 
 FORMAT: Final = 1
@@ -69,10 +69,10 @@ class NodeEntry:
     when: Link | None = None
     mode: Mode = "run"
     on_error: OnError = "stop"
-    background: Place | None = None
-    """The place where a background node computes; None: the default of its class."""
+    background: Executor | None = None
+    """The executor of a background node; None: the default of its class."""
     busy: Busy = "hold"
-    """While it thinks, the clock stands still (hold), or the game goes on with the last result (continue)."""
+    """While it thinks, the game waits (hold), or goes on with the last result (continue)."""
     latency: int | None = None
     """Ticks from launch to delivery under `continue`; None: 1."""
     timeout: float | None = None
@@ -358,12 +358,12 @@ def _read_run(settings: Any, faults: list[Fault]) -> RunSettings:
         expected = '{"episodes": 1, "ticks": 600, "seed": 0}'
         faults.append(Fault('"run" is not an object', expected=expected, code="invalid_value"))
         return result
-    clocks, known = get_args(RunClock), [field.name for field in fields(RunSettings)]
+    run_clocks, known = get_args(RunClock), [field.name for field in fields(RunSettings)]
     for key, value in settings.items():
         if key not in known:
             faults.append(Fault(f'"run" has no key {key!r}', hint=suggest(key, known), code="unknown_key"))
-        elif key == "clock" and value not in clocks:
-            message, expected = f'"run": {key!r} is not known', "one of " + ", ".join(clocks)
+        elif key == "clock" and value not in run_clocks:
+            message, expected = f'"run": {key!r} is not known', "one of " + ", ".join(run_clocks)
             faults.append(Fault(message, expected=expected, found=repr(value), code="value_not_in_list"))
         elif key != "clock" and (type(value) is not int or not (key != "seed") <= value < 2**63):
             message = f'"run": {key!r} is not a whole number from {int(key != "seed")}'

@@ -91,7 +91,7 @@ class _Batch:
 
 @dataclass(slots=True, eq=False)
 class _PooledWorker:
-    """The pool's record of a worker."""
+    """Everything that the pool knows about a worker."""
 
     handle: WorkerHandle
     lanes: dict[int, int | None] = field(default_factory=lambda: {MAIN_LANE: None})

@@ -31,8 +31,8 @@ class Deadlines:
         """Number of deadlines that were missed only because the system did not schedule the process."""
         self.slipped = 0.0
         """Seconds by which the schedule was moved, because the run was too far behind."""
-        self.hold_seconds = 0.0
-        """Seconds by which the schedule was moved, because hold nodes were thinking."""
+        self.blocked_seconds = 0.0
+        """Seconds by which the schedule was moved, because the game waited for background nodes."""
         self._period = 1 / rate
         self._late = LatencyHistogram()
         self._last_late = 0.0
@@ -62,14 +62,14 @@ class Deadlines:
         self._late.add(self._last_late)
         return fresh
 
-    def finished(self, now: float, own: float, hold_seconds: float, culprit: Callable[[], str | None]) -> None:
-        """End a tick that took `own` seconds; for another `hold_seconds`, the clock and the schedule stood still.
+    def finished(self, now: float, own: float, blocked_seconds: float, culprit: Callable[[], str | None]) -> None:
+        """End a tick that took `own` seconds; for another `blocked_seconds`, which move the schedule, the game waited for nodes.
 
         `culprit` is called for a miss that the run itself caused: it returns the node that it is attributed to, or None for
         the engine.
         """
-        self._origin += hold_seconds
-        self.hold_seconds += hold_seconds
+        self._origin += blocked_seconds
+        self.blocked_seconds += blocked_seconds
         # the lateness of this tick in a process that is always scheduled: the rest is carried into the next tick, so
         # that a miss with inherited lateness is attributed to its first cause
         self._behind += own
@@ -98,7 +98,7 @@ class Deadlines:
             whole.engine += part.engine
             whole.unscheduled += part.unscheduled
             whole.slipped += part.slipped
-            whole.hold_seconds += part.hold_seconds
+            whole.blocked_seconds += part.blocked_seconds
             whole._late.merge(part._late)
             whole._last_late = max(whole._last_late, part._last_late)
             for node, missed in part.nodes.items():
@@ -119,5 +119,5 @@ class Deadlines:
             "late_ms": {"p99": None if p99 is None else round(p99 * 1e3, 4), "max": round(self._late.longest * 1e3, 4)},
             "slipped_s": round(self.slipped, 4),
             "drift_frames": round(self._last_late * self.rate, 4),
-            "held_s": round(self.hold_seconds, 4),
+            "held_s": round(self.blocked_seconds, 4),
         }

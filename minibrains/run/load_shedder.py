@@ -61,7 +61,7 @@ class LoadShedder(Hook):
         else:
             self._calm = 0
         decimation = self.engine.context.decimation
-        if pressed and decimation < MAX_DECIMATION and self._has_optional_nodes():
+        if pressed and decimation < MAX_DECIMATION and self._has_sheddable_nodes():
             why = f"{own + outside} of {ticks} deadlines were missed, {outside} of them because the machine was busy otherwise"
             self._set(decimation * 2, why)
         elif self._calm >= _CALM and decimation > 1:
@@ -76,12 +76,12 @@ class LoadShedder(Hook):
         return self._own_misses - before_own, self._outside_misses - before_outside
 
     def _count_seconds(self) -> float:
-        """Return the seconds that ticks took since the last check, without the time for which the clock stood still."""
+        """Return the seconds that ticks took since the last check, without the time for which the game waited for nodes."""
         before = self._spent
         self._spent = sum(self.engine.execution.spent)
         return self._spent - before
 
-    def _has_optional_nodes(self) -> bool:
+    def _has_sheddable_nodes(self) -> bool:
         return any(node.entry.optional for node in self.engine.plan.graph.nodes.values())
 
     def _set(self, decimation: int, why: str) -> None:

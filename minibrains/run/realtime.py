@@ -44,12 +44,12 @@ class RealtimeClock:
             laps.lap()
             if deadlines.started(laps.now, between):
                 self._since, self._own = engine.spent(), 0.0
-            hold_before = engine.hold_seconds
+            blocked_before = engine.blocked_seconds
             ended = engine.advance(1)
-            hold_seconds = engine.hold_seconds - hold_before
-            own = max(0.0, laps.lap() - hold_seconds)
+            blocked_seconds = engine.blocked_seconds - blocked_before
+            own = max(0.0, laps.lap() - blocked_seconds)
             self._own += between + own
-            deadlines.finished(laps.now, own, hold_seconds, self._culprit)
+            deadlines.finished(laps.now, own, blocked_seconds, self._culprit)
             self._next = engine.tick
             if ended or engine.stopping:
                 return ended

@@ -66,17 +66,17 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
     # where it begins: with the snapshot, or with the first event
     snapshot_event = _last_snapshot(events, start)
     done = Replayed()
-    tape_record = header
+    recorded = header
     following = 0
     if snapshot_event is not None:
         done.first = snapshot_event.tick
         following = events.index(snapshot_event) + 1
-        tape_record = _record_at(events, done.first)
+        recorded = _workflow_at(events, done.first)
 
     # the run as it was then
     player = TapePlayer(events)
-    run = Run(_spec(tape_record, header["path"]), registry=registry, tape=player)
-    _verify_brains(run.engine.plan, player, tape_record)
+    run = Run(_spec(recorded, header["path"]), registry=registry, tape=player)
+    _verify_brains(run.engine.plan, player, recorded)
     with run:
         done.run = run
         done.metadata = run.results.metadata
@@ -127,13 +127,13 @@ def _last_snapshot(events: list[Event], start: int) -> Event | None:
     return found
 
 
-def _record_at(events: list[Event], tick: int) -> Any:
-    """Return the record of the run at a tick: that of the last edit, or the tape's header if there was none."""
-    record = events[0].value
+def _workflow_at(events: list[Event], tick: int) -> Any:
+    """Return the recorded workflow at a tick: that of the last edit, or of the header if there was none."""
+    recorded = events[0].value
     for event in events:
         if event.kind == "edit" and event.tick <= tick:
-            record = event.value
-    return record
+            recorded = event.value
+    return recorded
 
 
 def _decimation(events: list[Event], tick: int) -> int:
@@ -145,9 +145,9 @@ def _decimation(events: list[Event], tick: int) -> int:
     return decimation
 
 
-def _spec(tape_record: Mapping[str, Any], path: str) -> RunSpec:
+def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
     """Return the spec of a recorded run, on the fast clock. Brains that were named by their path are taken from there."""
-    workflow = parse_workflow(tape_record["workflow"], Path(path))
+    workflow = parse_workflow(recorded["workflow"], Path(path))
     brains = {}
     for node, entry in workflow.nodes.items():
         if entry.brain is not None and Path(entry.brain.file).is_absolute():
@@ -155,9 +155,9 @@ def _spec(tape_record: Mapping[str, Any], path: str) -> RunSpec:
     return RunSpec(workflow, clock="fast", brains=brains)
 
 
-def _verify_brains(plan: Plan, tape: Tape, tape_record: Mapping[str, Any]) -> None:
+def _verify_brains(plan: Plan, tape: Tape, recorded: Mapping[str, Any]) -> None:
     """Raise MinibrainsError if a brain that the replay needs has changed."""
-    for node, brain in tape_record["brains"].items():
+    for node, brain in recorded["brains"].items():
         if _needs_brain(plan, tape, node) and plan.graph.nodes[node].brain_sha256 != brain["sha256"]:
             raise MinibrainsError(f"{node}: {brain['file']} is no longer the brain of the run; its SHA-256 was {brain['sha256']}")
 
@@ -192,12 +192,12 @@ def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] |
     return difference
 
 
-def _edit(run: Run, player: TapePlayer, tape_record: Mapping[str, Any], path: str) -> None:
+def _edit(run: Run, player: TapePlayer, recorded: Mapping[str, Any], path: str) -> None:
     """Apply a live edit between the same two ticks as in the recorded run."""
-    spec = _spec(tape_record, path)
+    spec = _spec(recorded, path)
     plan = compile_graph(spec.check(spec.load_workflow(), run.registry))
-    _verify_brains(plan, player, tape_record)
-    edit = run.engine.prepare(plan, tape_record, run.make_host)
+    _verify_brains(plan, player, recorded)
+    edit = run.engine.prepare(plan, recorded, run.make_host)
     run.engine.edits.append(edit)
     run.engine.advance(0)
     run.engine.finish_edit(edit)

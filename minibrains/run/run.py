@@ -35,7 +35,7 @@ from minibrains.run.realtime import RealtimeClock
 from minibrains.run.spec import RunSpec
 from minibrains.run.summary import EngineStats, Results, summarise
 from minibrains.savings import listen
-from minibrains.tape.recording import Recorder, TapePlayer, tape_record
+from minibrains.tape.recording import Recorder, TapePlayer, recorded_workflow
 from minibrains.torch_node import restore_threads
 
 State = Literal["done", "stopped", "failed"]
@@ -347,7 +347,7 @@ class Run:
         with self._editing:
             if not self.engine.execution.values:
                 raise RunError("the run has not begun yet; edit it once it ticks")
-            edit = self.engine.prepare(plan, tape_record(plan.graph), self.make_host)
+            edit = self.engine.prepare(plan, recorded_workflow(plan.graph), self.make_host)
             self.engine.edits.append(edit)
             for hook in self.hooks:
                 hook.on_edit(self, edit)

@@ -114,15 +114,15 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 def _realtime(results: Results) -> dict[str, Any]:
     """Return the missed deadlines and the changes of the load shedder; on the fast clock, only that none was missed."""
-    clocks: list[Deadlines] = []
+    parts: list[Deadlines] = []
     paces: list[dict[str, Any]] = []
     for stats in results.stats.values():
         if stats.deadlines:
-            clocks.append(stats.deadlines)
+            parts.append(stats.deadlines)
         paces.extend(stats.paces)
     realtime: dict[str, Any] = {"misses": 0}
-    if clocks:
-        deadlines = Deadlines.merged(clocks)
+    if parts:
+        deadlines = Deadlines.merged(parts)
         realtime["misses"] = deadlines.misses
         realtime["deadlines"] = deadlines.report()
     if paces:
@@ -139,6 +139,12 @@ def _nodes(graph: Graph, results: Results) -> dict[str, dict[str, Any]]:
 
 
 def _node(name: str, results: Results) -> dict[str, Any]:
+    """Return the entry of one node, summed up over all workers; counts and times that are zero are left out.
+
+    `mean_us`: microseconds of a run within the tick, None if there was no run. `think_ms`: milliseconds of a run in the
+    background. `think_times`: the distribution of the latter.
+    """
+    # the sums
     runs = skips = late = restarts = cached = errors = 0
     seconds = thinking = 0.0
     first_error = ""
@@ -157,12 +163,14 @@ def _node(name: str, results: Results) -> dict[str, Any]:
         errors += part.errors
         first_error = first_error or part.reason
         histograms.append(part.think_times)
+
+    # the entry
     think_times = [sum(counts) for counts in zip_longest(*histograms, fillvalue=0)]
     mean_us, think_ms = None, 0.0
     if runs:
         mean_us = round(seconds / runs * 1e6, 3)
         think_ms = round(thinking / runs * 1e3, 3)
-    now_and_then = {
+    unless_zero = {
         "think_ms": think_ms,
         "think_times": buckets(think_times),
         "late": late,
@@ -172,7 +180,7 @@ def _node(name: str, results: Results) -> dict[str, Any]:
         "first_error": first_error,
     }
     entry: dict[str, Any] = {"runs": runs, "skips": skips, "mean_us": mean_us}
-    for key, value in now_and_then.items():
+    for key, value in unless_zero.items():
         if value:
             entry[key] = value
     return entry

@@ -10,7 +10,7 @@ from minibrains.engine.background import SHUTDOWN_TIMEOUT
 from minibrains.engine.compile import compile_graph
 from minibrains.errors import MinibrainsError
 from minibrains.hooks import Hook
-from minibrains.tape.recording import tape_record
+from minibrains.tape.recording import recorded_workflow
 
 if TYPE_CHECKING:
     from minibrains.run.run import Run
@@ -33,7 +33,7 @@ class WorkflowWatcher(Hook):
         self._thread: threading.Thread | None = None
 
     def after_open(self, run: Run) -> None:
-        self._last = tape_record(run.graph)
+        self._last = recorded_workflow(run.graph)
         self._settings = run.settings
         self._thread = threading.Thread(target=self._watch, args=(run,), name="watches the workflow", daemon=True)
         self._thread.start()
@@ -63,11 +63,11 @@ class WorkflowWatcher(Hook):
         if workflow.run != self._settings:
             self._settings = workflow.run
             run.say('the change of "run" is for the next run: this one keeps its episodes, ticks, seed and clock')
-        source = tape_record(graph)
-        if source == self._last:
+        recorded = recorded_workflow(graph)
+        if recorded == self._last:
             return
         change = run.edit(compile_graph(graph))
-        self._last = source
+        self._last = recorded
         run.say(f"changed on tick {run.engine.ticks}: {change}")
 
     def _file_version(self) -> tuple[int, int] | None:

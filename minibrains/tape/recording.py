@@ -65,7 +65,7 @@ class Recorder(Hook):
             "minibrains": minibrains.__version__,
             "path": path,
             "packs": name_packs(map(Path, run.spec.packs)),
-            **tape_record(run.graph),
+            **recorded_workflow(run.graph),
             "facts": run.results.metadata,
         }
         self.add("", "header", header)
@@ -195,8 +195,8 @@ def checkpoint_report(engine: Engine) -> dict[str, Any]:
     return {"tick": engine.tick, **{name: report[name] for name in _COMPARED if name in report}}
 
 
-def tape_record(graph: Graph) -> dict[str, Any]:
-    """Return the record of a workflow and its brains, for the header and for edits."""
+def recorded_workflow(graph: Graph) -> dict[str, Any]:
+    """Return a workflow and its brains in the form in which the header and the edits of a tape have them."""
     return {"workflow": graph.workflow.to_json(), "brains": graph.brain_files()}
 
 

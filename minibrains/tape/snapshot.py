@@ -14,7 +14,7 @@ import copyreg
 import random
 import sys
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import Enum
 from fractions import Fraction
 from typing import Any, Final
@@ -106,10 +106,10 @@ class _Writer:
             self._add(value, "class", value.__module__, value.__qualname__)
         elif kind is list:
             self._add(value, "list")
-            self._fill(value, None, value, ())
+            self._fill(value, items=value)
         elif kind is dict:
             self._add(value, "dict")
-            self._fill(value, None, (), value.items())
+            self._fill(value, pairs=value.items())
         elif kind is tuple:
             self._add(value, "tuple", *map(self.put, value))
         elif kind in (set, frozenset):
@@ -152,13 +152,22 @@ class _Writer:
             self._fill(value, state, items or (), pairs or ())
 
     def _add(self, value: Any, *step: Any) -> None:
+        """Add the step that makes an object, and give the object its number."""
         if id(value) in self._numbers:
             raise ValueError(f"a {type(value).__name__} contains itself")
         self.steps.append(list(step))
         self._numbers[id(value)] = len(self._kept)
         self._kept.append(value)
 
-    def _fill(self, value: Any, state: Any, items: Any, pairs: Any) -> None:
+    def _fill(self, value: Any, state: Any = None, items: Iterable[Any] = (), pairs: Iterable[Any] = ()) -> None:
+        """Add the step that fills an object, if there is anything to fill it with.
+
+        Args:
+            value: The object; the step that makes it was added before, because its content may refer to it.
+            state: Its attributes, as `__reduce_ex__` returns them.
+            items: The items of a list.
+            pairs: The keys and values of a mapping.
+        """
         number = self._numbers[id(value)]
         content = [self.put(state), [self.put(item) for item in items]]
         for key, item in pairs:

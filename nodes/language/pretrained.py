@@ -228,8 +228,8 @@ def _folder(files: Mapping[str, str]) -> Iterator[Path]:
         folder = Path(name)
         for file, text in files.items():
             (folder / file).write_text(text, "utf-8")
-        wanted = json.loads(files.get(GENERATION, "{}"))
-        tokens = {key: value for key, value in wanted.items() if key in TOKENS}
+        generation = json.loads(files.get(GENERATION, "{}"))
+        tokens = {key: value for key, value in generation.items() if key in TOKENS}
         (folder / GENERATION).write_text(json.dumps(tokens))
         yield folder
 

@@ -63,18 +63,18 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
 def step_sources(plan: Plan) -> dict[str, list[str]]:
     """Return the source of each shape of step function in a plan -> the steps of that shape.
 
-    A gate has none. Everything else about a step, like waiting for a first delivery, a clock or a fallback, is plain
+    A clock gate has none. Everything else about a step, like waiting for a first delivery, a clock or a fallback, is plain
     Python around its function.
     """
     sources: dict[str, list[str]] = {}
     for step in plan.steps:
         if step.role == "gate":
             continue
-        record = plan.graph.nodes[step.node].cls.schema.record and step.role not in ("read", "launch")
-        source = write_source(shape_of(step.inputs, step.outputs, record))
+        returns_tuple = plan.graph.nodes[step.node].cls.schema.returns_tuple and step.role not in ("read", "launch")
+        source = write_source(shape_of(step.inputs, step.outputs, returns_tuple))
         sources.setdefault(source, []).append(f"{step.role} {_name(step)}")
     for latch in plan.latches:
-        source = write_source(shape_of(latch.inputs, (), record=False))
+        source = write_source(shape_of(latch.inputs, (), returns_tuple=False))
         sources.setdefault(source, []).append(f"latch {latch.node}")
     return sources
 
@@ -95,18 +95,18 @@ def describe(description: dict[str, Any]) -> str:
 
 
 def _row(entry: dict[str, Any]) -> tuple[str, ...]:
-    name, type_ = entry["node"], entry["type"]
-    if entry["role"] == "read":
+    role, name, type_ = entry["role"], entry["node"], entry["type"]
+    if role == "read":
         name += f".{entry['output']}"
-    elif entry["role"] == "gate":
-        name, type_ = ", ".join(entry["opens"]), ""
+    elif role == "gate":
+        role, name, type_ = "clock gate", ", ".join(entry["opens"]), ""
     runs = entry["runs"]
     if entry.get("inherited"):
         runs = f"{runs} (inherited)"
     reads = []
     for socket, links in entry["reads"].items():
         reads.append(f"{socket}: {', '.join(links)}")
-    return entry["role"], name, type_, runs, "; ".join(reads)
+    return role, name, type_, runs, "; ".join(reads)
 
 
 def _about(plan: Plan, name: str, role: str, runs: str) -> dict[str, Any]:
@@ -163,10 +163,10 @@ def _runs(plan: Plan, step: Step) -> str:
 
 
 def _starved(plan: Plan, step: Step) -> str | None:
-    """Return a required input that only muted nodes feed; None if there is none."""
+    """Return an awaited input that only muted nodes feed; None if there is none."""
     inputs = plan.graph.nodes[step.node].cls.schema.inputs.values()
     for declared, read in zip(inputs, step.inputs, strict=True):
-        if declared.required and not declared.many and not read.sources:
+        if declared.awaited and not declared.many and not read.sources:
             return declared.name
     return None
 
@@ -182,6 +182,6 @@ def _clock(plan: Plan, clock: Clock) -> str:
     if clock.when is not None:
         muted = "" if clock.when.node in plan.graph.nodes else " (muted)"
         parts.append(f"while {clock.when}{muted} is true")
-    if clock.optional:
+    if clock.sheddable:
         parts.append("while there is room")
     return " ".join(parts)

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from minibrains.evaluation import chart
 from minibrains.evaluation.play import Games
 from minibrains.evaluation.player import Player
-from minibrains.evaluation.protocol import Protocol, agree, choose_game
+from minibrains.evaluation.protocol import Protocol, choose_game, make_protocol
 from minibrains.evaluation.report import compared, describe, judge, made_with, outcome
 from minibrains.evaluation.rows import Rows
 from minibrains.evaluation.rules import Baseline, Rules
@@ -49,7 +49,7 @@ def main(arguments: argparse.Namespace) -> int:
     for section in sections:
         players.extend(section.players)
     out = Path(arguments.out)
-    wanted = range(arguments.episodes)
+    requested = range(arguments.episodes)
     rows_of: dict[str, Rows] = {}
     for player in players:
         rows_of[player.key] = Rows(out / "episodes" / f"{player.title}.jsonl", player.identity)
@@ -62,7 +62,7 @@ def main(arguments: argparse.Namespace) -> int:
     failed: list[str] = []
     for key, rows in rows_of.items():
         counted[key] = {}
-        for index in wanted:
+        for index in requested:
             row = rows.episodes[index]
             counted[key][index] = row
             if outcome(row) == "failed":
@@ -89,11 +89,11 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _say_stopped(arguments: argparse.Namespace, rows_of: dict[str, Rows], out: Path) -> None:
     """Tell how many episodes are kept; the same command resumes from there."""
-    wanted = range(arguments.episodes)
+    requested = range(arguments.episodes)
     there = 0
     for rows in rows_of.values():
-        there += len(rows.episodes.keys() & set(wanted))
-    stopped = f"stopped; {there} of {len(rows_of) * len(wanted)} episodes are kept in {out}"
+        there += len(rows.episodes.keys() & set(requested))
+    stopped = f"stopped; {there} of {len(rows_of) * len(requested)} episodes are kept in {out}"
     message = f"{stopped}; the same command resumes from there"
     if arguments.json:
         print(json.dumps({"error": {"message": message}}))
@@ -105,7 +105,7 @@ def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, 
     spec = read_spec(arguments)
     workflow = spec.load_workflow()
     game, rules = choose_game(workflow, registry)
-    protocol = agree(game, rules, arguments.states, arguments.seed, arguments.ticks)
+    protocol = make_protocol(game, rules, arguments.states, arguments.seed, arguments.ticks)
     named = [("against", Baseline(name)) for name in arguments.against]
     named += [(role, Baseline(name)) for role, name in rules.baselines.items()]
     protocols = [protocol]
@@ -163,11 +163,11 @@ def _result(
 
 def _play(arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path) -> bool:
     """Play the missing episodes; return True if that was stopped."""
-    wanted = range(arguments.episodes)
+    requested = range(arguments.episodes)
     missing: list[list[int]] = []
     for player in players:
         episodes = rows_of[player.key].episodes
-        missing.append([index for index in wanted if index not in episodes])
+        missing.append([index for index in requested if index not in episodes])
     whole = len(players) * arguments.episodes
     form = "{desc} {bar} {n_fmt}/{total_fmt} {elapsed}<{remaining}{postfix}"
     ends: Counter[str] = Counter()

@@ -196,17 +196,26 @@ class Clients:
     # -- one page -------------------------------------------------------------------------------------
 
     async def connect(self, request: web.Request) -> web.WebSocketResponse:
-        """Answer GET /ws: the connection of one page, until it ends."""
+        """Answer GET /ws: the connection of one page, until it ends.
+
+        A page that gives the `clientId` of another takes its place, and the connection of the other is closed.
+        """
+        # the page
         socket = web.WebSocketResponse(compress=False, heartbeat=30.0, max_msg_size=_MESSAGE_LIMIT)
         await socket.prepare(request)
         sid = request.query.get("clientId", "")[:100] or uuid.uuid4().hex
-        before, client = self._clients.get(sid), Client(sid, socket, request)
+        client = Client(sid, socket, request)
+        replaced = self._clients.get(sid)
         self._clients[sid] = client
-        if before is not None:
-            before.wake.set()
-            await before.socket.close(message=b"another page took over")
+        if replaced is not None:
+            replaced.wake.set()
+            await replaced.socket.close(message=b"another page took over")
+
+        # what it is sent first: its id, and the states of all runs that are not over
         client.seen = {run.prompt_id: run.live_state.version for run in self._known() if run.over}
         client.queue("status", {**self.status(), "sid": sid})
+
+        # messages in both directions, until one side ends
         sending = asyncio.create_task(self._send(client))
         try:
             async for message in socket:
@@ -312,10 +321,10 @@ class Clients:
         if run is None or run.over:
             return
         for node in run.watch.previews:
-            if node in run.wanted:
+            if node in run.requested_pictures:
                 continue
             if any(client.is_idle(node, run) for client in self._watching(run)):
-                run.wanted.add(node)
+                run.requested_pictures.add(node)
                 run.send("want", node)
 
     def _run(self, prompt_id: str | None) -> ServerRun | None:

@@ -18,7 +18,7 @@ from minibrains.graph.catalog import brain_finder
 from minibrains.graph.check import Draft, Graph, examine
 from minibrains.graph.collectors import check_collectors
 from minibrains.graph.describe import node_heading
-from minibrains.graph.linking import Linking, Place, linking
+from minibrains.graph.linking import Linking, SocketKey, linking
 from minibrains.graph.registry import Registry
 from minibrains.graph.schema import widget_schema, workflow_schema
 from minibrains.graph.workflow import Workflow, parse_workflow
@@ -169,7 +169,7 @@ def _describe_linking(links: Linking) -> dict[str, Any]:
     }
 
 
-def _by_socket(types: Mapping[Place, str]) -> dict[str, str]:
+def _by_socket(types: Mapping[SocketKey, str]) -> dict[str, str]:
     """Return the types by `node.socket`, as links are written in a workflow file."""
     return {f"{node}.{socket}": type_name for (node, socket), type_name in types.items()}
 
@@ -214,8 +214,8 @@ def _input(declared: Input) -> dict[str, Any]:
         **_kind(declared.kind),
         "reading": declared.reading,
         "many": declared.many,
-        "required": declared.required,
-        "needed": declared.needed,
+        "required": declared.awaited,
+        "needed": declared.must_be_linked,
         "doc": declared.doc,
     }
 
@@ -261,7 +261,7 @@ def _comfy_info(name: str, cls: type[Node]) -> dict[str, Any]:
     required: dict[str, Any] = {}
     optional: dict[str, Any] = {}
     for socket in schema.inputs.values():
-        group = required if socket.needed else optional
+        group = required if socket.must_be_linked else optional
         group[socket.name] = [_comfy_type(socket.kind), _tooltip(socket.doc)]
     for widget in schema.widgets.values():
         group = required if widget.required else optional

@@ -54,7 +54,7 @@ class RunController(Hook):
         """Control a run; `wake` is set when there is something new to report."""
         self.engine: Engine | None = None
         self.watch = Watch()
-        self.wanted: set[str] = set()
+        self.requested_pictures: set[str] = set()
         """Nodes whose next picture may be sent."""
         self.paused = False
         self.waiting = False
@@ -66,7 +66,7 @@ class RunController(Hook):
         self._wake = wake
         self._steps: deque[None] = deque()
         self._saving: deque[tuple[str, Future[SaveState]]] = deque()
-        """Consoles whose state is wanted, and the futures that wait for it."""
+        """Consoles whose state is to be saved, and the futures that wait for it."""
         self._over = False
         self._go = threading.Event()
         self._stopping = False
@@ -171,8 +171,8 @@ class RunController(Hook):
         now, watch, news = perf_counter(), self.watch, False
         peeked: dict[tuple[str, str], Any] = {}
         for node in watch.previews:
-            if node in self.wanted and self._show(engine, node, peeked):
-                self.wanted.discard(node)
+            if node in self.requested_pictures and self._show(engine, node, peeked):
+                self.requested_pictures.discard(node)
                 news = True
         if now >= self._values_due or self.waiting:
             self._values_due = now + _VALUES_EVERY

@@ -47,7 +47,7 @@ class ServerRun:
     live_state: VersionedState = field(default_factory=VersionedState)
     pictures: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """Node -> the number of its newest picture, and the message with it."""
-    wanted: set[str] = field(default_factory=set)
+    requested_pictures: set[str] = field(default_factory=set)
     """Nodes whose next picture was requested from the worker."""
     watch: Watch = field(default_factory=Watch)
     lines: list[dict[str, Any]] = field(default_factory=list)
@@ -297,7 +297,7 @@ class RunQueue:
         self._notify(run, "started", {})
         worker.send("play", RunRequest(run.prompt_id, self._spec(run), run.settings, run.folder))
         worker.send("watch", run.watch)
-        for node in run.wanted:
+        for node in run.requested_pictures:
             worker.send("want", node)
 
     def _spec(self, run: ServerRun) -> RunSpec:
@@ -334,7 +334,7 @@ class RunQueue:
         elif event == "frame":
             node, number, message = content
             run.pictures[node] = number, message
-            run.wanted.discard(node)
+            run.requested_pictures.discard(node)
             self._notify(run, "picture", {})
         elif event == "said":
             line = {"prompt_id": run.prompt_id, "node": content[0], "text": content[1]}
@@ -384,7 +384,7 @@ class RunQueue:
     def _finish(self, run: ServerRun, outcome: Outcome) -> None:
         run.outcome = outcome
         run.worker = None
-        run.wanted.clear()
+        run.requested_pictures.clear()
         for waiting in run.pending_answers.values():
             if not waiting.done():
                 error = "the run ended before that could be done"

@@ -96,7 +96,7 @@ class WorkerProcess:
             controller.watch = content
             controller.look_again()
         elif command == "want":
-            controller.wanted.add(content)
+            controller.requested_pictures.add(content)
             controller.look_again()
         elif command == "input":
             self._session.receive(*content)

@@ -66,7 +66,7 @@ class WorkflowFiles:
 
     async def save(self, request: web.Request) -> web.Response:
         """Answer POST /userdata/{file}: write a workflow; with If-Match, only if it has not changed."""
-        path = self._place(request.match_info["file"])
+        path = self._path(request.match_info["file"])
         text = await asyncio.to_thread(_formatted, await read_body(request))
         async with self._writing:
             await asyncio.to_thread(_refuse_stale, request, path)
@@ -86,7 +86,7 @@ class WorkflowFiles:
     async def move(self, request: web.Request) -> web.Response:
         """Answer POST /userdata/{file}/move/{to}: rename a workflow."""
         async with self._writing:
-            path, to = self._existing(request.match_info["file"]), self._place(request.match_info["to"])
+            path, to = self._existing(request.match_info["file"]), self._path(request.match_info["to"])
             if to.exists() and path != to and not _is_true(request, "overwrite"):
                 raise RequestError(409, "exists", f"there is a workflow {request.match_info['to']!r} already")
             await asyncio.to_thread(self._rename, path, to)
@@ -116,14 +116,14 @@ class WorkflowFiles:
             self._folders.throw_away(to)
         rename(path, to)
 
-    def _place(self, name: str) -> Path:
+    def _path(self, name: str) -> Path:
         """Return the path for a file of this name, whether it exists or not. Raises BadName."""
         if not name.startswith(_ROOT) or not name.endswith(".json"):
             raise BadName(f"the name {name[:200]!r} cannot be used; workflows are called workflows/….json")
         return inside(self._folders.workflows, name.removeprefix(_ROOT))
 
     def _existing(self, name: str) -> Path:
-        path = self._place(name)
+        path = self._path(name)
         if not path.is_file():
             raise RequestError(404, "not_found", f"there is no workflow {name!r}")
         return path

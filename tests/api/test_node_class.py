@@ -251,26 +251,26 @@ def kind(annotation: Any) -> Any:
 def test_readings_of_inputs() -> None:
     expected = [
         Input("last", kind(Frame)),
-        Input("event", kind(Action), "on", required=False),
+        Input("event", kind(Action), "on", awaited=False),
         Input("aged", kind(Frame), "sample"),
-        Input("many", kind(Number), many=True, needed=False),
-        Input("events", kind(Number), "on", many=True, required=False, needed=False),
+        Input("many", kind(Number), many=True, must_be_linked=False),
+        Input("events", kind(Number), "on", many=True, awaited=False, must_be_linked=False),
         Input("either", kind(Frame | Text)),
         Input("same", kind(T)),
-        Input("optional", kind(Frame), required=False, needed=False),
-        Input("aged_optional", kind(Frame), "sample", required=False, needed=False),
+        Input("optional", kind(Frame), awaited=False, must_be_linked=False),
+        Input("aged_optional", kind(Frame), "sample", awaited=False, must_be_linked=False),
     ]
     assert dict(Reader.schema.inputs) == {declared.name: declared for declared in expected}
 
 
 def test_outputs_are_one_value_or_the_fields_of_a_record() -> None:
     assert dict(Reader.schema.outputs) == {"value": Output("value", kind(T), absent=True)}
-    assert not Reader.schema.record
+    assert not Reader.schema.returns_tuple
     assert dict(Shower.schema.outputs) == {
         "frame": Output("frame", kind(Frame), lazy=True),
         "hit": Output("hit", kind(Flag), absent=True),
     }
-    assert Shower.schema.record
+    assert Shower.schema.returns_tuple
 
 
 class Settings(Node):

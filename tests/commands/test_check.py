@@ -241,7 +241,7 @@ def test_the_plan_for_people(capsys: pytest.CaptureFixture[str], slow: Any) -> N
         lines.append(" ".join(words))
     assert lines[0] == f"{slow}: nodes 6, steps 8, latches 1"
     assert "emit console RetroEmulator@2 every tick" in lines
-    assert "gate console.frame, grey, log while clock.now is true when: clock.now" in lines
+    assert "clock gate console.frame, grey, log while clock.now is true when: clock.now" in lines
     assert "tick grey Grayscale@1 while clock.now is true (inherited) frame: console.frame" in lines
     assert lines[-1] == "latch console RetroEmulator@2 after the steps pad1: sink.pad"
 

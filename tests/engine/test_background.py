@@ -78,7 +78,7 @@ def test_under_hold_the_result_is_there_on_the_same_tick(kind: str) -> None:
         engine.advance(40)
         ticks = range(40)
         assert seen(engine) == list(zip(ticks, ticks, strict=True))
-        assert engine.hold_seconds > 0
+        assert engine.blocked_seconds > 0
         assert engine.node_stats()["slow"].runs == 40
 
 

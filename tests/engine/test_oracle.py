@@ -315,7 +315,7 @@ def workflows(draw: st.DrawFn) -> Entries:
             wanted = links(place, declared.kind.label)
             if declared.many:
                 entry["in"][name] = draw(st.lists(wanted, max_size=3))
-            elif declared.needed or draw(st.booleans()):
+            elif declared.must_be_linked or draw(st.booleans()):
                 entry["in"][name] = draw(wanted)
         if "length" in cls.schema.widgets:
             entry["set"]["length"] = draw(st.sampled_from([0, 0, 1, 5, 30]))

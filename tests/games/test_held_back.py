@@ -18,7 +18,7 @@ from minibrains.errors import WorkflowError
 from minibrains.files import bundled_dir
 from minibrains.games import catalog as games
 from minibrains.hooks import NO_LIMIT
-from minibrains.tape.recording import tape_record
+from minibrains.tape.recording import recorded_workflow
 from nodes.consoles.retro import RetroEmulator
 from tests.support.command import Command
 
@@ -105,7 +105,7 @@ class Adds(Hook):
         graph = run.check(workflow)
         if not self.refusal:
             with pytest.raises(WorkflowError) as error:
-                run.engine.prepare(compile_graph(graph), tape_record(graph), run.make_host)
+                run.engine.prepare(compile_graph(graph), recorded_workflow(graph), run.make_host)
             self.refusal = str(error.value)
         return NO_LIMIT
 

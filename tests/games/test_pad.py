@@ -372,7 +372,7 @@ def test_while_a_node_holds_not_one_frame_passes(game: str, kind: type[Node], tm
         engine.reset(0, 5)
         engine.advance(100)
         seen = engine.nodes["seen"].all
-        held = engine.hold_seconds
+        held = engine.blocked_seconds
     finally:
         assert engine.close() == []
     ticks = range(100)

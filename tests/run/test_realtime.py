@@ -256,7 +256,7 @@ def test_a_node_that_holds_the_clock_misses_nothing() -> None:
     with _playing(_nodes(kind="Holding", how="sleep", seconds=0.2)) as (_, clock):
         clock.advance(30)
     assert "slow" not in clock.deadlines.nodes
-    assert clock.deadlines.slipped < 0.2 <= clock.deadlines.hold_seconds
+    assert clock.deadlines.slipped < 0.2 <= clock.deadlines.blocked_seconds
 
 
 class Rarely(Holding):

@@ -220,9 +220,9 @@ class ReferenceEngine:
         """Every link of every required input has delivered once."""
         for socket, declared in self.nodes[name].schema.inputs.items():
             sources = self.sources(name, socket)
-            if declared.required and not (sources or declared.many):
+            if declared.awaited and not (sources or declared.many):
                 return False
-            if declared.required and any(source not in self.delivered for source in sources):
+            if declared.awaited and any(source not in self.delivered for source in sources):
                 return False
         return True
 
@@ -262,7 +262,7 @@ class ReferenceEngine:
         schema = self.nodes[name].schema
         if not schema.outputs:
             return
-        values = result if schema.record else [result]
+        values = result if schema.returns_tuple else [result]
         for output, value in zip(schema.outputs.values(), values, strict=True):
             delivered = self._try(name, value) if output.lazy else value
             if delivered is not _FAILED and delivered is not ABSENT:

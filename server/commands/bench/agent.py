@@ -76,11 +76,11 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
         cpu, cpu_written_out = list[float](), list[float]()
 
         def workflow() -> None:
-            before, began = engine.hold_seconds, thread_time()
+            before, began = engine.blocked_seconds, thread_time()
             engine.reset(0, 0)
             engine.advance(ticks)
             cpu.append(thread_time() - began)
-            thinking["workflow"].append(engine.hold_seconds - before)
+            thinking["workflow"].append(engine.blocked_seconds - before)
 
         def loop(side: str) -> None:
             began = thread_time()
