@@ -328,7 +328,7 @@ export class Inspector {
       );
     }
     if (type?.background === "either" || type?.background === "optional") rows.push(this.#place(id, entry));
-    rows.push(row("busy", select("busy", ["hold", "continue"]), "while it thinks: the clock waits, or the game goes on"));
+    rows.push(row("busy", select("busy", ["hold", "continue"]), "while it thinks: the game waits, or goes on"));
     if (entry.busy === "continue") {
       rows.push(
         row(
