@@ -19,9 +19,9 @@ SLOW = "tile_codebook/duel.safetensors"
 """Learned by playing for more than a minute."""
 
 
-def test_the_shipped_brains_are_made_byte_for_byte(minibrains: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_shipped_brains_are_made_byte_for_byte(minibrains_process: Callable[..., Any], tmp_path: Path) -> None:
     names = [name for name in MAKERS if name != SLOW]
-    done = minibrains("make-brains", *names, "--into", tmp_path / "made")
+    done = minibrains_process("make-brains", *names, "--into", tmp_path / "made")
     assert done.returncode == 0, done.stderr
     expected = [f"{_sha256(MODELS / name)}  {name}" for name in names]
     assert done.stdout.splitlines() == expected

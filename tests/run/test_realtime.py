@@ -424,7 +424,10 @@ def test_the_benchmark_sees_one_frame_a_tick(minibrains: Any, tmp_path: Path) ->
     assert 0 < result["cpu"] < 1
 
 
-def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(minibrains: Any, tmp_path: Path) -> None:
+def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(
+    minibrains: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.commands.bench.realtime._KILL_EVERY", 6.0)  # the first time after half of it
     thinker = {
         "type": "fault_pack.Thinker@1",
         "set": {"folder": str(tmp_path)},
@@ -437,7 +440,7 @@ def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(mini
     (tmp_path / "pad.json").write_text(json.dumps(workflow))
     pack = DATA / "fault_pack.py"
     command = ("bench", "realtime", "pad.json", "--pack", pack, "--json", "--seconds")
-    done = minibrains(*command, 20, "--kill", "thinker")
+    done = minibrains(*command, 9, "--kill", "thinker")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["kills"] >= 1

@@ -237,16 +237,20 @@ def _wait_for_an_episode(process: subprocess.Popen[str], folder: Path) -> int:
 
 
 def test_reading_a_workflow_imports_no_emulator_and_no_torch(tmp_path: Path) -> None:
-    for arguments in (["--help"], *(["check", str(path)] for path in sorted(bundled_dir("workflows").glob("*.json")))):
-        code = (
-            "import sys\nfrom server.cli import main\n"
-            f"try: status = main({arguments!r})\nexcept SystemExit as end: status = end.code\n"
-            "assert not status, status\n"
-            "loaded = {'torch', 'stable_retro', 'transformers', 'aiohttp'} & set(sys.modules)\n"
-            "assert not loaded, loaded"
-        )
-        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
+    commands = [["--help"]]
+    for path in sorted(bundled_dir("workflows").glob("*.json")):
+        commands.append(["check", str(path)])
+    code = (
+        "import sys\nfrom server.cli import main\n"
+        f"for arguments in {commands!r}:\n"
+        "    try: status = main(arguments)\n"
+        "    except SystemExit as end: status = end.code\n"
+        "    assert not status, (arguments, status)\n"
+        "    loaded = {'torch', 'stable_retro', 'transformers', 'aiohttp'} & set(sys.modules)\n"
+        "    assert not loaded, (arguments, loaded)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
