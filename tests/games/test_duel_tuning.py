@@ -91,8 +91,9 @@ def test_a_player_that_wins_joins_the_pool_and_is_beaten_less(table: Table, monk
     write_tactics(table)
     monkeypatch.setattr(tuning, "BUDGET", 60)
     monkeypatch.setattr(tuning, "PLAYERS_A_STEP", 24)
-    monkeypatch.setattr(tuning, "STEPS", 12)
-    monkeypatch.setattr(tuning, "SKIPPED_STEPS", 4)
+    monkeypatch.setattr(tuning, "STEPS", 6)
+    monkeypatch.setattr(tuning, "SKIPPED_STEPS", 2)
+    monkeypatch.setattr(tuning, "CHECKED_MATCHES", 8)
     with ProcessPoolExecutor(2) as processes:
         tuner = Tuner([], Random(1), processes, 2)
         found = tuner.search([6, 10])

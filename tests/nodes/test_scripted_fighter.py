@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,7 +128,7 @@ def _rest(name: str) -> int:
 def test_every_style_plays_a_match_to_its_end(summary: Callable[..., dict[str, Any]]) -> None:
     trajectories = set()
     for style in STYLES:
-        widgets = ("--set", f"fighter.style={style}", "--set", 'console.write={"blank": 1}')
+        widgets = ("--set", f"fighter.style={style}", "--set", 'console.write={"seed": "$seed", "blank": 1}')
         result = summary("duel_expert", "--episodes", 1, *widgets)
         (episode,) = result["episodes"]
         assert result["game"] == "Duel-Genesis"
