@@ -45,6 +45,7 @@ def test_the_codebook_of_duel_is_learned_from_what_is_to_be_seen() -> None:
     assert len(codebook.tiles) <= duel_tiles.TILES
 
 
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # of peft
 def test_the_command_in_the_header_of_a_brain_makes_it(minibrains: Callable[..., Any], tmp_path: Path) -> None:
     """That of the adapter has the former name of its folder."""
     file = MODELS / "lora_adapter/sf2-untrained.safetensors"
