@@ -24,7 +24,7 @@ test: $(VENV)/installed-dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python hatch_build.py check
-	$(VENV)/bin/pytest --numprocesses 2 --dist loadfile --durations 30
+	$(VENV)/bin/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30
 
 docs: $(VENV)/installed-dev
 	$(VENV)/bin/python -m tests.project.api_reference

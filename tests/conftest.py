@@ -3,34 +3,76 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from minibrains.errors import MinibrainsError
+from minibrains.process import trial
 
 # how long an example takes says more about the machine than about the code
 settings.register_profile("without deadlines", deadline=None)
 settings.load_profile("without deadlines")
 
-if TYPE_CHECKING:
-    from tests.support.command import Command
+TESTS = Path(__file__).parent
+WITH_AN_EMULATOR = ("games/test_duel.py",)
+"""The files whose tests share an emulator that is open. A process can have only one, so their commands get a process each."""
+LONGEST = (
+    "web/test_editor.py",
+    "process/test_workers.py",
+    "project/test_wheel.py",
+    "evaluation/test_evaluate.py",
+    "nodes/test_hostile_models.py",
+    "http/test_queue.py",
+    "http/test_runs.py",
+    "http/test_limits.py",
+    "engine/test_background.py",
+    "api/test_missing_packages.py",
+    "games/test_duel.py",
+    "games/test_duel_tuning.py",
+    "project/test_games_build.py",
+    "project/test_docs.py",
+    "commands/test_make_brains.py",
+)
+"""The files that take longest. They begin first, so that the processes that share the tests end at about the same time."""
 
 pytest.register_assert_rewrite("tests.support")
 
+from tests.support.command import Command, run_here, run_in_process  # noqa: E402 - only now are its assertions rewritten
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first, and leave the others in their order."""
+    places = {TESTS / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
 
 @pytest.fixture
-def minibrains(tmp_path: Path) -> Command:
+def minibrains(tmp_path: Path, request: pytest.FixtureRequest) -> Command:
+    """Run a command of `python -m server …` in this process, with tmp_path as its folder and home."""
+    if request.path.relative_to(TESTS).as_posix() in WITH_AN_EMULATOR:
+        in_process: Command = request.getfixturevalue("minibrains_process")
+        return in_process
+    capfd = request.getfixturevalue("capfd")
+
+    def run(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        environment = {"MINIBRAINS_HOME": str(tmp_path / "home"), **(env or {})}
+        return run_here(list(map(str, arguments)), tmp_path, environment, capfd)
+
+    return run
+
+
+@pytest.fixture
+def minibrains_process(tmp_path: Path) -> Command:
     """Run `python -m server …` in a process of its own, with tmp_path as its folder and home."""
 
     def run(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "server", *map(str, arguments)]
-        environment = {**os.environ, "MINIBRAINS_HOME": str(tmp_path / "home"), **(env or {})}
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        environment = {"MINIBRAINS_HOME": str(tmp_path / "home"), **(env or {})}
+        return run_in_process(list(map(str, arguments)), tmp_path, environment)
 
     return run
 
@@ -46,3 +88,16 @@ def summary(minibrains: Command) -> Callable[..., dict[str, Any]]:
         return result
 
     return run
+
+
+@pytest.fixture
+def tried_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try models out in this process and without limits. A process of its own would first import all libraries."""
+
+    def verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> trial.Verdict:
+        try:
+            return trial.Verdict(None, function(*arguments))
+        except MinibrainsError as error:
+            return trial.Verdict(str(error))
+
+    monkeypatch.setattr(trial, "_verdict", verdict)

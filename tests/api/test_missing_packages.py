@@ -34,13 +34,13 @@ GAME = ("run", "duel_random", "--ticks", "10")
 
 
 @pytest.fixture
-def without(minibrains: Command, tmp_path: Path) -> Any:
+def without(minibrains_process: Command, tmp_path: Path) -> Any:
     """Do a command where a package is not installed, in its child processes too."""
     (tmp_path / "sitecustomize.py").write_text(WITHOUT)
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
 
     def do(package: str, *arguments: Any) -> Any:
-        return minibrains(*arguments, env={"PYTHONPATH": path, "MISSING": package})
+        return minibrains_process(*arguments, env={"PYTHONPATH": path, "MISSING": package})
 
     return do
 

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 
-def test_it_measures_every_phase_of_two_runs_in_new_processes(minibrains: Any) -> None:
-    done = minibrains("bench", "start", "hello", "--json")
+def test_it_measures_every_phase_of_two_runs_in_new_processes(minibrains_process: Any) -> None:
+    done = minibrains_process("bench", "start", "hello", "--json")
     assert done.returncode == 0, done.stderr
     cases = {case["phase"]: case for case in json.loads(done.stdout)["cases"]}
     assert list(cases) == ["process", "check", "open", "first tick"]

@@ -19,9 +19,9 @@ SLOW = "tile_codebook/duel.safetensors"
 """Learned by playing for more than a minute."""
 
 
-def test_the_shipped_brains_are_made_byte_for_byte(minibrains: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_shipped_brains_are_made_byte_for_byte(minibrains_process: Callable[..., Any], tmp_path: Path) -> None:
     names = [name for name in MAKERS if name != SLOW]
-    done = minibrains("make-brains", *names, "--into", tmp_path / "made")
+    done = minibrains_process("make-brains", *names, "--into", tmp_path / "made")
     assert done.returncode == 0, done.stderr
     expected = [f"{_sha256(MODELS / name)}  {name}" for name in names]
     assert done.stdout.splitlines() == expected
@@ -45,6 +45,7 @@ def test_the_codebook_of_duel_is_learned_from_what_is_to_be_seen() -> None:
     assert len(codebook.tiles) <= duel_tiles.TILES
 
 
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # of peft
 def test_the_command_in_the_header_of_a_brain_makes_it(minibrains: Callable[..., Any], tmp_path: Path) -> None:
     """That of the adapter has the former name of its folder."""
     file = MODELS / "lora_adapter/sf2-untrained.safetensors"

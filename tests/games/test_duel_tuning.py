@@ -25,7 +25,7 @@ from games.source.duel.native.tactics import (
     sample,
     write_tactics,
 )
-from games.source.duel.search import tuning
+from games.source.duel.search import evolution, exploits, tuning
 from games.source.duel.search.tuning import Exploiter, Tuner, read_pool, source_of, weights
 
 KICKS = Player("loop", ((Step("F", 10), Step("C", 3), Step("DOWN+G", 20)),))
@@ -90,9 +90,14 @@ def test_a_player_that_wins_joins_the_pool_and_is_beaten_less(table: Table, monk
     table["logarithms"] = 0
     write_tactics(table)
     monkeypatch.setattr(tuning, "BUDGET", 60)
+    monkeypatch.setattr(evolution, "DRAWN", 60)
+    monkeypatch.setattr(evolution, "START", ((3, 20), (12, 8), (48, 4)))
+    monkeypatch.setattr(evolution, "SELECTED", 8)
+    monkeypatch.setattr(exploits, "SELECTION", 16)
     monkeypatch.setattr(tuning, "PLAYERS_A_STEP", 24)
-    monkeypatch.setattr(tuning, "STEPS", 12)
-    monkeypatch.setattr(tuning, "SKIPPED_STEPS", 4)
+    monkeypatch.setattr(tuning, "STEPS", 6)
+    monkeypatch.setattr(tuning, "SKIPPED_STEPS", 2)
+    monkeypatch.setattr(tuning, "CHECKED_MATCHES", 8)
     with ProcessPoolExecutor(2) as processes:
         tuner = Tuner([], Random(1), processes, 2)
         found = tuner.search([6, 10])

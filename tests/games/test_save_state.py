@@ -114,7 +114,9 @@ def variables(name: str) -> Any:
     return shown([{}], game=DUEL, states=(name,))
 
 
-def test_a_tick_of_a_workflow_and_of_its_recorded_run_are_the_same(summary: Summary, minibrains: Command, games: Path) -> None:
+def test_a_tick_of_a_workflow_and_of_its_recorded_run_are_the_same(
+    summary: Summary, minibrains: Command, minibrains_process: Command, games: Path
+) -> None:
     played = summary("duel_expert", "--episodes", 2, "--ticks", 120, "--record")
     wanted = ("--episode", 2, "--tick", 100)
     done = minibrains("save-state", "duel_expert", "Played", *wanted)
@@ -126,7 +128,7 @@ def test_a_tick_of_a_workflow_and_of_its_recorded_run_are_the_same(summary: Summ
         "state": "Recorded", "game": DUEL, "episode": 2, "tick": 100, "file": str(games / DUEL / "Recorded.state"),
     }  # fmt: skip
     assert variables("Played") == variables("Recorded")
-    assert minibrains("save-state", "duel_expert", "First", "--tick", 100).returncode == 0
+    assert minibrains_process("save-state", "duel_expert", "First", "--tick", 100).returncode == 0
     assert variables("First") != variables("Played"), "of the first episode"
     found = summary("duel_expert", "--set", 'console.states=["Recorded"]', "--ticks", 30, "--episodes", 1)
     assert found["episodes"][0]["start"]["state"] == "Recorded"

@@ -127,10 +127,10 @@ def test_of_requests_with_one_id_at_once_one_is_accepted(tmp_path: Path) -> None
         server.talk(talk)
 
 
-def test_a_second_server_on_a_data_folder_is_refused(tmp_path: Path, minibrains: Command) -> None:
+def test_a_second_server_on_a_data_folder_is_refused(tmp_path: Path, minibrains_process: Command) -> None:
     data = tmp_path / "data"
     with serving(data, "--parallel", 1) as server:
-        done = minibrains("serve", "--port", 0, "--data", data)
+        done = minibrains_process("serve", "--port", 0, "--data", data)
         assert done.returncode == 2
         assert f"process {server.process.pid}, at {server.address}" in done.stderr
         assert "Traceback" not in done.stderr

@@ -439,12 +439,12 @@ def test_ctrl_c_ends_runs_in_good_order(tmp_path: Path) -> None:
 # -- the command ----------------------------------------------------------------------------------------
 
 
-def test_a_port_that_is_taken_is_one_sentence(minibrains: Command) -> None:
+def test_a_port_that_is_taken_is_one_sentence(minibrains_process: Command) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = minibrains("serve", "--port", port, "--json")
+        done = minibrains_process("serve", "--port", port, "--json")
     assert done.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in json.loads(done.stdout)["error"]["message"]
     assert "Traceback" not in done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,7 +128,8 @@ def _rest(name: str) -> int:
 def test_every_style_plays_a_match_to_its_end(summary: Callable[..., dict[str, Any]]) -> None:
     trajectories = set()
     for style in STYLES:
-        result = summary("duel_expert", "--episodes", 1, "--set", f"fighter.style={style}")
+        widgets = ("--set", f"fighter.style={style}", "--set", 'console.write={"seed": "$seed", "blank": 1}')
+        result = summary("duel_expert", "--episodes", 1, *widgets)
         (episode,) = result["episodes"]
         assert result["game"] == "Duel-Genesis"
         assert episode["ended"] == "done"
@@ -138,8 +138,9 @@ def test_every_style_plays_a_match_to_its_end(summary: Callable[..., dict[str, A
     assert len(trajectories) == len(STYLES)
 
 
-def test_its_matches_differ_by_seed_and_repeat(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    first, again = summary("duel_expert", "--episodes", 3), summary("duel_expert", "--episodes", 3)
+def test_its_matches_differ_by_seed_and_repeat(summary: Callable[..., dict[str, Any]]) -> None:
+    matches = ("duel_expert", "--episodes", 3, "--ticks", 900)
+    first, again = summary(*matches), summary(*matches)
     assert first["actions_sha256"] == again["actions_sha256"]
     assert first["distinct_episodes"] == 3
-    assert summary("duel_expert", "--episodes", 3, "--seed", 1)["actions_sha256"] != first["actions_sha256"]
+    assert summary(*matches, "--seed", 1)["actions_sha256"] != first["actions_sha256"]

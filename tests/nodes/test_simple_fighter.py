@@ -140,7 +140,8 @@ def test_the_shipped_players_of_a_level_play_a_match_each(summary: Callable[...,
     assert names
     trajectories = set()
     for name in names:
-        result = summary("duel_simple", "--episodes", 1, "--set", f"fighter.player={name}")
+        widgets = ("--set", f"fighter.player={name}", "--set", 'console.write={"seed": "$seed", "blank": 1}')
+        result = summary("duel_simple", "--episodes", 1, *widgets)
         (episode,) = result["episodes"]
         assert episode["ended"] == "done"
         trajectories.add(episode["trajectory_sha256"])

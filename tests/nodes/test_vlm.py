@@ -37,6 +37,9 @@ IMAGE = np.random.default_rng(1).integers(0, 256, (96, 128, 3), np.uint8)
 PROMPT = PromptTemplate.load(MODELS / "prompt_template/sf2.safetensors").template
 
 
+pytestmark = pytest.mark.usefixtures("tried_here")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Where it is kept which models were tried out."""

@@ -211,9 +211,9 @@ def test_a_wrong_workflow_starts_no_worker(minibrains: Any, tmp_path: Path) -> N
     assert not (tmp_path / "runs").exists()
 
 
-def test_without_ray_the_sentence_says_what_to_install(minibrains: Any, tmp_path: Path) -> None:
+def test_without_ray_the_sentence_says_what_to_install(minibrains_process: Any, tmp_path: Path) -> None:
     (tmp_path / "ray.py").write_text("raise ImportError('not here')")
-    done = minibrains("run", "airstriker_random", "--workers", "ray://local")
+    done = minibrains_process("run", "airstriker_random", "--workers", "ray://local")
     assert done.returncode == 2
     assert "pip install 'minibrains[cluster]'" in done.stderr
 
@@ -366,37 +366,33 @@ def _ray_cluster() -> Iterator[tuple[dict[str, str], int]]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _ray_run(minibrains: Any, cluster: dict[str, str], *arguments: object) -> dict[str, Any]:
-    done = minibrains("run", *arguments, "--workers", cluster["RAY_TEST"], "--json", env=cluster)
+def _ray_run(minibrains_process: Any, cluster: dict[str, str], *arguments: object) -> dict[str, Any]:
+    done = minibrains_process("run", *arguments, "--workers", cluster["RAY_TEST"], "--json", env=cluster)
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
 
-def test_two_workers_on_ray_play_what_one_process_plays(minibrains: Any, summary: Summary, cluster: dict[str, str]) -> None:
-    many = _ray_run(minibrains, cluster, *RANDOM)
-    _same(summary(*RANDOM), many)
-    assert (many["workers"], many["worker_deaths"]) == (2, 0)
-
-
 @pytest.mark.soak
-def test_a_second_process_is_asked_for_if_the_first_that_the_cluster_starts_dies(minibrains: Any) -> None:
+def test_a_second_process_is_asked_for_if_the_first_that_the_cluster_starts_dies(minibrains_process: Any) -> None:
     """The cluster's head starts a process for each client."""
     with _ray_cluster() as (environment, group), _kills_one("--mode=specific-server", group) as killed:
-        _ray_run(minibrains, environment, "airstriker_random", "--ticks", 10)
+        _ray_run(minibrains_process, environment, "airstriker_random", "--ticks", 10)
     assert len(killed) == 1
 
 
-def test_a_network_on_ray_plays_what_it_plays_here(minibrains: Any, summary: Summary, cluster: dict[str, str]) -> None:
+def test_a_network_on_ray_plays_what_it_plays_here(minibrains_process: Any, summary: Summary, cluster: dict[str, str]) -> None:
     arguments = ("airstriker_pixels", "--episodes", 2, "--ticks", 60)
-    _same(summary(*arguments), _ray_run(minibrains, cluster, *arguments))
+    many = _ray_run(minibrains_process, cluster, *arguments)
+    _same(summary(*arguments), many)
+    assert (many["workers"], many["worker_deaths"]) == (2, 0)
 
 
 def test_a_worker_on_ray_that_dies_is_replaced(
-    minibrains: Any, summary: Summary, random_with: Any, tmp_path: Path, cluster: dict[str, str]
+    minibrains_process: Any, summary: Summary, random_with: Any, tmp_path: Path, cluster: dict[str, str]
 ) -> None:
     arguments = random_with("Dies", episode=2, times=1, way="kill", marks=str(tmp_path))
-    many = _ray_run(minibrains, cluster, *arguments)
+    many = _ray_run(minibrains_process, cluster, *arguments)
     assert many["worker_deaths"] == 1
     _same(summary(*arguments), many)
 
@@ -419,14 +415,14 @@ def test_a_run_whose_cluster_is_gone_says_so_and_leaves_nothing(tmp_path: Path, 
     assert _members(run.pid) == []
 
 
-def test_map_on_ray_gives_results_in_order(minibrains: Any, mapping: Any, cluster: dict[str, str]) -> None:
-    result = _ray_run(minibrains, cluster, *mapping("squares"))
+def test_map_on_ray_gives_results_in_order(minibrains_process: Any, mapping: Any, cluster: dict[str, str]) -> None:
+    result = _ray_run(minibrains_process, cluster, *mapping("squares"))
     assert json.loads(result["squares"]) == SQUARES
 
 
-def test_more_workers_than_the_cluster_has_cpus_is_a_sentence(minibrains: Any, cluster: dict[str, str]) -> None:
+def test_more_workers_than_the_cluster_has_cpus_is_a_sentence(minibrains_process: Any, cluster: dict[str, str]) -> None:
     address = cluster["RAY_TEST"].replace("n=2", "n=3")
-    done = minibrains("run", *RANDOM, "--workers", address, env=cluster)
+    done = minibrains_process("run", *RANDOM, "--workers", address, env=cluster)
     assert done.returncode == 2
     assert "3 workers need a CPU each" in done.stderr
 

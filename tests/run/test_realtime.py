@@ -276,11 +276,11 @@ def test_rates_are_exact_and_a_slow_node_delays_nobody() -> None:
         engine.reset(0, 0)
         engine.context.realtime = True
         clock = RealtimeClock(engine, engine.frame_rate or 0.0)
-        clock.advance(600)
+        clock.advance(300)
         runs = {name: times.runs for name, times in engine.node_stats().items()}
     finally:
         engine.close()
-    assert (runs["frames"], runs["sixth"], runs["second"], runs["rarely"]) == (600, 100, 10, 10)
+    assert (runs["frames"], runs["sixth"], runs["second"], runs["rarely"]) == (300, 50, 5, 5)
     assert not clock.deadlines.nodes
 
 
@@ -424,7 +424,10 @@ def test_the_benchmark_sees_one_frame_a_tick(minibrains: Any, tmp_path: Path) ->
     assert 0 < result["cpu"] < 1
 
 
-def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(minibrains: Any, tmp_path: Path) -> None:
+def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(
+    minibrains: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.commands.bench.realtime._KILL_EVERY", 6.0)  # the first time after half of it
     thinker = {
         "type": "fault_pack.Thinker@1",
         "set": {"folder": str(tmp_path)},
@@ -437,7 +440,7 @@ def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(mini
     (tmp_path / "pad.json").write_text(json.dumps(workflow))
     pack = DATA / "fault_pack.py"
     command = ("bench", "realtime", "pad.json", "--pack", pack, "--json", "--seconds")
-    done = minibrains(*command, 20, "--kill", "thinker")
+    done = minibrains(*command, 9, "--kill", "thinker")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["kills"] >= 1

@@ -71,7 +71,7 @@ def replay(minibrains: Command) -> Callable[..., dict[str, Any]]:
 
 
 def test_a_fast_run_with_a_thinking_node_is_the_same_again_and_replays(
-    summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]], file: Path
+    summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]], minibrains_process: Command, file: Path
 ) -> None:
     options = [file, "--pack", PACK, "--ticks", 300, "--episodes", 2]
     first, second = summary(*options, "--record"), summary(*options, "--workers", 2)
@@ -79,6 +79,9 @@ def test_a_fast_run_with_a_thinking_node_is_the_same_again_and_replays(
     assert first["nodes"]["ponder"]["runs"] == 60
     found = replay(first["run_dir"])
     assert (found["equal"], found["ticks"], found["episodes"], found["tape"]) == (True, 600, 2, None)
+    elsewhere = minibrains_process("replay", first["run_dir"], "--pack", PACK)
+    assert elsewhere.returncode == 0, elsewhere.stderr
+    assert elsewhere.stdout.startswith("equal: ticks 0 to 600, 2 episodes, ")
     events, _ = read_events(Path(first["run_dir"]) / FILE)
     results = [event for event in events if event.kind == "result"]
     assert len(results) == 60

@@ -237,16 +237,20 @@ def _wait_for_an_episode(process: subprocess.Popen[str], folder: Path) -> int:
 
 
 def test_reading_a_workflow_imports_no_emulator_and_no_torch(tmp_path: Path) -> None:
-    for arguments in (["--help"], *(["check", str(path)] for path in sorted(bundled_dir("workflows").glob("*.json")))):
-        code = (
-            "import sys\nfrom server.cli import main\n"
-            f"try: status = main({arguments!r})\nexcept SystemExit as end: status = end.code\n"
-            "assert not status, status\n"
-            "loaded = {'torch', 'stable_retro', 'transformers', 'aiohttp'} & set(sys.modules)\n"
-            "assert not loaded, loaded"
-        )
-        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
+    commands = [["--help"]]
+    for path in sorted(bundled_dir("workflows").glob("*.json")):
+        commands.append(["check", str(path)])
+    code = (
+        "import sys\nfrom server.cli import main\n"
+        f"for arguments in {commands!r}:\n"
+        "    try: status = main(arguments)\n"
+        "    except SystemExit as end: status = end.code\n"
+        "    assert not status, (arguments, status)\n"
+        "    loaded = {'torch', 'stable_retro', 'transformers', 'aiohttp'} & set(sys.modules)\n"
+        "    assert not loaded, (arguments, loaded)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -267,7 +271,7 @@ def test_a_wrong_command_line_is_exit_2(minibrains: Any, arguments: list[str], w
 
 
 def test_a_brain_that_was_dropped_into_the_editor_is_found_by_every_command(
-    tmp_path: Path, minibrains: Callable[..., Any]
+    tmp_path: Path, minibrains_process: Callable[..., Any]
 ) -> None:
     models = tmp_path / "home" / "models"
     models.mkdir(parents=True)
@@ -282,7 +286,7 @@ def test_a_brain_that_was_dropped_into_the_editor_is_found_by_every_command(
         ["check", "mine.json"],
         ["brain", "dropped.safetensors"],
     ):
-        done = minibrains(*command)
+        done = minibrains_process(*command)
         assert done.returncode == 0, done.stderr
 
 
