@@ -2,8 +2,8 @@
 
 A wheel carries it as minibrains/shipped/web.
 
-`python hatch_build.py check` runs the editor's linter, type checker and unit tests with the same Node, and
-`python hatch_build.py lint` the linter alone.
+`python hatch_build.py check` runs the editor's linter, type checker and unit tests with the same
+Node, and `python hatch_build.py lint` the linter alone.
 """
 
 from __future__ import annotations
@@ -56,16 +56,25 @@ def digest() -> str:
         path = WEB / name
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
-                total.update(f"{file.relative_to(WEB).as_posix()}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+                total.update(
+                    f"{file.relative_to(WEB).as_posix()}\0{file.stat().st_size}\0".encode()
+                    + file.read_bytes()
+                )
     return total.hexdigest()
 
 
 def is_built() -> bool:
-    return (DIST / "index.html").is_file() and STAMP.is_file() and STAMP.read_text().strip() == digest()
+    return (
+        (DIST / "index.html").is_file()
+        and STAMP.is_file()
+        and STAMP.read_text().strip() == digest()
+    )
 
 
 def find_node() -> str | None:
-    """A Node that is fit (20.19 or later in 20, else 22.12 or later): on PATH, or the one from PyPI."""
+    """A Node that is fit (20.19 or later in 20, else 22.12 or later): on PATH,
+    or the one from PyPI.
+    """
     for node in (shutil.which("node"), _packaged_node()):
         if node and (shutil.which("npm", path=os.path.dirname(node)) or _npm(node)):
             said = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
@@ -99,27 +108,40 @@ def npm(node: str, *arguments: str, cwd: Path) -> None:
     """Run npm. Raises EditorBuildError with what it said."""
     script = _npm(node)
     command = [node, script] if script else ["npm"]
-    environment = {**os.environ, "PATH": os.pathsep.join([os.path.dirname(node), os.environ.get("PATH", "")])}
-    done = subprocess.run([*command, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([os.path.dirname(node), os.environ.get("PATH", "")]),
+    }
+    done = subprocess.run(
+        [*command, *arguments], cwd=cwd, env=environment, capture_output=True, text=True
+    )
     if done.returncode == 0:
         return
     said = done.stdout + done.stderr
-    unreachable = re.search(r"(ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ECONNRESET|ENETUNREACH)\b", said)
+    unreachable = re.search(
+        r"(ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ECONNRESET|ENETUNREACH)\b", said
+    )
     if unreachable:
         raise EditorBuildError(
-            f"npm cannot reach the package registry ({unreachable[1]}); connect this machine to it, or name one that it"
+            f"npm cannot reach the package registry ({unreachable[1]}); "
+            "connect this machine to it, or name one that it"
             " reaches (npm config set registry ADDRESS), and install again."
         )
     raise EditorBuildError(f"npm {' '.join(arguments)} failed:\n{said[-4000:]}")
 
 
 def build() -> None:
-    """Build web/dist, unless it is there already. Works in a folder of its own, so a checkout's node_modules stay as they are."""
+    """Build web/dist, unless it is there already.
+
+    Works in a folder of its own, so a checkout's node_modules stay as they are.
+    """
     if is_built():
         return
     node = find_node()
     if node is None:
-        raise EditorBuildError(f"there is no Node 20.19, 22.12 or later; install one, or pip install {NODE_PACKAGE}.")
+        raise EditorBuildError(
+            f"there is no Node 20.19, 22.12 or later; install one, or pip install {NODE_PACKAGE}."
+        )
     with tempfile.TemporaryDirectory(prefix="minibrains-editor-") as name:
         folder = Path(name)
         for source in SOURCES:
@@ -143,10 +165,14 @@ def lint() -> None:
 
 
 def _run_scripts(*names: str) -> None:
-    """Run scripts of `web/package.json`, after installing the packages of the lock file if it is newer than they are."""
+    """Run scripts of `web/package.json`, after installing the packages of the lock file if
+    it is newer than they are.
+    """
     node = find_node()
     if node is None:
-        raise EditorBuildError(f"there is no Node 20.19, 22.12 or later; install one, or pip install {NODE_PACKAGE}.")
+        raise EditorBuildError(
+            f"there is no Node 20.19, 22.12 or later; install one, or pip install {NODE_PACKAGE}."
+        )
     installed, lock = WEB / "node_modules" / ".package-lock.json", WEB / "package-lock.json"
     if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
         npm(node, "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=WEB)
@@ -156,6 +182,8 @@ def _run_scripts(*names: str) -> None:
 
 if __name__ == "__main__":
     try:
-        {"build": build, "check": check, "lint": lint}[sys.argv[1] if len(sys.argv) > 1 else "build"]()
+        {"build": build, "check": check, "lint": lint}[
+            sys.argv[1] if len(sys.argv) > 1 else "build"
+        ]()
     except EditorBuildError as error:
         sys.exit(str(error))

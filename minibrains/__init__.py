@@ -12,8 +12,8 @@ So do scripts that play workflows:
         for episode in run:
             print(episode.score)
 
-The module that defines a name is imported on first access. So the command line can report a missing package, such as NumPy,
-in a sentence, and importing a node does not import the layers above it.
+The module that defines a name is imported on first access. So the command line can report a missing
+package, such as NumPy, in a sentence, and importing a node does not import the layers above it.
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "ABSENT", "Absent", "Action", "Brain", "BrainError", "BrainRef", "Budget", "ColorFrame", "Console",
-    "ConsoleOutput", "Episode", "EpisodeResult", "Flag", "Frame", "Frames", "GameError", "Hook", "Host", "Lazy",
-    "Logits", "MinibrainsError", "Node", "Number", "On", "Pad", "Progress", "Register", "Run", "RunSpec", "Sample",
-    "Situation", "Socket", "Text", "TorchNode", "Variables", "setting", "tensor", "widget",
+    "ABSENT", "Absent", "Action", "Brain", "BrainError", "BrainRef", "Budget", "ColorFrame",
+    "Console", "ConsoleOutput", "Episode", "EpisodeResult", "Flag", "Frame", "Frames", "GameError",
+    "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node", "Number", "On", "Pad", "Progress",
+    "Register", "Run", "RunSpec", "Sample", "Situation", "Socket", "Text", "TorchNode", "Variables",
+    "setting", "tensor", "widget",
 ]  # fmt: skip
 
 _NAMES = {
@@ -72,22 +73,12 @@ _NAMES = {
     "minibrains.run.run": ("Run",),
     "minibrains.run.spec": ("RunSpec",),
     "minibrains.sockets": (
-        "Action",
-        "ColorFrame",
-        "Flag",
-        "Frame",
-        "Frames",
-        "Logits",
-        "Number",
-        "Pad",
-        "Situation",
-        "Socket",
-        "Text",
-        "Variables",
+        "Action", "ColorFrame", "Flag", "Frame", "Frames", "Logits", "Number", "Pad", "Situation",
+        "Socket", "Text", "Variables",
     ),
     "minibrains.torch_node": ("TorchNode",),
     "minibrains.widgets": ("widget",),
-}
+}  # fmt: skip
 """Module -> the names that node authors and callers import from it."""
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -19,7 +19,8 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-"""Returned as an output: nothing is delivered there on this tick. Declare it: `-> Action | Absent`."""
+"""Returned as an output: nothing is delivered there on this tick. Declare it: `-> Action |
+Absent`."""
 
 
 class OnDelivery:
@@ -34,7 +35,8 @@ On = Annotated[T | None, OnDelivery()]
 """An input read as an event: the value on the tick it is delivered, None on every other tick."""
 
 Lazy = Annotated[Callable[[], T], OnDemand()]
-"""A register's output given as a function, which is called only on ticks on which something reads the output."""
+"""A register's output given as a function, which is called only on ticks on which something reads
+the output."""
 
 
 class Sample(NamedTuple, Generic[T]):

@@ -1,8 +1,9 @@
 """Brains: the learned or configured data of a node, as one safetensors file.
 
-Nothing else is ever opened as a brain: no pickle, no code. The size of the header is limited, and all of it is checked
-before a tensor is read. Metadata: `minibrains.kind`, `minibrains.version`, `config` (JSON), and for people `title`,
-`description`, `license`, `author`, `made_by`, `parents`, `metrics`.
+Nothing else is ever opened as a brain: no pickle, no code. The size of the header is limited, and
+all of it is checked before a tensor is read. Metadata: `minibrains.kind`, `minibrains.version`,
+`config` (JSON), and for people `title`, `description`, `license`, `author`, `made_by`, `parents`,
+`metrics`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from minibrains.sockets import DTYPES, parse_spec
 from minibrains.values import describe_type, is_value_type, parse_value, to_json
 
 MAP_FROM: Final = 64 * 2**20
-"""Files of at least this many bytes are memory-mapped. Smaller ones are read, because a mapped file that
-another process truncates kills this one."""
+"""Files of at least this many bytes are memory-mapped. Smaller ones are read, because a mapped file
+that another process truncates kills this one."""
 
 UNSET: Final = object()
 """The default of a setting that has no default: it must be given."""
@@ -82,10 +83,11 @@ def setting(default: Any = UNSET, doc: str = "") -> Any:
 class Brain:
     """Base class of all kinds of brains. Subclasses declare tensors and settings as fields.
 
-    The sizes in the specs of the tensors, and the settings that are whole numbers, are sizes of the node that has the
-    brain: `{actions}` in the spec of a socket refers to them. A setting called `base_sha256` is the hash of another file
-    that the brain was made for, and `base` is the title of that file: a socket of type `sha256[base_sha256]` can be
-    linked only to a socket for the same file.
+    The sizes in the specs of the tensors, and the settings that are whole numbers, are sizes of the
+    node that has the brain: `{actions}` in the spec of a socket refers to them. A setting called
+    `base_sha256` is the hash of another file that the brain was made for, and `base` is the title
+    of that file: a socket of type `sha256[base_sha256]` can be linked only to a socket for the same
+    file.
 
     Example:
         >>> class Limits(Brain):
@@ -106,7 +108,10 @@ class Brain:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if not isinstance(cls.__dict__.get("kind"), str):
-            raise NodeClassError(f'the brain class {cls.__name__} has no kind; write kind = "…", the name in the file')
+            raise NodeClassError(
+                f'the brain class {cls.__name__} has no kind; write kind = "…", '
+                "the name in the file"
+            )
         hints = typing.get_type_hints(cls, include_extras=True)
         tensors, settings = dict(cls.schema.tensors), dict(cls.schema.settings)
         for name in inspect.get_annotations(cls):
@@ -120,7 +125,9 @@ class Brain:
             elif isinstance(declared, SettingField) and is_value_type(hints[name]):
                 settings[name] = replace(declared, annotation=hints[name])
             elif get_origin(hints[name]) is not ClassVar:
-                raise NodeClassError(f"{cls.__name__}.{name} is neither tensor(…) nor setting(…) of a JSON type")
+                raise NodeClassError(
+                    f"{cls.__name__}.{name} is neither tensor(…) nor setting(…) of a JSON type"
+                )
         cls.schema = BrainSchema(MappingProxyType(tensors), MappingProxyType(settings))
 
     def __init__(self, tensors: Mapping[str, np.ndarray] | None = None, **fields: Any) -> None:
@@ -140,11 +147,19 @@ class Brain:
                 config[name] = value
             else:
                 arrays[name] = np.asarray(value)
-        infos = {name: TensorInfo(_label(array), array.shape, 0, 0) for name, array in arrays.items()}
-        self._fill(f"{type(self).__name__}", self.read_config(type(self).__name__, config), infos, arrays)
+        infos = {
+            name: TensorInfo(_label(array), array.shape, 0, 0) for name, array in arrays.items()
+        }
+        self._fill(
+            f"{type(self).__name__}", self.read_config(type(self).__name__, config), infos, arrays
+        )
 
     def _fill(
-        self, where: str, config: Mapping[str, Any], infos: Mapping[str, TensorInfo], arrays: Mapping[str, np.ndarray]
+        self,
+        where: str,
+        config: Mapping[str, Any],
+        infos: Mapping[str, TensorInfo],
+        arrays: Mapping[str, np.ndarray],
     ) -> None:
         self.sizes: Mapping[str, int] = self.check_tensors(where, config, infos)
         self.config = config
@@ -161,12 +176,18 @@ class Brain:
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return the spec of every tensor by name; networks override it, because their tensors depend on `config`."""
+        """Return the spec of every tensor by name; networks override it,
+        because their tensors depend on `config`.
+        """
         return {name: declared.spec for name, declared in cls.schema.tensors.items()}
 
     @classmethod
-    def derived_sizes(cls, sizes: Mapping[str, int], config: Mapping[str, Any]) -> Mapping[str, int]:
-        """Return further sizes that sockets may name, derived from the sizes of the tensors and from the settings."""
+    def derived_sizes(
+        cls, sizes: Mapping[str, int], config: Mapping[str, Any]
+    ) -> Mapping[str, int]:
+        """Return further sizes that sockets may name,
+        derived from the sizes of the tensors and from the settings.
+        """
         return {}
 
     @classmethod
@@ -186,18 +207,24 @@ class Brain:
         result = {}
         for name, declared in cls.schema.settings.items():
             if name not in config and declared.default is UNSET:
-                raise BrainError(f"{where}: the setting {name!r} is missing; expected {describe_type(declared.annotation)}")
+                raise BrainError(
+                    f"{where}: the setting {name!r} is missing; "
+                    f"expected {describe_type(declared.annotation)}"
+                )
             try:
                 result[name] = parse_value(declared.annotation, config.get(name, declared.default))
             except ValueError as error:
                 raise BrainError(f"{where}: the setting {name!r}: {error}") from None
         for name in config:
             if name not in result:
-                raise BrainError(f"{where}: there is no setting {short(name)}. {suggest(name, result) or ''}".rstrip(" "))
+                hint = suggest(name, result) or ""
+                raise BrainError(f"{where}: there is no setting {short(name)}. {hint}".rstrip(" "))
         return MappingProxyType(result)
 
     @classmethod
-    def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
+    def check_tensors(
+        cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]
+    ) -> Mapping[str, int]:
         """Check names, dtypes and shapes of tensors.
 
         Args:
@@ -211,7 +238,9 @@ class Brain:
         Raises:
             BrainError: A tensor is missing, unknown, or of another dtype or shape.
         """
-        sizes: dict[str, int] = {name: value for name, value in config.items() if type(value) is int}
+        sizes: dict[str, int] = {
+            name: value for name, value in config.items() if type(value) is int
+        }
         try:
             specs = cls.tensor_specs(config)
             parsed = {name: parse_spec(spec) for name, spec in specs.items()}
@@ -223,7 +252,10 @@ class Brain:
         for name, info in tensors.items():
             if name not in specs:
                 raise BrainError(
-                    f"{where}: there is no tensor {short(name)} in a {cls.kind}. {suggest(name, specs) or ''}".rstrip(" ")
+                    (
+                        f"{where}: there is no tensor {short(name)} in a {cls.kind}. "
+                        f"{suggest(name, specs) or ''}"
+                    ).rstrip(" ")
                 )
             dtype, dims = parsed[name]
             if info.dtype != dtype or len(info.shape) != len(dims):
@@ -232,7 +264,9 @@ class Brain:
                 expected = _size(dim, sizes, size)
                 if expected != size:
                     meaning = "" if dim == str(expected) else f" with {dim} = {expected}"
-                    raise BrainError(f"{where}: tensor {name!r}: expected {specs[name]}{meaning}, found {info}")
+                    raise BrainError(
+                        f"{where}: tensor {name!r}: expected {specs[name]}{meaning}, found {info}"
+                    )
         return MappingProxyType({**sizes, **cls.derived_sizes(sizes, config)})
 
     @classmethod
@@ -250,12 +284,18 @@ class Brain:
             found = "no brain of ours"
             if header.kind is not None:
                 found = f"kind {short(header.kind)} version {header.version}"
-            raise BrainError(f"{where}: expected a brain of kind {cls.kind!r} version {cls.version}, found {found}")
+            raise BrainError(
+                f"{where}: expected a brain of kind {cls.kind!r} version {cls.version}, "
+                f"found {found}"
+            )
         return cls.check_tensors(where, cls.read_config(where, header.config), header.tensors)
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read a brain file. Raises BrainError with one sentence if it is not a valid brain of this kind."""
+        """Read a brain file.
+
+        Raises BrainError with one sentence if it is not a valid brain of this kind.
+        """
         try:
             with path.open("rb") as file:
                 header = read_open_header(path, file)
@@ -265,7 +305,9 @@ class Brain:
                 else:
                     data = memoryview(file.read())
         except OSError as error:
-            raise BrainError(f"{path}: the brain cannot be read: {error.strerror or error}") from None
+            raise BrainError(
+                f"{path}: the brain cannot be read: {error.strerror or error}"
+            ) from None
         if len(data) != header.size - header.data_start:
             raise BrainError(f"{path}: the file changed while it was read")
         arrays: dict[str, np.ndarray] = {}
@@ -284,7 +326,8 @@ class Brain:
             path: The file, which is replaced if it exists.
             title: A title for people.
             made_by: The command or workflow that made the brain.
-            people: Further entries for people: description, license, author, parents (a list of SHA-256), metrics.
+            people: Further entries for people: description, license, author, parents (a list of
+                SHA-256), metrics.
 
         Returns:
             The SHA-256 of the file.
@@ -308,7 +351,10 @@ class Brain:
             array = np.asarray(tensor_, order="C")
             arrays.append(array)
             specs[name] = safetensors.TensorSpec(
-                dtype=_name(array.dtype), shape=array.shape, data_ptr=array.ctypes.data, data_len=array.nbytes
+                dtype=_name(array.dtype),
+                shape=array.shape,
+                data_ptr=array.ctypes.data,
+                data_len=array.nbytes,
             )
         data = _sorted_header(safetensors.serialize(specs, metadata))
         write_atomic(path, data)
@@ -316,7 +362,9 @@ class Brain:
 
 
 def _sorted_header(data: bytes) -> bytes:
-    """Return the file with its header in a fixed order; the library writes metadata in the order of a hash map."""
+    """Return the file with its header in a fixed order;
+    the library writes metadata in the order of a hash map.
+    """
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -337,7 +385,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 
 def _label(array: np.ndarray) -> str:
-    return next((label for label, dtype in DTYPES.items() if dtype == array.dtype), str(array.dtype))
+    return next(
+        (label for label, dtype in DTYPES.items() if dtype == array.dtype), str(array.dtype)
+    )
 
 
 def _name(dtype: np.dtype) -> str:

@@ -1,4 +1,6 @@
-"""The safetensors file behind a brain: its header, bounded and checked in full before a tensor is touched."""
+"""The safetensors file behind a brain: its header,
+bounded and checked in full before a tensor is touched.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from minibrains.sockets import DTYPES
 from minibrains.values import parse_json
 
 HEADER_LIMIT: Final = 50_000_000
-"""Largest header in bytes. The header holds the settings, and a language model's tokenizer takes over ten million bytes."""
+"""Largest header in bytes. The header holds the settings, and a language model's tokenizer takes
+over ten million bytes."""
 TENSOR_LIMIT: Final = 100_000
 """Largest number of tensors in one file."""
 
@@ -58,7 +61,9 @@ class BrainHeader:
 
     @property
     def version(self) -> int:
-        """The version of that kind: 1 if the file declares none, 0 if what it declares is not a number."""
+        """The version of that kind: 1 if the file declares none,
+        0 if what it declares is not a number.
+        """
         text = self.metadata.get("minibrains.version", "1")
         if text.isascii() and text.isdigit() and len(text) < 10:
             return int(text)
@@ -92,7 +97,9 @@ def _hash_file(path: Path, state: FileState) -> str:
 
 
 def read_open_header(path: Path, file: BinaryIO) -> BrainHeader:
-    """Read the header of a file that is open at its beginning, and leave it at the first byte of the first tensor."""
+    """Read the header of a file that is open at its beginning,
+    and leave it at the first byte of the first tensor.
+    """
     size = os.fstat(file.fileno()).st_size
     start = file.read(8)
     length = int.from_bytes(start, "little")
@@ -100,17 +107,25 @@ def read_open_header(path: Path, file: BinaryIO) -> BrainHeader:
         # only now: the length of a sound header may begin with the same two bytes
         if start[:2] == b"PK" or (len(start) > 1 and start[0] == 0x80 and start[1] in range(2, 6)):
             raise BrainError(
-                f"{path}: this is a Python pickle or a torch archive, not safetensors; it is never opened, because it can "
+                f"{path}: this is a Python pickle or a torch archive, not safetensors; "
+                "it is never opened, because it can "
                 "run code. Save the tensors with safetensors"
             )
-        raise BrainError(f"{path}: this is not a safetensors file: a header of {length} bytes in a file of {size}")
+        raise BrainError(
+            f"{path}: this is not a safetensors file: "
+            f"a header of {length} bytes in a file of {size}"
+        )
     if length > HEADER_LIMIT:
         raise BrainError(f"{path}: the header has {length} bytes; expected at most {HEADER_LIMIT}")
     header = _read_json(file.read(length), f"{path}: the header")
     metadata = header.pop("__metadata__", {})
     if len(header) > TENSOR_LIMIT:
-        raise BrainError(f"{path}: the header has {len(header)} tensors; expected at most {TENSOR_LIMIT}")
-    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+        raise BrainError(
+            f"{path}: the header has {len(header)} tensors; expected at most {TENSOR_LIMIT}"
+        )
+    if not isinstance(metadata, dict) or not all(
+        isinstance(text, str) for text in metadata.values()
+    ):
         raise BrainError(f"{path}: __metadata__ in the header is not an object of texts")
     config = _read_json(metadata.get("config", "{}").encode(), f"{path}: config in the header")
     tensors = {name: _read_tensor_info(path, name, entry) for name, entry in header.items()}
@@ -118,12 +133,18 @@ def read_open_header(path: Path, file: BinaryIO) -> BrainHeader:
     for name, info in sorted(tensors.items(), key=lambda item: (item[1].start, item[1].end)):
         if info.start != position:
             raise BrainError(
-                f"{path}: tensor {short(name)} starts at byte {info.start}, expected {position} (no gap, no overlap)"
+                f"{path}: tensor {short(name)} starts at byte {info.start}, "
+                f"expected {position} (no gap, no overlap)"
             )
         position = info.end
     if position != size - 8 - length:
-        raise BrainError(f"{path}: the header describes {position} bytes of tensors, the file holds {size - 8 - length}")
-    return BrainHeader(path, size, 8 + length, MappingProxyType(tensors), MappingProxyType(metadata), config)
+        raise BrainError(
+            f"{path}: the header describes {position} bytes of tensors, "
+            f"the file holds {size - 8 - length}"
+        )
+    return BrainHeader(
+        path, size, 8 + length, MappingProxyType(tensors), MappingProxyType(metadata), config
+    )
 
 
 def _read_json(data: bytes, what: str) -> dict[str, Any]:
@@ -141,19 +162,31 @@ def _read_tensor_info(path: Path, name: str, entry: Any) -> TensorInfo:
         return isinstance(numbers, list) and all(type(n) is int and 0 <= n < 2**63 for n in numbers)
 
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise BrainError(f"{path}: tensor {short(name)} is not described by dtype, shape and data_offsets")
+        raise BrainError(
+            f"{path}: tensor {short(name)} is not described by dtype, shape and data_offsets"
+        )
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in _NAMES:
-        raise BrainError(f"{path}: tensor {short(name)} has dtype {short(dtype)}; expected one of {', '.join(_NAMES)}")
+        raise BrainError(
+            f"{path}: tensor {short(name)} has dtype {short(dtype)}; "
+            f"expected one of {', '.join(_NAMES)}"
+        )
     if not whole(shape) or not whole(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
         where = f"shape {short(shape)} at bytes {short(offsets)}"
-        raise BrainError(f"{path}: tensor {short(name)} has {where}; expected whole numbers in order")
+        raise BrainError(
+            f"{path}: tensor {short(name)} has {where}; expected whole numbers in order"
+        )
     label = _NAMES[dtype]
     width = DTYPES[label].itemsize
     if len(shape) > 64 or math.prod(size for size in shape if size) * width >= 2**63:
-        raise BrainError(f"{path}: tensor {short(name)} has shape {short(shape)}, more than any array can have")
+        raise BrainError(
+            f"{path}: tensor {short(name)} has shape {short(shape)}, more than any array can have"
+        )
     if math.prod(shape) * width != offsets[1] - offsets[0]:
-        raise BrainError(f"{path}: tensor {short(name)} {label}{shape} needs {math.prod(shape) * width} bytes, not {offsets}")
+        raise BrainError(
+            f"{path}: tensor {short(name)} {label}{shape} needs {math.prod(shape) * width} bytes, "
+            f"not {offsets}"
+        )
     return TensorInfo(label, tuple(shape), offsets[0], offsets[1])
 
 

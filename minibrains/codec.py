@@ -1,7 +1,8 @@
-"""Encode the values that travel on links as bytes, and decode them exactly: the format of the tape and of cached outputs.
+"""Encode the values that travel on links as bytes, and decode them exactly:
+the format of the tape and of cached outputs.
 
-The bytes are MessagePack. A value that MessagePack cannot represent becomes a list whose first item is an extension that
-says what the rest is; `_plain` and `_value` are each other's inverse.
+The bytes are MessagePack. A value that MessagePack cannot represent becomes a list whose first item
+is an extension that says what the rest is; `_plain` and `_value` are each other's inverse.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ _PLAIN: Final = frozenset({type(None), bool, float, str, bytes})
 def pack(value: Any) -> bytes:
     """Encode a value as bytes.
 
-    The value may be None, bool, int, float, str, bytes, ABSENT, a NumPy array or scalar of bools, integers or floats,
-    or a list, tuple, mapping, NamedTuple or frozen dataclass of these. Raises TypeError, naming the type and its
-    place, on anything else, on a class that its module does not have under its name, and on a value that is nested too deeply.
+    The value may be None, bool, int, float, str, bytes, ABSENT, a NumPy array or scalar of bools,
+    integers or floats, or a list, tuple, mapping, NamedTuple or frozen dataclass of these. Raises
+    TypeError, naming the type and its place, on anything else, on a class that its module does not
+    have under its name, and on a value that is nested too deeply.
     """
     try:
         plain = _plain(value, DEEPEST)
@@ -48,13 +50,15 @@ def pack(value: Any) -> bytes:
 def unpack(data: bytes) -> Any:
     """Decode bytes that `pack` made. Mappings come back as dicts, arrays in C order and read-only.
 
-    A NamedTuple or dataclass is made only of a class whose module is already imported; its constructor is not called.
-    Raises ValueError on bytes that `pack` cannot have made, whatever they are.
+    A NamedTuple or dataclass is made only of a class whose module is already imported; its
+    constructor is not called. Raises ValueError on bytes that `pack` cannot have made, whatever
+    they are.
     """
     try:
         parts = msgpack.Unpacker(max_buffer_size=max(len(data), 1))
         parts.feed(data)
-        parts.skip()  # every item is there, whatever lengths are claimed: unpacking allocates no more than they need
+        # every item is there, whatever lengths are claimed: unpacking allocates no more than needed
+        parts.skip()
         if parts.tell() != len(data):
             raise ValueError("there is trailing data")
         plain = msgpack.unpackb(data, max_map_len=0, unicode_errors="surrogatepass")
@@ -64,7 +68,9 @@ def unpack(data: bytes) -> Any:
 
 
 class _Unknown(Exception):
-    """Raised for a value that cannot be packed; on its way up it collects the value's place, innermost first."""
+    """Raised for a value that cannot be packed; on its way up it collects the value's place,
+    innermost first.
+    """
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -72,7 +78,8 @@ class _Unknown(Exception):
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Return a value in the form in which MessagePack can represent it; `_value` makes the value again.
+    """Return a value in the form in which MessagePack can represent it;
+    `_value` makes the value again.
 
     Args:
         value: Any value.
@@ -89,7 +96,9 @@ def _plain(value: Any, depth: int) -> Any:
     if kind is int:
         if -(2**63) <= value < 2**64:
             return value
-        return msgpack.ExtType(_INT, value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
+        return msgpack.ExtType(
+            _INT, value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+        )
     if value is ABSENT:
         return msgpack.ExtType(_ABSENT, b"")
 
@@ -111,7 +120,9 @@ def _plain(value: Any, depth: int) -> Any:
     # NumPy
     if kind is np.ndarray or isinstance(value, np.generic):
         if value.dtype.kind not in "biuf":
-            raise _Unknown(f"a NumPy {'array' if kind is np.ndarray else 'scalar'} of {value.dtype}")
+            raise _Unknown(
+                f"a NumPy {'array' if kind is np.ndarray else 'scalar'} of {value.dtype}"
+            )
         form = " ".join([value.dtype.str, *map(str, value.shape)]).encode()
         code = _ARRAY if kind is np.ndarray else _SCALAR
         raw: Any = np.ascontiguousarray(value)
@@ -231,7 +242,9 @@ def _record(form: str, values: list[Any]) -> Any:
 
 
 def _find_class(name: str) -> type | None:
-    """Find the class `module:Outer.Inner`, if its module is imported and defines it under that public name."""
+    """Find the class `module:Outer.Inner`, if its module is imported and defines
+    it under that public name.
+    """
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in path.split("."):

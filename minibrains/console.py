@@ -32,32 +32,47 @@ class ConsoleOutput(NamedTuple):
 class Console(Register, ABC, abstract=True, category="consoles", terminal="terminated"):
     """A game: shows its screen, takes the pads, and advances by one frame a tick.
 
-    pad1, pad2:  names of the buttons held; without a link, none are. Opposite directions held at once cancel each other, as
-                 on a real pad
-    frame:       uint8 [h, w, 3], the screen; read only on ticks on which something reads this output
+    pad1, pad2:  names of the buttons held; without a link, none are. Opposite directions held at
+                 once cancel each other, as on a real pad
+    frame:       uint8 [h, w, 3], the screen; read only on ticks on which something reads this
+                 output
     variables:   the game's variables by name
     reward:      of the last frame, in the unit of the game's scenario
-    terminated:  True on the tick on which the game is over by its own rules; nothing is latched then
-    truncated:   True on the last tick of an episode that the run's limit ends, if the game is not over
+    terminated:  True on the tick on which the game is over by its own rules; nothing is latched
+                 then
+    truncated:   True on the last tick of an episode that the run's limit ends, if the game is not
+                 over
 
-    Films, evaluations, benchmarks and the editor use only this class. A subclass determines how frames are made, for
-    example by an emulator or by a Gymnasium environment.
+    Films, evaluations, benchmarks and the editor use only this class. A subclass determines how
+    frames are made, for example by an emulator or by a Gymnasium environment.
 
-    `report` returns "score" (the sum of rewards), "won" and "drawn" (None if the game does not define them), "start" (an
-    object, whose "state" is the name of the save state), "actions_sha256" and "trajectory_sha256".
+    `report` returns "score" (the sum of rewards), "won" and "drawn" (None if the game does not
+    define them), "start" (an object, whose "state" is the name of the save state), "actions_sha256"
+    and "trajectory_sha256".
     """
 
-    game: str | tuple[str, ...] = widget(rebuild=True, doc="one game, or several, of which the first with a ROM is played")
-    states: tuple[str, ...] = widget(
-        default=(), rebuild=True, doc="save states to start from; none: the one that the game defines"
+    game: str | tuple[str, ...] = widget(
+        rebuild=True, doc="one game, or several, of which the first with a ROM is played"
     )
-    noops: int = widget(default=0, min=0, max=30, doc="an episode starts after 0 to this many frames in which no button is held")
+    states: tuple[str, ...] = widget(
+        default=(),
+        rebuild=True,
+        doc="save states to start from; none: the one that the game defines",
+    )
+    noops: int = widget(
+        default=0,
+        min=0,
+        max=30,
+        doc="an episode starts after 0 to this many frames in which no button is held",
+    )
     write: Mapping[str, int | str] = widget(
         default=MappingProxyType({}),
         rebuild=True,
         doc='variables to set at the start; "$seed" is a number of the episode\'s own',
     )
-    players: int = widget(default=1, min=1, max=2, rebuild=True, doc="the number of pads that are plugged in")
+    players: int = widget(
+        default=1, min=1, max=2, rebuild=True, doc="the number of pads that are plugged in"
+    )
 
     def __init_subclass__(cls, **options: Unpack[NodeOptions]) -> None:
         super().__init_subclass__(**options)
@@ -66,23 +81,34 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
         for name in ConsoleOutput._fields:
             if name not in cls.schema.outputs:
                 raise NodeClassError(
-                    f"{cls.__name__} is a Console without the output {name!r}; return a ConsoleOutput from emit()"
+                    f"{cls.__name__} is a Console without the output {name!r}; "
+                    "return a ConsoleOutput from emit()"
                 )
         for name in ("pad1", "pad2"):
             if name not in cls.schema.inputs:
-                raise NodeClassError(f"{cls.__name__} is a Console without the input {name!r}; latch() takes pad1 and pad2")
+                raise NodeClassError(
+                    f"{cls.__name__} is a Console without the input {name!r}; "
+                    "latch() takes pad1 and pad2"
+                )
 
     def buttons(self) -> tuple[str, ...] | None:
-        """Return the names of the pad's buttons, before the console is opened; None if they are not known by then."""
+        """Return the names of the pad's buttons, before the console is opened;
+        None if they are not known by then.
+        """
         return None
 
     @property
     @abstractmethod
     def frames(self) -> int:
-        """Return the number of frames that this episode has advanced by, without those before its first tick."""
+        """Return the number of frames that this episode has advanced by,
+        without those before its first tick.
+        """
 
     def save_state(self) -> SaveState:
-        """Return the state of the game between two ticks. Raises GameError if this console cannot save states."""
+        """Return the state of the game between two ticks.
+
+        Raises GameError if this console cannot save states.
+        """
         raise GameError(f"{type(self).__name__} cannot save states")
 
     @abstractmethod
@@ -96,7 +122,9 @@ class Console(Register, ABC, abstract=True, category="consoles", terminal="termi
 
 @lru_cache(maxsize=4096)
 def without_opposites(pad: Pad) -> Pad:
-    """Return the buttons of a pad without LEFT and RIGHT where both are held, and without UP and DOWN likewise."""
+    """Return the buttons of a pad without LEFT and RIGHT where both are held,
+    and without UP and DOWN likewise.
+    """
     impossible = frozenset[str]().union(*(pair for pair in _OPPOSITE if pair.issubset(pad)))
     return tuple(button for button in pad if button not in impossible)
 
@@ -108,5 +136,7 @@ def find_console(nodes: Mapping[str, Any]) -> tuple[str, Console]:
     """
     consoles = [(name, node) for name, node in nodes.items() if isinstance(node, Console)]
     if len(consoles) != 1:
-        raise MinibrainsError(f"a workflow with one console, a RetroEmulator say, is needed; found {len(consoles)}")
+        raise MinibrainsError(
+            f"a workflow with one console, a RetroEmulator say, is needed; found {len(consoles)}"
+        )
     return consoles[0]

@@ -1,4 +1,6 @@
-"""A cache that outlives the process: one folder of files, from which the least recently used are removed first."""
+"""A cache that outlives the process: one folder of files,
+from which the least recently used are removed first.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,9 @@ class Made(NamedTuple):
 class DiskCache:
     """Values by key. Any number of processes may use the folder at once.
 
-    An entry is written under another name, flushed and renamed. It begins with a SHA-256 of its key and of the rest: one
-    that is damaged, or another key's, counts as missing. It is not a pickle, and reading it runs no code.
+    An entry is written under another name, flushed and renamed. It begins with a SHA-256 of its key
+    and of the rest: one that is damaged, or another key's, counts as missing. It is not a pickle,
+    and reading it runs no code.
     """
 
     def __init__(self, folder: Path, budget: int = BUDGET) -> None:
@@ -76,7 +79,8 @@ class DiskCache:
 
         Args:
             key: A name that a file can have: a SHA-256 of everything that the value follows from.
-            made: The value, of the kinds that `minibrains.codec` can pack, and what it took to make.
+            made: The value, of the kinds that `minibrains.codec` can pack, and what it took to
+                make.
 
         Raises:
             TypeError: The value cannot be packed.
@@ -114,7 +118,8 @@ class DiskCache:
 
 
 def disk_cache() -> DiskCache:
-    """Return the user's cache: the folder `cache` in $MINIBRAINS_HOME or ~/.minibrains, of $MINIBRAINS_CACHE_MB megabytes.
+    """Return the user's cache: the folder `cache` in $MINIBRAINS_HOME or ~/.minibrains,
+    of $MINIBRAINS_CACHE_MB megabytes.
 
     Raises:
         MinibrainsError: The variable is not a number, or larger than any disk.
@@ -123,7 +128,9 @@ def disk_cache() -> DiskCache:
     budget = BUDGET
     if text:
         if not _MEGABYTES.fullmatch(text):
-            expected = "expected a whole number of megabytes, of 15 digits at most, 0 to keep nothing"
+            expected = (
+                "expected a whole number of megabytes, of 15 digits at most, 0 to keep nothing"
+            )
             raise MinibrainsError(f"{BUDGET_VARIABLE} is {text[:40]!r}; {expected}")
         budget = int(text) << 20
     return DiskCache(home() / "cache", budget)

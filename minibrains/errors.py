@@ -1,4 +1,6 @@
-"""Errors for people: one sentence that names the problem, the place, what was expected, and what to do."""
+"""Errors for people: one sentence that names the problem, the place, what was expected,
+and what to do.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ FaultCode = Literal[
     "value_smaller_than_min",
     "wrong_game",
 ]
-"""The kinds of faults, for programs; they do not change between versions. docs/protocol.md explains each."""
+"""The kinds of faults, for programs; they do not change between versions. docs/protocol.md explains
+each."""
 
 PACKAGES: Final = {
     "PIL": "pillow",
@@ -106,7 +109,10 @@ class Fault:
 
 
 class MinibrainsError(Exception):
-    """Base class of our errors: the request was wrong. The message is written for the person who made it."""
+    """Base class of our errors: the request was wrong.
+
+    The message is written for the person who made it.
+    """
 
 
 class NodeClassError(MinibrainsError, TypeError):
@@ -154,7 +160,9 @@ def text_of(error: BaseException) -> str:
 
 
 def missing_package(error: BaseException | None) -> str | None:
-    """Return the PyPI name of the required package whose absence caused an error; None if that is not the cause."""
+    """Return the PyPI name of the required package whose absence caused an error;
+    None if that is not the cause.
+    """
     while isinstance(error, ImportError):
         # after a plain ImportError the package is there, but lacks a name
         if isinstance(error, ModuleNotFoundError) and error.name in PACKAGES:
@@ -171,7 +179,9 @@ def is_refusal(error: BaseException) -> bool:
 
 
 def describe_error(error: BaseException) -> str:
-    """Describe an error: the message of our own errors, which are sentences; type and message of all others."""
+    """Describe an error: the message of our own errors, which are sentences;
+    type and message of all others.
+    """
     package = missing_package(error)
     if package is not None:
         return f"the Python package {package} is missing; install it with: pip install {package}"
@@ -182,7 +192,10 @@ def describe_error(error: BaseException) -> str:
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name most similar to `name`, or None. Only the first thousand are compared, because that is slow."""
+    """Return the known name most similar to `name`, or None.
+
+    Only the first thousand are compared, because that is slow.
+    """
     matches: Sequence[str] = get_close_matches(name[:100], list(islice(known, 1000)), n=1)
     if matches:
         return matches[0]
@@ -227,7 +240,9 @@ def faults_of(error: BaseException) -> list[dict[str, str | None]]:
 
 
 def as_error(error: BaseException) -> dict[str, Any]:
-    """Return the object that `--json` prints for an error: `{"error": {"message", "faults"}}`, `faults` only for workflows."""
+    """Return the object that `--json` prints for an error: `{"error": {"message", "faults"}}`,
+    `faults` only for workflows.
+    """
     about: dict[str, Any] = {"message": sentence(error)}
     if isinstance(error, WorkflowError):
         about["faults"] = faults_of(error)

@@ -11,7 +11,9 @@ from pathlib import Path
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
-    """Write `data` to a temporary file beside `path`, flush it to the disk, then rename it, which is flushed as well."""
+    """Write `data` to a temporary file beside `path`, flush it to the disk, then rename it,
+    which is flushed as well.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -22,13 +24,17 @@ def write_atomic(path: Path, data: bytes | str) -> None:
         os.chmod(temporary, 0o644)
         rename(Path(temporary), path)
     except BaseException:
-        with suppress(FileNotFoundError):  # it was renamed already, and only the flush of the folder failed
+        with suppress(
+            FileNotFoundError
+        ):  # it was renamed already, and only the flush of the folder failed
             os.unlink(temporary)
         raise
 
 
 def write_into(room: Path, path: Path, data: str) -> None:
-    """Overwrite the file `room`, which may be longer than `data`, and rename it to `path`: this works even on a full disk."""
+    """Overwrite the file `room`, which may be longer than `data`, and rename it to `path`:
+    this works even on a full disk.
+    """
     with room.open("r+b") as file:
         file.write(to_bytes(data))
         file.truncate()
@@ -49,7 +55,8 @@ def timestamped(name: str) -> str:
 
 
 def numbered_paths(folder: Path, name: str) -> Iterator[Path]:
-    """Yield `folder/name`, then `folder/name-1` and so on, for the caller to take the first that is free.
+    """Yield `folder/name`, then `folder/name-1` and so on,
+    for the caller to take the first that is free.
 
     Raises:
         FileExistsError: A thousand were yielded, and none was free.
@@ -61,12 +68,17 @@ def numbered_paths(folder: Path, name: str) -> Iterator[Path]:
 
 
 def to_bytes(text: str) -> bytes:
-    """Encode a text as UTF-8. A lone surrogate, which UTF-8 lacks, becomes `\\ud800`: in JSON that is the same."""
+    """Encode a text as UTF-8.
+
+    A lone surrogate, which UTF-8 lacks, becomes `\\ud800`: in JSON that is the same.
+    """
     return text.encode(errors="backslashreplace")
 
 
 def sync_folders(*folders: Path) -> None:
-    """Flush the names in folders to the disk: without that, a renamed file may have its old name after a power cut."""
+    """Flush the names in folders to the disk: without that,
+    a renamed file may have its old name after a power cut.
+    """
     for folder in set(folders):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -76,7 +88,9 @@ def sync_folders(*folders: Path) -> None:
 
 
 class LineFile:
-    """A text file to which whole lines are appended at once, so that none is lost when the process is killed."""
+    """A text file to which whole lines are appended at once,
+    so that none is lost when the process is killed.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open the file, or create it."""
@@ -109,16 +123,24 @@ class LineFile:
 
 
 def is_plain_name(name: str) -> bool:
-    """Return whether a file in a folder may have this name, with room for the prefix and suffix of a temporary file.
+    """Return whether a file in a folder may have this name,
+    with room for the prefix and suffix of a temporary file.
 
-    Refuses separators, control characters, lone surrogates, and names of more than 200 bytes. Names that begin with a dot
-    are reserved for temporary files.
+    Refuses separators, control characters, lone surrogates, and names of more than 200 bytes. Names
+    that begin with a dot are reserved for temporary files.
     """
-    return not name.startswith(".") and not set(name) & {"/", "\\"} and name.isprintable() and 0 < len(name.encode()) <= 200
+    return (
+        not name.startswith(".")
+        and not set(name) & {"/", "\\"}
+        and name.isprintable()
+        and 0 < len(name.encode()) <= 200
+    )
 
 
 def find_inside(name: str, folders: Iterable[Path]) -> Path | None:
-    """Return the file `name` in the first folder that has it, never one outside of that folder; None if there is none."""
+    """Return the file `name` in the first folder that has it, never one outside of that folder;
+    None if there is none.
+    """
     for folder in folders:
         root = folder.resolve()
         try:
@@ -131,7 +153,9 @@ def find_inside(name: str, folders: Iterable[Path]) -> Path | None:
 
 
 def bundled_dir(folder: str) -> Path:
-    """Return a shipped folder, `workflows`, `models` or `games`: the one of the checkout, else the copy in the wheel."""
+    """Return a shipped folder, `workflows`, `models` or `games`: the one of the checkout,
+    else the copy in the wheel.
+    """
     package = Path(__file__).resolve().parent
     checkout = package.parent / folder
     if (package.parent / "pyproject.toml").exists():

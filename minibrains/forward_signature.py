@@ -1,4 +1,6 @@
-"""The annotations of a TorchNode's `forward`: read when the class is made, and refused if a network cannot have such sockets."""
+"""The annotations of a TorchNode's `forward`: read when the class is made,
+and refused if a network cannot have such sockets.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def tick_signature(where: str, forward: Callable[..., Any], recurrent: bool) -> 
         recurrent: Whether it takes and returns a state.
 
     Raises:
-        NodeClassError: An annotation is missing or cannot be read, or outputs and state are not as they should be.
+        NodeClassError: An annotation is missing or cannot be read, or outputs and state are not as
+            they should be.
     """
     signature = inspect.signature(forward)
     try:
@@ -30,31 +33,50 @@ def tick_signature(where: str, forward: Callable[..., Any], recurrent: bool) -> 
     except Exception as error:
         raise NodeClassError(f"{where}: an annotation cannot be read: {error}") from None
     if "return" not in hints:
-        raise NodeClassError(f"{where} has no return annotation; write the socket type of its output")
+        raise NodeClassError(
+            f"{where} has no return annotation; write the socket type of its output"
+        )
     parameters = dict(signature.parameters)
     returns = hints["return"]
     if recurrent:
         if parameters.pop("state", None) is None:
-            raise NodeClassError(f"{where} takes no state, and there is initial(batch); name its last argument state")
+            raise NodeClassError(
+                f"{where} takes no state, and there is initial(batch); name its last argument state"
+            )
         if get_origin(returns) is not tuple or len(get_args(returns)) != 2:
-            raise NodeClassError(f"{where} is annotated to return {returns!r}; expected tuple[…, …], of outputs and state")
+            raise NodeClassError(
+                f"{where} is annotated to return {returns!r}; expected tuple[…, …], "
+                "of outputs and state"
+            )
         returns = get_args(returns)[0]
     elif get_origin(returns) is tuple:
         raise NodeClassError(
-            f"{where} is annotated to return {returns!r}; expected a NamedTuple for several outputs, "
+            f"{where} is annotated to return {returns!r}; "
+            "expected a NamedTuple for several outputs, "
             "or a method initial(batch) besides for a state"
         )
     for name, parameter in parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise NodeClassError(f"{where}: {parameter} is not a named positional input; use list[…] for many links")
+        if parameter.kind in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+            parameter.KEYWORD_ONLY,
+        ):
+            raise NodeClassError(
+                f"{where}: {parameter} is not a named positional input; use list[…] for many links"
+            )
         if name != "self" and name not in hints:
-            raise NodeClassError(f"{where}: the input {name!r} has no annotation; write its socket type")
+            raise NodeClassError(
+                f"{where}: the input {name!r} has no annotation; write its socket type"
+            )
         parameters[name] = parameter.replace(annotation=hints.get(name, parameter.annotation))
     return signature.replace(parameters=list(parameters.values()), return_annotation=returns)
 
 
 def input_forms(where: str, inputs: Mapping[str, Input]) -> dict[str, TensorForm]:
-    """Return the tensor forms of the inputs. Raises NodeClassError for one that a network cannot take."""
+    """Return the tensor forms of the inputs.
+
+    Raises NodeClassError for one that a network cannot take.
+    """
     for name, declared in inputs.items():
         if declared.reading == "on":
             raise NodeClassError(
@@ -65,13 +87,19 @@ def input_forms(where: str, inputs: Mapping[str, Input]) -> dict[str, TensorForm
 
 
 def output_forms(where: str, outputs: Mapping[str, Output]) -> dict[str, TensorForm]:
-    """Return the tensor forms of the outputs. Raises NodeClassError for one that a network cannot give."""
+    """Return the tensor forms of the outputs.
+
+    Raises NodeClassError for one that a network cannot give.
+    """
     if not outputs:
-        raise NodeClassError(f"{where} gives out nothing; expected a socket type, or a NamedTuple of some")
+        raise NodeClassError(
+            f"{where} gives out nothing; expected a socket type, or a NamedTuple of some"
+        )
     for name, declared in outputs.items():
         if declared.absent:
             raise NodeClassError(
-                f"{where}: {name!r} is declared `| Absent`, but every item of a batch gets something; "
+                f"{where}: {name!r} is declared `| Absent`, "
+                "but every item of a batch gets something; "
                 "give out a Flag besides that says when it counts"
             )
     return {name: _form(where, name, declared.kind) for name, declared in outputs.items()}
@@ -81,7 +109,8 @@ def _form(where: str, name: str, kind: SocketTypes) -> TensorForm:
     form = tensor_form(kind)
     if form is None:
         raise NodeClassError(
-            f"{where}: {name!r} is {kind}, which is not a tensor of one type; expected an array with a dtype, a number, a flag "
+            f"{where}: {name!r} is {kind}, which is not a tensor of one type; "
+            "expected an array with a dtype, a number, a flag "
             "or a whole number"
         )
     return form

@@ -44,12 +44,15 @@ _MOMENTS: Final = ("before_", "after_", "between_", "on_")
 
 
 class Hook:
-    """Something that a run calls at certain moments. Override the methods you need; the others do nothing.
+    """Something that a run calls at certain moments.
 
-    They are called on the thread that ticks, but for `on_message`, which may be called on any thread, and for
-    `on_edit` and the `prepare` of an edit, which are called on the thread that edits. A hook that raises ends the
-    run with that error. With several workers nothing ticks in this process: `after_open`, `before_episode`,
-    `between_ticks` and `on_edit` are not called, and `run.engine` is not open.
+    Override the methods you need; the others do nothing.
+
+    They are called on the thread that ticks, but for `on_message`, which may be called on any
+    thread, and for `on_edit` and the `prepare` of an edit, which are called on the thread that
+    edits. A hook that raises ends the run with that error. With several workers nothing ticks in
+    this process: `after_open`, `before_episode`, `between_ticks` and `on_edit` are not called, and
+    `run.engine` is not open.
 
     Example:
         >>> class CollectScores(Hook):
@@ -75,11 +78,14 @@ class Hook:
                 raise MinibrainsError(f"{cls.__name__}.{name} is not called by any run. {hint}")
 
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
-        """Change the workflow before it is checked, for example by adding a node. Called for live edits too.
+        """Change the workflow before it is checked, for example by adding a node.
+
+        Called for live edits too.
 
         Args:
             workflow: The workflow as read, with the changes of the spec.
-            registry: The node types of the run; the workflow's nodes have been migrated to their versions.
+            registry: The node types of the run; the workflow's nodes have been migrated to their
+                versions.
 
         Returns:
             The workflow to check and play.
@@ -101,8 +107,8 @@ class Hook:
         It may wait, but must then call `run.clock.resume()` if the clock is a realtime one.
 
         Returns:
-            How far the run may go until the next call, or None for as far as the other hooks allow. With
-            `Budget(ticks=1)` it is called before every tick.
+            How far the run may go until the next call, or None for as far as the other hooks allow.
+            With `Budget(ticks=1)` it is called before every tick.
         """
         return None
 
@@ -110,16 +116,25 @@ class Hook:
         """Receive the progress of the run, ten times a second."""
 
     def on_message(self, run: Run, text: str) -> None:
-        """Receive a line for people, from a node or from the run itself. May be called on any thread."""
+        """Receive a line for people, from a node or from the run itself.
+
+        May be called on any thread.
+        """
 
     def on_edit(self, run: Run, edit: Edit) -> None:
-        """Receive a live edit that is ready to be applied between two ticks. Called on the thread that edits."""
+        """Receive a live edit that is ready to be applied between two ticks.
+
+        Called on the thread that edits.
+        """
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
         """Receive an episode that is over, even if it failed."""
 
     def before_close(self, run: Run) -> None:
-        """Release the engine: there are no more ticks, but the nodes are still open. `run.error` is the error, if any."""
+        """Release the engine: there are no more ticks, but the nodes are still open.
+
+        `run.error` is the error, if any.
+        """
 
     def after_close(self, run: Run) -> None:
         """Finish the results: the nodes are closed."""

@@ -24,8 +24,8 @@ Result = TypeVar("Result")
 class Episode:
     """One game within a run, as one node sees it.
 
-    All randomness in a node comes from here. It depends on run seed, node id and episode index alone, so adding a node, or
-    spreading episodes over processes, changes no other game.
+    All randomness in a node comes from here. It depends on run seed, node id and episode index
+    alone, so adding a node, or spreading episodes over processes, changes no other game.
     """
 
     index: int
@@ -38,13 +38,19 @@ class Episode:
     """Number of ticks after which the run ends the episode; None: no limit."""
 
     def rng(self) -> np.random.Generator:
-        """Return a new generator for this node in this episode; two calls return equal generators."""
+        """Return a new generator for this node in this episode;
+        two calls return equal generators.
+        """
         return np.random.default_rng([self.seed, _stable_number(self.node), self.index])
 
     def shuffled(self, count: int) -> int:
-        """Return a number from 0 to count - 1, such that each number occurs once in every round of `count` episodes."""
+        """Return a number from 0 to count - 1,
+        such that each number occurs once in every round of `count` episodes.
+        """
         round_, position = divmod(self.index, count)
-        order = np.random.default_rng([self.seed, _stable_number(self.node), round_]).permutation(count)
+        order = np.random.default_rng([self.seed, _stable_number(self.node), round_]).permutation(
+            count
+        )
         return int(order[position])
 
 
@@ -53,9 +59,11 @@ def _stable_number(text: str) -> int:
 
 
 class Host(ABC):
-    """The engine's services for a node, given to `Node.open`: its folder, its clock, and its messages.
+    """The engine's services for a node, given to `Node.open`: its folder, its clock,
+    and its messages.
 
-    A member that is the same for every host, or has a default, is implemented here; each kind of host implements the others.
+    A member that is the same for every host, or has a default, is implemented here; each kind of
+    host implements the others.
     """
 
     @property
@@ -66,7 +74,9 @@ class Host(ABC):
     @property
     @abstractmethod
     def dir(self) -> Path:
-        """The folder for the files of a node: the run folder, or a worker's own folder within it."""
+        """The folder for the files of a node: the run folder,
+        or a worker's own folder within it.
+        """
 
     @property
     @abstractmethod
@@ -76,14 +86,18 @@ class Host(ABC):
     @property
     @abstractmethod
     def frame_rate(self) -> float | None:
-        """Ticks a second of the game's own clock, once the console is open; None in a graph without one."""
+        """Ticks a second of the game's own clock, once the console is open;
+        None in a graph without one.
+        """
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        """Return what `make` makes from a brain file, for example a model, or take it from the cache of this process.
+        """Return what `make` makes from a brain file, for example a model,
+        or take it from the cache of this process.
 
         Args:
             ref: The brain.
-            what: A name for the result. The same reference and name give the same object in every node and run.
+            what: A name for the result. The same reference and name give the same object in every
+                node and run.
             make: Makes the object; called only if it is not in the cache.
 
         Returns:
@@ -100,7 +114,9 @@ class Host(ABC):
 
     @abstractmethod
     def rate(self, frames_per_second: float) -> None:
-        """Declare that this node sets the clock: it emulates this many frames in a second of the game."""
+        """Declare that this node sets the clock:
+        it emulates this many frames in a second of the game.
+        """
 
     @abstractmethod
     def say(self, text: str) -> None:
@@ -108,18 +124,20 @@ class Host(ABC):
 
     @abstractmethod
     def record(self, **metadata: str) -> None:
-        """Add metadata of the whole run to its results: `host.record(game="Airstriker-Genesis-v0")`."""
+        """Add metadata of the whole run to its results:
+        `host.record(game="Airstriker-Genesis-v0")`.
+        """
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply the function to every item, and return the results in the order of the items.
 
-        In a run with `--workers` the items are spread over this worker and those that are free; otherwise they
-        are processed here, one after the other. If an item raises, this raises the same once the items already begun
-        are done.
+        In a run with `--workers` the items are spread over this worker and those that are free;
+        otherwise they are processed here, one after the other. If an item raises, this raises the
+        same once the items already begun are done.
 
         Args:
-            function: A function without side effects, defined at the top level of a module, which may be that of a
-                node pack.
+            function: A function without side effects, defined at the top level of a module, which
+                may be that of a node pack.
             items: Its arguments. Functions, items and results travel as pickles.
 
         Returns:
@@ -132,7 +150,10 @@ class Host(ABC):
 
 
 def map_here(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Implement `Host.map` in this process. A function that could not travel is refused here as well."""
+    """Implement `Host.map` in this process.
+
+    A function that could not travel is refused here as well.
+    """
     pickle_function(function)
     return [function(item) for item in items]
 
@@ -142,8 +163,13 @@ def pickle_function(function: Callable[..., Any]) -> bytes:
     name = getattr(function, "__qualname__", repr(function))
     try:
         if getattr(function, "__module__", None) == "__main__":
-            raise pickle.PicklingError("it is in the program itself, which another process does not import")
+            raise pickle.PicklingError(
+                "it is in the program itself, which another process does not import"
+            )
         return pickle.dumps(function)
     except Exception as error:
-        reason = f"host.map: {name} cannot be sent to a worker; expected a function at the top of a module: {error}"
+        reason = (
+            f"host.map: {name} cannot be sent to a worker; "
+            f"expected a function at the top of a module: {error}"
+        )
         raise RunError(reason) from None

@@ -1,4 +1,6 @@
-"""The SHA-256 of large files, kept on disk, because hashing gigabytes at each start would take seconds."""
+"""The SHA-256 of large files, kept on disk,
+because hashing gigabytes at each start would take seconds.
+"""
 
 from __future__ import annotations
 

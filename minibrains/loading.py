@@ -1,4 +1,6 @@
-"""References to brains, which travel on links, and the cache of the objects that are made from brains, which do not."""
+"""References to brains, which travel on links,
+and the cache of the objects that are made from brains, which do not.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _HOLD_NOTHING: Final = (str, bytes, int, float, type, ModuleType)
 
 @dataclass(frozen=True, slots=True)
 class BrainRef:
-    """A reference to a brain: a file and its SHA-256, and the adapters to merge with their weights."""
+    """A reference to a brain: a file and its SHA-256,
+    and the adapters to merge with their weights.
+    """
 
     file: str
     """The path of the file."""
@@ -51,7 +55,9 @@ class BrainRef:
         except OSError as error:
             raise BrainError(f"{self.file}: the brain cannot be read: {error.strerror}") from None
         if found != self.sha256:
-            raise BrainError(f"{self.file}: the file has changed; expected SHA-256 {self.sha256}, found {found}")
+            raise BrainError(
+                f"{self.file}: the file has changed; expected SHA-256 {self.sha256}, found {found}"
+            )
         for adapter, _ in self.adapters:
             adapter.verify()
 
@@ -75,13 +81,20 @@ class _Turn:
 
 
 class ModelCache:
-    """Objects made of brains, by reference; the least recently used are evicted first. `host.load` uses MODEL_CACHE."""
+    """Objects made of brains, by reference; the least recently used are evicted first.
+
+    `host.load` uses MODEL_CACHE.
+    """
 
     def __init__(self, budget: int) -> None:
-        """Hold at most `budget` bytes of arrays and tensors. The newest entry stays even if it is larger."""
+        """Hold at most `budget` bytes of arrays and tensors.
+
+        The newest entry stays even if it is larger.
+        """
         self.budget = budget
         self.used = 0
-        """Bytes in use. Memory that several entries share, like weights that no adapter changes, counts once."""
+        """Bytes in use. Memory that several entries share, like weights that no adapter changes,
+        counts once."""
         self.loads = 0
         """Number of times that something had to be made."""
         self._lock = threading.Lock()
@@ -91,9 +104,12 @@ class ModelCache:
         """Address of a block of memory -> number of entries that hold it."""
 
     def load(self, ref: BrainRef, what: str, make: Callable[[BrainRef], T]) -> T:
-        """Return what `make` made from this brain; `what` tells two makers apart. Raises BrainError.
+        """Return what `make` made from this brain; `what` tells two makers apart.
 
-        While something is being made, a thread that wants the same waits for it; a thread that wants another thing does not.
+        Raises BrainError.
+
+        While something is being made, a thread that wants the same waits for it; a thread that
+        wants another thing does not.
         """
         key = ref, what
         with self._alone(key):
@@ -158,7 +174,9 @@ class ModelCache:
 
 
 def find_memory(made: Any) -> dict[int, int]:
-    """Return the memory of all arrays and tensors that can be reached from an object: address -> bytes."""
+    """Return the memory of all arrays and tensors that can be reached from an object:
+    address -> bytes.
+    """
     found: dict[int, int] = {}
     seen: dict[int, Any] = {}
     waiting = [made]

@@ -1,4 +1,6 @@
-"""The node protocol: a small class whose annotations are its sockets and whose fields are its widgets."""
+"""The node protocol: a small class whose annotations are its sockets and
+whose fields are its widgets.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,13 @@ from minibrains.widgets import Widget, widget
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(widget,))
 class Node:
-    """A part of an agent. Subclass it and annotate `tick`: its arguments are the inputs, its result is the outputs.
+    """A part of an agent.
 
-    The engine calls `open(host)`, then for each episode `reset(episode)` and many `tick(…)`, and finally `close()`. A node
-    with `reset` has state. A node never modifies its inputs, and never writes to an output after returning it.
+    Subclass it and annotate `tick`: its arguments are the inputs, its result is the outputs.
+
+    The engine calls `open(host)`, then for each episode `reset(episode)` and many `tick(…)`, and
+    finally `close()`. A node with `reset` has state. A node never modifies its inputs, and never
+    writes to an output after returning it.
 
     Example:
         >>> from minibrains import Number, widget
@@ -59,7 +64,8 @@ class Node:
             widgets: Its widgets by name; those with a default may be left out.
 
         Raises:
-            TypeError: A widget is unknown or missing, or the brain is not of the kind that the class declares.
+            TypeError: A widget is unknown or missing, or the brain is not of the kind that the
+                class declares.
             ValueError: A widget has a wrong value.
         """
         cls = type(self)
@@ -74,13 +80,18 @@ class Node:
         super().__init_subclass__()
         set_options(cls, options)
         if not options.get("abstract", False):
-            bases = [base for base in reversed(cls.__mro__) if issubclass(base, Node) and base not in (Node, Register)]
+            bases = [
+                base
+                for base in reversed(cls.__mro__)
+                if issubclass(base, Node) and base not in (Node, Register)
+            ]
             cls.schema = read_schema(bases, register=issubclass(cls, Register), reserved=_RESERVED)
             check_options(cls, cls.schema.outputs, register=issubclass(cls, Register))
 
     @classmethod
     def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:
-        """Return the files that a node will write in the run folder, so that no two nodes write the same one.
+        """Return the files that a node will write in the run folder,
+        so that no two nodes write the same one.
 
         Args:
             node: Its id in the workflow.
@@ -95,13 +106,18 @@ class Node:
         """Check widgets and brain together, before anything is opened. Raises a MinibrainsError."""
 
     def open(self, host: Host) -> None:
-        """Acquire what the node needs: files, processes, modules. Raises a MinibrainsError with a sentence for people."""
+        """Acquire what the node needs: files, processes, modules.
+
+        Raises a MinibrainsError with a sentence for people.
+        """
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
-        """Do slow work in advance that depends only on inputs that do not change, such as merging an adapter into a model.
+        """Do slow work in advance that depends only on inputs that do not change,
+        such as merging an adapter into a model.
 
-        Called once the node is open, and at each live edit, which may change the constants. `tick` may be running on
-        another thread meanwhile. So keep the result with `host.load`, where `tick` finds it, and set no attributes.
+        Called once the node is open, and at each live edit, which may change the constants. `tick`
+        may be running on another thread meanwhile. So keep the result with `host.load`, where
+        `tick` finds it, and set no attributes.
 
         Args:
             constants: The values of the inputs that only constant nodes feed, by name.
@@ -116,19 +132,26 @@ class Node:
     def report(self) -> Mapping[str, Any]:
         """Return the results of the episode so far: score, won, start, …
 
-        Called between two ticks, about ten times a second, and again when the episode is over. It must not change anything.
+        Called between two ticks, about ten times a second, and again when the episode is over. It
+        must not change anything.
         """
         return {}
 
     def check_collectors(self, names: Sequence[str]) -> None:
-        """Refuse nodes that collect or train, if this node brings something into the game that is held back from training.
+        """Refuse nodes that collect or train,
+        if this node brings something into the game that is held back from training.
 
-        Called before the node is opened, and when a running graph is edited. Raises MinibrainsError.
+        Called before the node is opened, and when a running graph is edited. Raises
+        MinibrainsError.
         """
 
     def state(self) -> dict[str, Any]:
         """Return a copy of everything that `reset` and `tick` have set."""
-        return {name: copy.deepcopy(value) for name, value in vars(self).items() if name not in self._made_by_open}
+        return {
+            name: copy.deepcopy(value)
+            for name, value in vars(self).items()
+            if name not in self._made_by_open
+        }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore what `state()` returned."""
@@ -136,17 +159,23 @@ class Node:
             setattr(self, name, copy.deepcopy(value))
 
     def set(self, **widgets: Any) -> None:
-        """Set widgets in a running graph, between two ticks. They were checked, and have no `rebuild`."""
+        """Set widgets in a running graph, between two ticks.
+
+        They were checked, and have no `rebuild`.
+        """
         for name, value in widgets.items():
             setattr(self, name, value)
 
     def settle(self) -> None:
-        """Note, after `open`, which attributes exist: they belong to the node, and those that are set later are its state."""
+        """Note, after `open`, which attributes exist: they belong to the node,
+        and those that are set later are its state.
+        """
         self._made_by_open = frozenset(vars(self))
 
 
 class Register(Node, abstract=True):
-    """A node that keeps a value from one tick to the next: `emit()` starts a tick, `latch(…)` ends it.
+    """A node that keeps a value from one tick to the next: `emit()` starts a tick,
+    `latch(…)` ends it.
 
     Loops in a graph go through a register. `terminal` names a Flag output that ends the episode.
     """
@@ -154,8 +183,9 @@ class Register(Node, abstract=True):
     def receive(self, value: Any) -> None:
         """Receive a value that a page sends to a register that is `outside`.
 
-        Called on another thread, at any time: store the value in one assignment, and return it from `emit`. Return the
-        same object as long as nothing has changed, because each new one is written to the tape.
+        Called on another thread, at any time: store the value in one assignment, and return it from
+        `emit`. Return the same object as long as nothing has changed, because each new one is
+        written to the tape.
 
         Args:
             value: Any JSON value; None once no page sends values any more.
@@ -180,7 +210,9 @@ def _widget_value(cls: type[Node], declared: Widget, widgets: Mapping[str, Any])
         return declared.read(widgets[name])
     except ValueError:
         expected = declared.describe()
-        raise ValueError(f"{cls.__name__}.{name}: expected {expected}, found {widgets[name]!r}") from None
+        raise ValueError(
+            f"{cls.__name__}.{name}: expected {expected}, found {widgets[name]!r}"
+        ) from None
 
 
 def _check_brain(cls: type[Node], brain: object) -> None:
@@ -195,12 +227,15 @@ def _check_brain(cls: type[Node], brain: object) -> None:
 
 _RESERVED: Final = frozenset(dir(Register)).union(inspect.get_annotations(Node))
 """Names that every node has."""
-_METHODS: Final = {"tick", "emit", "latch"} | {name for name in dir(Register) if callable(getattr(Register, name))}
+_METHODS: Final = {"tick", "emit", "latch"} | {
+    name for name in dir(Register) if callable(getattr(Register, name))
+}
 
 
 def check_names(node: object) -> None:
     """Raise NodeClassError if an attribute of the node hides one of its methods."""
     for name in _METHODS & vars(node).keys():
         raise NodeClassError(
-            f"{type(node).__name__} sets self.{name}, but {name} is a method that every node has; give it another name"
+            f"{type(node).__name__} sets self.{name}, but {name} is a method that every node has; "
+            "give it another name"
         )

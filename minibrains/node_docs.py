@@ -6,9 +6,9 @@
     ready:   True when an action would be let through on the next tick
     """
 
-A line that begins with names and a colon is about the sockets of these names; indented lines continue it. `Out:` is
-about the only output of a node that returns no NamedTuple, `action (out):` about an output whose name an input has too.
-Everything else is prose.
+A line that begins with names and a colon is about the sockets of these names; indented lines
+continue it. `Out:` is about the only output of a node that returns no NamedTuple, `action (out):`
+about an output whose name an input has too. Everything else is prose.
 '''
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from minibrains.errors import NodeClassError, suggest
 ONLY_OUTPUT = "Out"
 """The name of the only output in the documentation."""
 
-_SOCKETS = re.compile(r"(?P<names>Out|[a-z_]\w*(?:, [a-z_]\w*)*)(?P<out> \(out\))?:\s+(?P<text>\S.*)")
+_SOCKETS = re.compile(
+    r"(?P<names>Out|[a-z_]\w*(?:, [a-z_]\w*)*)(?P<out> \(out\))?:\s+(?P<text>\S.*)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,15 @@ class NodeDocs:
 
     prose: str
     sockets: Mapping[str, str]
-    """Text by name: `action` for an input or output, `action (out)` for an output, `Out` for the only output."""
+    """Text by name: `action` for an input or output, `action (out)` for an output, `Out` for the
+    only output."""
 
 
 def read_docs(cls: type) -> NodeDocs:
-    """Parse the docstring of a class. Raises NodeClassError if it has two lines about one socket."""
+    """Parse the docstring of a class.
+
+    Raises NodeClassError if it has two lines about one socket.
+    """
     prose: list[str] = []
     sockets: dict[str, str] = {}
     continued: list[str] = []
@@ -47,7 +53,10 @@ def read_docs(cls: type) -> NodeDocs:
             continued = [name + (found["out"] or "") for name in found["names"].split(", ")]
             for name in continued:
                 if name in sockets:
-                    raise NodeClassError(f"{cls.__name__}: the documentation has two lines about {name!r}; expected one")
+                    raise NodeClassError(
+                        f"{cls.__name__}: the documentation has two lines about {name!r}; "
+                        "expected one"
+                    )
                 sockets[name] = found["text"]
         elif continued and line.startswith(" "):
             for name in continued:
@@ -75,7 +84,9 @@ def inherited_docs(bases: Iterable[type]) -> NodeDocs:
 
 
 def output_key(name: str, returns_tuple: bool, inputs: Collection[str]) -> str:
-    """Return the name of an output in the documentation; `returns_tuple`: it is a field of a NamedTuple."""
+    """Return the name of an output in the documentation; `returns_tuple`:
+    it is a field of a NamedTuple.
+    """
     if not returns_tuple:
         return ONLY_OUTPUT
     if name in inputs:
@@ -84,11 +95,14 @@ def output_key(name: str, returns_tuple: bool, inputs: Collection[str]) -> str:
 
 
 def check_docs(cls: type, known: Collection[str]) -> None:
-    """Raise NodeClassError if a class documents a socket that it does not have; `known`: the documented names of its sockets."""
+    """Raise NodeClassError if a class documents a socket that it does not have; `known`:
+    the documented names of its sockets.
+    """
     for name in read_docs(cls).sockets:
         if name in known:
             continue
         hint = suggest(name, known) or f"Its sockets are: {', '.join(known) or 'none'}"
         raise NodeClassError(
-            f"{cls.__name__}: the documentation has a line about {name!r}, which is not one of its sockets. {hint}"
+            f"{cls.__name__}: the documentation has a line about {name!r}, "
+            f"which is not one of its sockets. {hint}"
         )

@@ -1,4 +1,6 @@
-"""Class options: the keyword arguments in the class line of a node, as in `class Every(Node, clocked=True)`."""
+"""Class options: the keyword arguments in the class line of a node, as in `class Every(Node,
+clocked=True)`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class NodeOptions(TypedDict, total=False):
-    """The class options of a node. All but `abstract` are inherited, and can be read as attributes: `cls.clocked`."""
+    """The class options of a node.
+
+    All but `abstract` are inherited, and can be read as attributes: `cls.clocked`.
+    """
 
     abstract: bool
     """This class is only a base class: it is not a node type, and is not checked."""
@@ -38,40 +43,45 @@ class NodeOptions(TypedDict, total=False):
     """The heading under which lists of node types show it; without one, the name of its pack."""
 
     version: int
-    """Raised by a change that breaks saved workflows, together with an entry in `migrations` or `renamed_outputs`."""
+    """Raised by a change that breaks saved workflows, together with an entry in `migrations` or
+    `renamed_outputs`."""
 
     migrations: Mapping[int, Migration]
-    """Version n -> a function that takes the node's entry in a workflow file, and returns it in version n + 1."""
+    """Version n -> a function that takes the node's entry in a workflow file, and returns it in
+    version n + 1."""
 
     renamed_outputs: Mapping[int, Mapping[str, str]]
-    """Version n -> the outputs that were renamed in version n + 1, old -> new. The links in a workflow file are adapted."""
+    """Version n -> the outputs that were renamed in version n + 1, old -> new. The links in a
+    workflow file are adapted."""
 
     clocked: bool
     """The node runs on every tick of its clock, not only when something was delivered."""
 
     background: Background | None
-    """The node may take longer than a frame, so the engine runs it off the tick: on a thread (work that releases the
-    interpreter lock, like torch's), or in a process of its own (work in Python). "either": on a thread, or in a process where
-    the workflow says `"background": "process"`. "optional": the same where the workflow says "busy" or "background",
-    otherwise within the tick."""
+    """The node may take longer than a frame, so the engine runs it off the tick: on a thread (work
+    that releases the interpreter lock, like torch's), or in a process of its own (work in Python).
+    "either": on a thread, or in a process where the workflow says `"background": "process"`.
+    "optional": the same where the workflow says "busy" or "background", otherwise within the
+    tick."""
 
     keep: bool
     """If the node's result is constant, it is also cached on disk, for the next process."""
 
     collects: bool
-    """The node writes data that a model can be trained on, such as observations with the actions that were taken, or a
-    trained brain. No console plays a held-back state in its graph. Nodes that only show or repeat a run do not collect: a
-    film, a log of one output, a tape."""
+    """The node writes data that a model can be trained on, such as observations with the actions
+    that were taken, or a trained brain. No console plays a held-back state in its graph. Nodes that
+    only show or repeat a run do not collect: a film, a log of one output, a tape."""
 
     fallback: Any
-    """The value that is delivered when the node fails and the workflow says `"on_error": "fallback"`, or a function that
-    makes one from the node's sizes by name."""
+    """The value that is delivered when the node fails and the workflow says `"on_error":
+    "fallback"`, or a function that makes one from the node's sizes by name."""
 
     terminal: str | None
     """For a register: the Flag output that ends the episode."""
 
     outside: bool
-    """For a register: its output comes from outside the run (a person's pad), so it is written to the tape."""
+    """For a register: its output comes from outside the run (a person's pad), so it is written to
+    the tape."""
 
 
 _TYPES: Final = get_type_hints(NodeOptions)
@@ -88,7 +98,10 @@ def set_options(cls: type, options: Mapping[str, Any]) -> None:
 
 
 def check_options(cls: type[Node], outputs: Mapping[str, Output], register: bool) -> None:
-    """Check a class's own and inherited options against its methods and outputs. Raises NodeClassError."""
+    """Check a class's own and inherited options against its methods and outputs.
+
+    Raises NodeClassError.
+    """
     _check_version(cls)
     _check_renamed_outputs(cls, outputs)
     if register:
@@ -103,26 +116,37 @@ def _check_version(cls: type[Node]) -> None:
     if cls.version < 1:
         raise NodeClassError(f"{where} 'version' is {cls.version}; expected a whole number from 1")
     if not isinstance(cls.migrations, Mapping):
-        raise NodeClassError(f"{where} 'migrations' is {cls.migrations!r}; expected a dict from a version to a function")
+        raise NodeClassError(
+            f"{where} 'migrations' is {cls.migrations!r}; "
+            "expected a dict from a version to a function"
+        )
     for version in range(1, cls.version):
         if version not in cls.renamed_outputs and not callable(cls.migrations.get(version)):
-            raise NodeClassError(f"{cls.__name__} has version {cls.version} but no migration from version {version}")
+            raise NodeClassError(
+                f"{cls.__name__} has version {cls.version} but no migration from version {version}"
+            )
 
 
 def _check_renamed_outputs(cls: type[Node], outputs: Mapping[str, Output]) -> None:
     for version in cls.renamed_outputs:
         if version not in range(1, cls.version):
             raise NodeClassError(
-                f"{cls.__name__} renames outputs of version {version}; expected a version below its own, {cls.version}"
+                f"{cls.__name__} renames outputs of version {version}; "
+                f"expected a version below its own, {cls.version}"
             )
     for old, new in cls.renamed_outputs.get(cls.version - 1, {}).items():
         if new not in outputs:
-            raise NodeClassError(f"{cls.__name__} renames the output {old!r} to {new!r}, which it does not have")
+            raise NodeClassError(
+                f"{cls.__name__} renames the output {old!r} to {new!r}, which it does not have"
+            )
 
 
 def _check_foreground(cls: type[Node]) -> None:
     if cls.background is not None:
-        raise NodeClassError(f"{cls.__name__}: the class option 'background' is for a node with tick(), and this is a register")
+        raise NodeClassError(
+            f"{cls.__name__}: the class option 'background' is for a node with tick(), "
+            "and this is a register"
+        )
 
 
 def _check_terminal(cls: type[Node], outputs: Mapping[str, Output]) -> None:
@@ -131,7 +155,8 @@ def _check_terminal(cls: type[Node], outputs: Mapping[str, Output]) -> None:
     output = outputs.get(cls.terminal)
     if output is None or output.kind.label != "flag":
         raise NodeClassError(
-            f"{cls.__name__}: the class option 'terminal' is {cls.terminal!r}, which is not a Flag output; "
+            f"{cls.__name__}: the class option 'terminal' is {cls.terminal!r}, "
+            "which is not a Flag output; "
             f"its outputs are {', '.join(outputs)}"
         )
 
@@ -139,7 +164,10 @@ def _check_terminal(cls: type[Node], outputs: Mapping[str, Output]) -> None:
 def _check_no_register(cls: type[Node]) -> None:
     for option in ("terminal", "outside"):
         if getattr(cls, option):
-            raise NodeClassError(f"{cls.__name__}: the class option {option!r} is for registers; derive the class from Register")
+            raise NodeClassError(
+                f"{cls.__name__}: the class option {option!r} is for registers; "
+                "derive the class from Register"
+            )
 
 
 def _check_option(cls: type, name: str, value: Any) -> None:
@@ -153,7 +181,9 @@ def _check_option(cls: type, name: str, value: Any) -> None:
         parse_value(annotation, value)
     except ValueError:
         expected = describe_type(annotation)
-        raise NodeClassError(f"{cls.__name__}: the class option {name!r} is {value!r}; expected {expected}") from None
+        raise NodeClassError(
+            f"{cls.__name__}: the class option {name!r} is {value!r}; expected {expected}"
+        ) from None
 
 
 def _check_body(cls: type, name: str, value: Any) -> None:
@@ -161,7 +191,8 @@ def _check_body(cls: type, name: str, value: Any) -> None:
     if name in _TYPES:
         line = _class_line(cls, name, value)
         raise NodeClassError(
-            f"{cls.__name__}.{name} is in the class body, but {name!r} is a class option; write {line}, or give it another name"
+            f"{cls.__name__}.{name} is in the class body, but {name!r} is a class option; "
+            f"write {line}, or give it another name"
         )
     if name.startswith("_") or not name.islower() or not _is_plain(cls, name, value):
         return
@@ -169,12 +200,15 @@ def _check_body(cls: type, name: str, value: Any) -> None:
     if meant is not None:
         line = _class_line(cls, meant, value)
         raise NodeClassError(
-            f"{cls.__name__}.{name} looks like the class option {meant!r}; write {line}, or annotate it as ClassVar"
+            f"{cls.__name__}.{name} looks like the class option {meant!r}; write {line}, "
+            "or annotate it as ClassVar"
         )
 
 
 def _is_plain(cls: type, name: str, value: Any) -> bool:
-    """Return True for `name = value`; False for methods, properties, classes and annotated attributes."""
+    """Return True for `name = value`; False for methods, properties,
+    classes and annotated attributes.
+    """
     if name in get_annotations(cls):
         return False
     return not isroutine(value) and not isinstance(value, (type, property))

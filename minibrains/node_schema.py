@@ -1,4 +1,6 @@
-"""The schema of a node class: its sockets, widgets and brain, read once from annotations and refused if they are wrong."""
+"""The schema of a node class: its sockets, widgets and brain,
+read once from annotations and refused if they are wrong.
+"""
 
 from __future__ import annotations
 
@@ -55,18 +57,22 @@ class NodeSchema:
     brain: type[Brain] | None
     brain_required: bool
     returns_tuple: bool
-    """True if the outputs are the fields of a NamedTuple, False if the node returns its only output itself."""
+    """True if the outputs are the fields of a NamedTuple, False if the node returns its only output
+    itself."""
     doc: str
     """The documentation, without the lines about sockets, which are in `doc` of the sockets."""
 
     @property
     def summary(self) -> str:
-        """The first line of the documentation."""
-        return self.doc.partition("\n")[0]
+        """The first paragraph of the documentation, as one line."""
+        paragraph, _, _ = self.doc.partition("\n\n")
+        return " ".join(paragraph.splitlines())
 
 
 class Steps(NamedTuple):
-    """The methods that take inputs and give outputs: `tick` for both; for a register `latch` and `emit`."""
+    """The methods that take inputs and give outputs: `tick` for both;
+    for a register `latch` and `emit`.
+    """
 
     takes: inspect.Signature
     gives: inspect.Signature
@@ -106,8 +112,14 @@ def read_schema(bases: Sequence[type], register: bool, reserved: Collection[str]
     output_keys = {name: output_key(name, returns_tuple, inputs) for name in outputs}
     check_docs(cls, [*inputs, *output_keys.values()])
     return NodeSchema(
-        {name: replace(declared, doc=docs.sockets.get(name, "")) for name, declared in inputs.items()},
-        {name: replace(declared, doc=docs.sockets.get(output_keys[name], "")) for name, declared in outputs.items()},
+        {
+            name: replace(declared, doc=docs.sockets.get(name, ""))
+            for name, declared in inputs.items()
+        },
+        {
+            name: replace(declared, doc=docs.sockets.get(output_keys[name], ""))
+            for name, declared in outputs.items()
+        },
         widgets,
         brain,
         brain_required,
@@ -116,7 +128,7 @@ def read_schema(bases: Sequence[type], register: bool, reserved: Collection[str]
     )
 
 
-# -- methods ------------------------------------------------------------------------------------------
+# -- methods ---------------------------------------------------------------------------------------
 
 
 def _read_steps(cls: type, register: bool) -> Steps:
@@ -138,15 +150,26 @@ def _read_signature(cls: type, method: str, role: str) -> inspect.Signature:
     hints = typing.get_type_hints(function, include_extras=True)
     parameters = []
     for parameter in signature.parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise NodeClassError(f"{where}: {parameter} is not a named positional input; use list[…] for many links")
+        if parameter.kind in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+            parameter.KEYWORD_ONLY,
+        ):
+            raise NodeClassError(
+                f"{where}: {parameter} is not a named positional input; use list[…] for many links"
+            )
         if parameter.name == "self":
             continue
         if parameter.name not in hints:
-            raise NodeClassError(f"{where}: the input {parameter.name!r} has no annotation; write its socket type")
+            raise NodeClassError(
+                f"{where}: the input {parameter.name!r} has no annotation; write its socket type"
+            )
         parameters.append(parameter.replace(annotation=hints[parameter.name]))
     if "return" not in hints:
-        raise NodeClassError(f"{where} has no return annotation; write the output's socket type, a NamedTuple, or None")
+        raise NodeClassError(
+            f"{where} has no return annotation; write the output's socket type, "
+            "a NamedTuple, or None"
+        )
     return signature.replace(parameters=parameters, return_annotation=hints["return"])
 
 
@@ -158,15 +181,21 @@ def _check_register(cls: type, steps: Steps) -> None:
         raise NodeClassError(f"{name}.latch returns nothing; outputs belong to {name}.emit")
 
 
-# -- fields -------------------------------------------------------------------------------------------
+# -- fields ----------------------------------------------------------------------------------------
 
 
 def _read_fields(bases: Sequence[type]) -> dict[str, Any]:
-    """Return the annotations of the fields of a class and its bases, by name, without those of class variables."""
+    """Return the annotations of the fields of a class and its bases, by name,
+    without those of class variables.
+    """
     hints: dict[str, Any] = {}
     for base in bases:
         hints.update(inspect.get_annotations(base, eval_str=True))
-    return {name: hint for name, hint in hints.items() if hint is not ClassVar and get_origin(hint) is not ClassVar}
+    return {
+        name: hint
+        for name, hint in hints.items()
+        if hint is not ClassVar and get_origin(hint) is not ClassVar
+    }
 
 
 def _read_brain(cls: type, annotation: Any) -> tuple[type[Brain] | None, bool]:
@@ -176,7 +205,9 @@ def _read_brain(cls: type, annotation: Any) -> tuple[type[Brain] | None, bool]:
     options = get_args(annotation) or (annotation,)
     kinds = [option for option in options if option is not NoneType]
     if len(kinds) != 1 or not _is_kind_of_brain(kinds[0]):
-        raise NodeClassError(f"{cls.__name__}.brain is annotated {annotation!r}; expected one subclass of Brain")
+        raise NodeClassError(
+            f"{cls.__name__}.brain is annotated {annotation!r}; expected one subclass of Brain"
+        )
     return kinds[0], NoneType not in options
 
 
@@ -184,25 +215,32 @@ def _is_kind_of_brain(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Brain) and kind is not Brain
 
 
-def _read_widgets(cls: type, fields: Mapping[str, Any], reserved: Collection[str]) -> dict[str, Widget]:
+def _read_widgets(
+    cls: type, fields: Mapping[str, Any], reserved: Collection[str]
+) -> dict[str, Widget]:
     widgets: dict[str, Widget] = {}
     for name, annotation in fields.items():
         where = f"{cls.__name__}.{name}"
         declared = getattr(cls, name, None)
         if not isinstance(declared, WidgetField):
-            raise NodeClassError(f"{where} is annotated but is not a widget; write {name}: … = widget(…) or ClassVar")
+            raise NodeClassError(
+                f"{where} is annotated but is not a widget; write {name}: … = widget(…) or ClassVar"
+            )
         if name in reserved:
-            raise NodeClassError(f"{where} is a name that every node has already; give the widget another one")
+            raise NodeClassError(
+                f"{where} is a name that every node has already; give the widget another one"
+            )
         widgets[name] = read_widget(where, name, annotation, declared)
     for name in dir(cls):
         if isinstance(getattr(cls, name, None), WidgetField) and name not in widgets:
             raise NodeClassError(
-                f"{cls.__name__}.{name} is a widget without an annotation in a node class; write {name}: … = widget(…)"
+                f"{cls.__name__}.{name} is a widget without an annotation in a node class; "
+                f"write {name}: … = widget(…)"
             )
     return widgets
 
 
-# -- inputs -------------------------------------------------------------------------------------------
+# -- inputs ----------------------------------------------------------------------------------------
 
 
 def _read_inputs(cls: type, signature: inspect.Signature) -> dict[str, Input]:
@@ -237,7 +275,9 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
         reading = "sample"
     kind = _read_kind(where, annotation)
     if kind is None:
-        raise NodeClassError(f"{where}: {annotation!r} is not a socket type; use one of minibrains.sockets")
+        raise NodeClassError(
+            f"{where}: {annotation!r} is not a socket type; use one of minibrains.sockets"
+        )
     must_be_linked = not has_default and not many
     return Input(parameter.name, kind, reading, many, awaited, must_be_linked)
 
@@ -245,17 +285,21 @@ def _read_input(cls: type, parameter: inspect.Parameter) -> Input:
 def _check_names(cls: type, inputs: Mapping[str, Input], widgets: Mapping[str, Widget]) -> None:
     for name in inputs:
         if name in widgets:
-            raise NodeClassError(f"{cls.__name__}.{name} is both an input and a widget; give one of them another name")
+            raise NodeClassError(
+                f"{cls.__name__}.{name} is both an input and a widget; "
+                "give one of them another name"
+            )
 
 
 def _check_anything(cls: type, inputs: Mapping[str, Input], outputs: Mapping[str, Output]) -> None:
     if outputs and any(declared.kind.anything for declared in inputs.values()):
         raise NodeClassError(
-            f"{cls.__name__} takes Any and gives outputs; use a TypeVar, so that the type of the values is known"
+            f"{cls.__name__} takes Any and gives outputs; use a TypeVar, "
+            "so that the type of the values is known"
         )
 
 
-# -- outputs ------------------------------------------------------------------------------------------
+# -- outputs ---------------------------------------------------------------------------------------
 
 
 def _read_outputs(cls: type, annotation: Any) -> tuple[dict[str, Output], bool]:
@@ -282,10 +326,15 @@ def _read_output(where: str, field: str | None, annotation: Any) -> Output:
         annotation = _without(Absent, annotation)
     kind = _read_kind(where, annotation)
     if kind is None or kind.anything:
-        raise NodeClassError(f"{where}: {annotation!r} is not a socket type that an output can have")
+        raise NodeClassError(
+            f"{where}: {annotation!r} is not a socket type that an output can have"
+        )
     name = field or kind.label
     if not (name.isidentifier() and name.isascii()):
-        raise NodeClassError(f"{where} would be called {name!r}, which no link can name; return a NamedTuple with a field for it")
+        raise NodeClassError(
+            f"{where} would be called {name!r}, which no link can name; "
+            "return a NamedTuple with a field for it"
+        )
     return Output(name, kind, absent, lazy)
 
 
@@ -293,11 +342,12 @@ def _check_not_lazy(cls: type, outputs: Mapping[str, Output]) -> None:
     for output in outputs.values():
         if output.lazy:
             raise NodeClassError(
-                f"{cls.__name__} gives {output.name!r} as Lazy, which only a register can; give the value itself"
+                f"{cls.__name__} gives {output.name!r} as Lazy, which only a register can; "
+                "give the value itself"
             )
 
 
-# -- annotations --------------------------------------------------------------------------------------
+# -- annotations -----------------------------------------------------------------------------------
 
 
 def _read_kind(where: str, annotation: Any) -> SocketTypes | None:
@@ -308,7 +358,11 @@ def _read_kind(where: str, annotation: Any) -> SocketTypes | None:
 
 
 def _is_named_tuple(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, tuple) and hasattr(annotation, "_fields")
+    return (
+        isinstance(annotation, type)
+        and issubclass(annotation, tuple)
+        and hasattr(annotation, "_fields")
+    )
 
 
 def _is_marked(annotation: Any, mark: type) -> bool:

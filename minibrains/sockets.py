@@ -1,8 +1,9 @@
 """Socket types: ordinary Python types with a label, and the unifier that checks them over a graph.
 
-A socket type is written `Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]`. The label names the kind of value, the spec its
-dtype and shape. Dimension names belong to one node: `h` is the same number in all sockets of a node, and unknown until a link
-or the opened node determines it; `{width}` is read from the node's widgets or its brain.
+A socket type is written `Annotated[np.ndarray, Socket("frame", "u8[h w 3]")]`. The label names the
+kind of value, the spec its dtype and shape. Dimension names belong to one node: `h` is the same
+number in all sockets of a node, and unknown until a link or the opened node determines it;
+`{width}` is read from the node's widgets or its brain.
 """
 
 from __future__ import annotations
@@ -38,21 +39,25 @@ _SPEC = re.compile(r"([a-z]+\d*)\[([^\]]*)\]")
 _DIM = re.compile(r"\d+|[a-z_][a-z0-9_]*|\{[a-z_][a-z0-9_]*\}")
 _NO_ARRAYS = ("index", "sha256")
 _CODES = {
-    "bool": "?", "u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "f16": "<f2", "u32": "<u4", "i32": "<i4", "f32": "<f4",
-    "u64": "<u8", "i64": "<i8", "f64": "<f8",
+    "bool": "?", "u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "f16": "<f2", "u32": "<u4",
+    "i32": "<i4", "f32": "<f4", "u64": "<u8", "i64": "<i8", "f64": "<f8",
 }  # fmt: skip
-DTYPES: dict[str, np.dtype] = {"bf16": np.dtype([("bf16", "<u2")]), **{label: np.dtype(code) for label, code in _CODES.items()}}
-"""The dtypes that a spec may name -> NumPy's. NumPy has no bf16: such an array holds the bits in records, and
-`minibrains.tensors` converts it to torch.bfloat16.
-There are also `index[n]`, a whole number from 0 to n - 1, and `sha256[file]`, a value that belongs to one file, such as an
-adapter to the model it was made for."""
+DTYPES: dict[str, np.dtype] = {
+    "bf16": np.dtype([("bf16", "<u2")]),
+    **{label: np.dtype(code) for label, code in _CODES.items()},
+}
+"""The dtypes that a spec may name -> NumPy's. NumPy has no bf16: such an array holds the bits in
+records, and `minibrains.tensors` converts it to torch.bfloat16. There are also `index[n]`, a whole
+number from 0 to n - 1, and `sha256[file]`, a value that belongs to one file, such as an adapter to
+the model it was made for."""
 
 
 def parse_spec(spec: str) -> tuple[str, tuple[int | str, ...]]:
     """Parse the spec of a socket.
 
     Args:
-        spec: A dtype and a shape. A size is a number, a name, or a `{name}` that the node itself knows.
+        spec: A dtype and a shape. A size is a number, a name, or a `{name}` that the node itself
+            knows.
 
     Returns:
         The dtype, and the sizes.
@@ -66,11 +71,15 @@ def parse_spec(spec: str) -> tuple[str, tuple[int | str, ...]]:
     """
     match = _SPEC.fullmatch(spec)
     if not match or match[1] not in (*DTYPES, *_NO_ARRAYS):
-        raise NodeClassError(f"the socket spec {spec!r} cannot be read; expected for example 'f32[n {{width}} 3]'")
+        raise NodeClassError(
+            f"the socket spec {spec!r} cannot be read; expected for example 'f32[n {{width}} 3]'"
+        )
     dims: list[int | str] = []
     for word in match[2].split():
         if not _DIM.fullmatch(word):
-            raise NodeClassError(f"the size {word!r} in {spec!r} cannot be read; expected 3, name or {{name}}")
+            raise NodeClassError(
+                f"the size {word!r} in {spec!r} cannot be read; expected 3, name or {{name}}"
+            )
         dims.append(int(word) if word.isdigit() else word)
     return match[1], tuple(dims)
 
@@ -108,7 +117,9 @@ class SocketType:
 
 @dataclass(frozen=True, slots=True)
 class SocketTypes:
-    """The types of a socket: one of `options`, the type that `variable` stands for, or (`anything`) any value."""
+    """The types of a socket: one of `options`, the type that `variable` stands for,
+    or (`anything`) any value.
+    """
 
     options: tuple[SocketType, ...] = ()
     variable: str | None = None
@@ -195,7 +206,9 @@ class Mismatch(Exception):
     """Two socket types do not fit; `expected` and `found` are texts for people."""
 
     def __init__(self, expected: str, found: str, sizes: tuple[Size, Size] | None = None) -> None:
-        """Describe a mismatch; `sizes` are the expected and the found size, if it is the sizes that do not fit."""
+        """Describe a mismatch; `sizes` are the expected and the found size,
+        if it is the sizes that do not fit.
+        """
         super().__init__(f"expected {expected}, found {found}")
         self.expected = expected
         self.found = found
@@ -209,10 +222,13 @@ TypedSocket = tuple[str, SocketTypes]
 
 
 class Unifier:
-    """Unifies the socket types of a graph, link by link. The order of the links does not affect whether they agree.
+    """Unifies the socket types of a graph, link by link.
 
-    `known(node, name)` returns a size that the node itself knows, or None: from a widget, from its brain, from the hash of a
-    file, or from opening the node. Sizes and type variables that links have made equal are kept in one union-find.
+    The order of the links does not affect whether they agree.
+
+    `known(node, name)` returns a size that the node itself knows, or None: from a widget, from its
+    brain, from the hash of a file, or from opening the node. Sizes and type variables that links
+    have made equal are kept in one union-find.
     """
 
     def __init__(self, known: Callable[[str, str], Known | None]) -> None:
@@ -224,7 +240,8 @@ class Unifier:
         self._expected: dict[Key, list[TypedSocket]] = defaultdict(list)
         """Type variable -> the types of the inputs that its outputs are linked to."""
         self._open: list[tuple[str, SocketType, str, SocketTypes]] = []
-        """Links for which it is not decided yet which option is meant: source, its type, target, and the target's types."""
+        """Links for which it is not decided yet which option is meant: source, its type, target,
+        and the target's types."""
 
     def link(self, source: str, given: SocketTypes, target: str, expected: SocketTypes) -> None:
         """Join an output of node `source` to an input of node `target`. Raises Mismatch."""
@@ -303,11 +320,15 @@ class Unifier:
                     meant = SocketTypes(tuple(options)) if options else expected
                     expected_text = str(self.resolve(target, meant))
                     found_text = str(self.resolve(source, SocketTypes((one,))))
-                    mismatches.append(Mismatch(expected_text, found_text, self._disagreement(*pair)))
+                    mismatches.append(
+                        Mismatch(expected_text, found_text, self._disagreement(*pair))
+                    )
         if mismatches:
             raise mismatches[0]
 
-    def _options(self, source: str, given: SocketType, target: str, expected: SocketTypes) -> list[SocketType]:
+    def _options(
+        self, source: str, given: SocketType, target: str, expected: SocketTypes
+    ) -> list[SocketType]:
         """Return the options of the target that fit `given`, by the sizes known so far."""
         options: list[SocketType] = []
         for option in expected.options:
@@ -315,22 +336,32 @@ class Unifier:
                 options.append(option)
         return options
 
-    def _disagreement(self, source: str, given: SocketType, target: str, expected: SocketTypes) -> tuple[Size, Size] | None:
-        """Return the first two sizes that keep `given` from fitting, the expected one first; None if no sizes do."""
+    def _disagreement(
+        self, source: str, given: SocketType, target: str, expected: SocketTypes
+    ) -> tuple[Size, Size] | None:
+        """Return the first two sizes that keep `given` from fitting, the expected one first;
+        None if no sizes do.
+        """
         for option in expected.options:
             if _same_form(option, given):
                 return self._different(source, given, target, option)
         return None
 
-    def _different(self, source: str, given: SocketType, target: str, option: SocketType) -> tuple[Size, Size] | None:
+    def _different(
+        self, source: str, given: SocketType, target: str, option: SocketType
+    ) -> tuple[Size, Size] | None:
         for mine, other in zip(option.dims, given.dims, strict=True):
             size, other_size = self._size(target, mine), self._size(source, other)
             if size and other_size and size.value != other_size.value:
                 return size, other_size
         return None
 
-    def _equate_all(self, node: str, dims: Sequence[Dim], other_node: str, other_dims: Sequence[Dim]) -> bool:
-        """Equate pairs of sizes up to the first pair that cannot be equal; return whether all could be."""
+    def _equate_all(
+        self, node: str, dims: Sequence[Dim], other_node: str, other_dims: Sequence[Dim]
+    ) -> bool:
+        """Equate pairs of sizes up to the first pair that cannot be equal;
+        return whether all could be.
+        """
         for dim, other in zip(dims, other_dims, strict=True):
             if not self._equate(node, dim, other_node, other):
                 return False
@@ -379,4 +410,8 @@ class Unifier:
 
 def _same_form(option: SocketType, given: SocketType) -> bool:
     """Return whether two types are the same apart from their sizes."""
-    return (option.name, option.dtype, len(option.dims)) == (given.name, given.dtype, len(given.dims))
+    return (option.name, option.dtype, len(option.dims)) == (
+        given.name,
+        given.dtype,
+        len(given.dims),
+    )

@@ -20,11 +20,14 @@ _LIBRARIES: Final = ("numpy", "stable-retro", "torch", "transformers", "peft")
 _OURS: Final = ("minibrains", "nodes")
 """The packages whose code determines results, in addition to node packs."""
 _packs: Final[dict[str, str]] = {}
-"""Name of a node pack's outermost package or module -> SHA-256 of its files when it was imported."""
+"""Name of a node pack's outermost package or module -> SHA-256 of its files when it was
+imported."""
 
 
 def hash_with_software(text: str) -> str:
-    """Return a SHA-256 of `text`, this software and this machine, as a key for results that depend on them."""
+    """Return a SHA-256 of `text`, this software and this machine,
+    as a key for results that depend on them.
+    """
     everything = repr((text, sorted(software().items()), _installed(), machine()["cpu"]))
     return hashlib.sha256(everything.encode()).hexdigest()
 
@@ -50,8 +53,9 @@ def software() -> dict[str, str]:
 def hash_pack(module: str) -> str:
     """Return a SHA-256 of the Python files that are edited together with a module of a node pack.
 
-    These are all files of its outermost package, or of its folder if it is in no package. Returns "" for our own modules and
-    the standard library, which `software` covers, and for code without a file, as in a notebook.
+    These are all files of its outermost package, or of its folder if it is in no package. Returns
+    "" for our own modules and the standard library, which `software` covers, and for code without a
+    file, as in a notebook.
     """
     package = module.partition(".")[0]
     if package in _OURS or package in sys.stdlib_module_names:
@@ -62,7 +66,9 @@ def hash_pack(module: str) -> str:
 
 
 def remember_pack(package: str) -> None:
-    """Hash the files of a pack that was just imported, because they may be edited while this process runs the old code."""
+    """Hash the files of a pack that was just imported,
+    because they may be edited while this process runs the old code.
+    """
     module = sys.modules.get(package)
     file = getattr(module, "__file__", None)
     folders = list(getattr(module, "__path__", ()))
@@ -89,13 +95,17 @@ def _list_files(package: str, folder: Path, pattern: str) -> Iterator[bytes]:
 
 @cache
 def _installed() -> list[str]:
-    """Return all installed packages with versions: results depend on more of them than a summary lists."""
+    """Return all installed packages with versions:
+    results depend on more of them than a summary lists.
+    """
     return sorted(f"{package.name} {package.version}" for package in distributions())
 
 
 @cache
 def machine() -> dict[str, Any]:
-    """Return a description of this computer: sums of floating-point numbers may differ between computers."""
+    """Return a description of this computer:
+    sums of floating-point numbers may differ between computers.
+    """
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,6 @@
-"""Convert between values on links and tensors: an item becomes a batch of one, and is taken out of it again."""
+"""Convert between values on links and tensors: an item becomes a batch of one,
+and is taken out of it again.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +64,8 @@ def batch_of_one(form: TensorForm, value: Any, device: torch.device) -> Any:
     import torch
 
     if isinstance(value, np.ndarray):
-        # torch warns about read-only arrays although nothing writes to them here, and takes no reversed ones;
-        # a copy of one item is cheap
+        # torch warns about read-only arrays although nothing writes to them here, and takes no
+        # reversed ones; a copy of one item is cheap
         array = value if value.flags.carray else value.copy()
         return torch.from_numpy(array)[None].to(device)
     if value is None:
@@ -78,7 +80,8 @@ def batch_of_one(form: TensorForm, value: Any, device: torch.device) -> Any:
 
 
 def only_item(form: TensorForm, name: str, tensor: Any) -> Any:
-    """Return the item of a batch of one as a link carries it: a float, bool or int, or an array of its own on the CPU.
+    """Return the item of a batch of one as a link carries it: a float, bool or int,
+    or an array of its own on the CPU.
 
     Raises:
         MinibrainsError: The tensor is not of this form, or not a batch of one.
@@ -86,11 +89,15 @@ def only_item(form: TensorForm, name: str, tensor: Any) -> Any:
     import torch
 
     if not isinstance(tensor, torch.Tensor):
-        raise MinibrainsError(f"forward gave a {type(tensor).__name__} as {name!r}; expected a tensor, {form}")
+        raise MinibrainsError(
+            f"forward gave a {type(tensor).__name__} as {name!r}; expected a tensor, {form}"
+        )
     shape = tensor.shape
     if len(shape) != form.ndim + 1 or shape[0] != 1 or not _holds(form, tensor.dtype):
         dtype = str(tensor.dtype).removeprefix("torch.")
-        raise MinibrainsError(f"forward gave {name!r} as {dtype} {list(shape)} for a batch of 1; expected {form}")
+        raise MinibrainsError(
+            f"forward gave {name!r} as {dtype} {list(shape)} for a batch of 1; expected {form}"
+        )
     if form.python is np.ndarray:
         # it may be a view of the state or of a weight, which may change
         return tensor[0].cpu().numpy().copy()
@@ -113,7 +120,8 @@ def check_state(state: Any, batch: int, where: str) -> None:
     for tensor in _tensors_of(state):
         if tensor.ndim == 0 or tensor.shape[0] != batch:
             raise MinibrainsError(
-                f"{where} gave a state with a tensor {list(tensor.shape)}; expected [{batch}, …], the batch as the first size"
+                f"{where} gave a state with a tensor {list(tensor.shape)}; expected [{batch}, …], "
+                "the batch as the first size"
             )
 
 
@@ -129,4 +137,7 @@ def _tensors_of(state: Any) -> Iterator[torch.Tensor]:
         for part in state:
             yield from _tensors_of(part)
     else:
-        raise MinibrainsError(f"a state has a {type(state).__name__} in it; expected tensors, or tuples, lists and dicts of them")
+        raise MinibrainsError(
+            f"a state has a {type(state).__name__} in it; expected tensors, or tuples, "
+            "lists and dicts of them"
+        )

@@ -1,4 +1,6 @@
-"""Convert between a brain's arrays and torch's tensors: NumPy lacks bfloat16, so its bits are in records (`DTYPES["bf16"]`)."""
+"""Convert between a brain's arrays and torch's tensors: NumPy lacks bfloat16,
+so its bits are in records (`DTYPES["bf16"]`).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def as_tensor(array: np.ndarray) -> torch.Tensor:
-    """Return a copy of a brain's array, of any of DTYPES, as a tensor of the same shape and dtype."""
+    """Return a copy of a brain's array, of any of DTYPES,
+    as a tensor of the same shape and dtype.
+    """
     import torch
 
     if array.dtype == DTYPES["bf16"]:

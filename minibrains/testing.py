@@ -5,7 +5,8 @@ A test of a node usually needs only `check_node`:
     from minibrains.testing import check_node
 
     def test_my_node() -> None:
-        check_node(MyNode(strength=3), {"frame": picture}, {"frame": other_picture}, {"frame": picture})
+        check_node(MyNode(strength=3), {"frame": picture}, {"frame": other_picture}, {"frame":
+        picture})
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ Inputs = Mapping[str, Any]
 
 @dataclass
 class ScratchHost(Host):
-    """A Host for tests: remembers the calls of a node, whose files go to `folder`. See Host for its methods."""
+    """A Host for tests: remembers the calls of a node, whose files go to `folder`.
+
+    See Host for its methods.
+    """
 
     folder: Path
     node: str = "node"
@@ -61,7 +65,10 @@ class ScratchHost(Host):
 
 @contextmanager
 def opened(node: Node, host: ScratchHost | None = None) -> Iterator[ScratchHost]:
-    """Check and open a node, and close it at the end of the `with` block. Without a host, its folder is temporary."""
+    """Check and open a node, and close it at the end of the `with` block.
+
+    Without a host, its folder is temporary.
+    """
     with tempfile.TemporaryDirectory() as folder:
         host = host or ScratchHost(Path(folder))
         try:
@@ -93,9 +100,10 @@ def play(node: Node, *ticks: Inputs, episode: Episode | None = None) -> list[Any
 def check_node(node: Node, *ticks: Inputs, host: ScratchHost | None = None) -> list[Any]:
     """Check that a node keeps the rules.
 
-    It accepts read-only inputs and does not change them; its results are unchanged a tick later; after `reset` it behaves
-    like a new node; `state()` and `load_state()` restore any tick, and the state can be pickled. A TorchNode's `forward`
-    returns the same for an item in a batch as for the item alone.
+    It accepts read-only inputs and does not change them; its results are unchanged a tick later;
+    after `reset` it behaves like a new node; `state()` and `load_state()` restore any tick, and the
+    state can be pickled. A TorchNode's `forward` returns the same for an item in a batch as for the
+    item alone.
 
     Args:
         node: A node that is not open yet.
@@ -112,7 +120,8 @@ def check_node(node: Node, *ticks: Inputs, host: ScratchHost | None = None) -> l
         >>> import numpy as np
         >>> from nodes.vision.frames import Grayscale
         >>> black, white = np.zeros((2, 2, 3), np.uint8), np.full((2, 2, 3), 255, np.uint8)
-        >>> [int(frame.max()) for frame in check_node(Grayscale(), {"frame": black}, {"frame": white})]
+        >>> frames = check_node(Grayscale(), {"frame": black}, {"frame": white})
+        >>> [int(frame.max()) for frame in frames]
         [0, 255]
     """
     if len(ticks) < 2:
@@ -120,7 +129,11 @@ def check_node(node: Node, *ticks: Inputs, host: ScratchHost | None = None) -> l
     name = type(node).__name__
     with opened(node, host):
         first = _checked_run(node, name, ticks)
-        _same(first, _checked_run(node, name, ticks), f"{name}: after reset() it is not as good as new")
+        _same(
+            first,
+            _checked_run(node, name, ticks),
+            f"{name}: after reset() it is not as good as new",
+        )
         for stop in range(len(ticks)):
             before = play(node, *ticks[:stop])
             saved = node.state()
@@ -179,7 +192,9 @@ def _step(node: Node, inputs: Inputs) -> Any:
 def _argument(node: Node, name: str, inputs: Inputs) -> Any:
     declared = node.schema.inputs[name]
     if name not in inputs and declared.awaited and not declared.many:
-        raise AssertionError(f"{type(node).__name__} needs the input {name!r} on every tick of the test")
+        raise AssertionError(
+            f"{type(node).__name__} needs the input {name!r} on every tick of the test"
+        )
     if declared.many:
         return inputs.get(name, [])
     return inputs.get(name)
@@ -192,11 +207,15 @@ def _check_absent(node: Node, name: str, result: Any) -> None:
     values = result if node.schema.returns_tuple else (result,)
     for output, value in zip(outputs, values, strict=True):
         if value is ABSENT and not output.absent:
-            raise AssertionError(f"{name}.{output.name} is ABSENT, but it is not declared `| Absent`")
+            raise AssertionError(
+                f"{name}.{output.name} is ABSENT, but it is not declared `| Absent`"
+            )
 
 
 def _check_batch(node: TorchNode, name: str, ticks: Sequence[Inputs], alone: Sequence[Any]) -> None:
-    """Play the ticks in a batch of two, beside an item of zeros; `alone` holds the results of a batch of one."""
+    """Play the ticks in a batch of two, beside an item of zeros;
+    `alone` holds the results of a batch of one.
+    """
     import torch
 
     state = None
@@ -212,10 +231,15 @@ def _check_batch(node: TorchNode, name: str, ticks: Sequence[Inputs], alone: Seq
                 else:
                     outputs, state = node.forward(*batch, state=state)
             except Exception as error:
-                raise AssertionError(f"{name}: on tick {tick} forward cannot take a batch of two: {error}") from error
+                raise AssertionError(
+                    f"{name}: on tick {tick} forward cannot take a batch of two: {error}"
+                ) from error
             found = node.as_outputs(_first_item(outputs))
         if not _close(found, expected):
-            raise AssertionError(f"{name}: on tick {tick} it gave {found!r} in a batch of two, but {expected!r} alone")
+            raise AssertionError(
+                f"{name}: on tick {tick} it gave {found!r} in a batch of two, "
+                f"but {expected!r} alone"
+            )
 
 
 def _beside_zeros(value: Any) -> Any:
@@ -238,11 +262,15 @@ def _first_item(outputs: Any) -> Any:
 
 
 def _close(a: Any, b: Any) -> bool:
-    """Return whether two results are equal apart from rounding: a larger batch may be summed in another order."""
+    """Return whether two results are equal apart from rounding:
+    a larger batch may be summed in another order.
+    """
     if isinstance(a, tuple):
         return all(map(_close, a, b))
     if isinstance(a, float) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):
-        return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True)
+        return np.shape(a) == np.shape(b) and np.allclose(
+            a, b, rtol=1e-4, atol=1e-5, equal_nan=True
+        )
     return _equal(a, b)
 
 
@@ -259,7 +287,9 @@ def _read_only(value: Any) -> Any:
 
 
 def _thawed(inputs: Inputs) -> dict[str, Any]:
-    """Return the inputs, with read-only views of dicts, which cannot be copied, replaced by dicts."""
+    """Return the inputs, with read-only views of dicts, which cannot be copied,
+    replaced by dicts.
+    """
     thawed: dict[str, Any] = {}
     for key, value in inputs.items():
         thawed[key] = dict(value) if isinstance(value, Mapping) else value

@@ -22,26 +22,32 @@ if TYPE_CHECKING:
     from torch import nn
 
 Device = Literal[
-    "cpu", "auto", "cuda", "mps", "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"
+    "cpu", "auto", "cuda", "mps", "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5",
+    "cuda:6", "cuda:7"
 ]  # fmt: skip
 
 
 class TorchNode(Node, abstract=True, background="optional"):
     """A node whose brain is the weights of a network.
 
-    A subclass writes `build(config)`, which makes the network, and `forward(x, …) -> outputs` over tensors
-    [B, …], without side effects and annotated with the socket types of one item. A recurrent one also writes
-    `initial(batch) -> state`, takes the state as its last argument `state`, and returns `(outputs, state)`.
-    `tick` follows: a batch of one, no gradients, NumPy in and out. A network that takes longer than a frame is given a
-    thread by the workflow's `"busy"`.
+    A subclass writes `build(config)`, which makes the network, and `forward(x, …) -> outputs` over
+    tensors [B, …], without side effects and annotated with the socket types of one item. A
+    recurrent one also writes `initial(batch) -> state`, takes the state as its last argument
+    `state`, and returns `(outputs, state)`. `tick` follows: a batch of one, no gradients, NumPy in
+    and out. A network that takes longer than a frame is given a thread by the workflow's `"busy"`.
 
     Torch is imported when the node is opened, not before.
     """
 
-    device: Device = widget(default="cpu", rebuild=True, doc='where the network computes; "auto": an accelerator if there is one')
+    device: Device = widget(
+        default="cpu",
+        rebuild=True,
+        doc='where the network computes; "auto": an accelerator if there is one',
+    )
 
     input_forms: ClassVar[Mapping[str, TensorForm]]
-    """The tensor forms of the inputs of `forward`, by name; lists and Samples consist of such tensors."""
+    """The tensor forms of the inputs of `forward`, by name; lists and Samples consist of such
+    tensors."""
     output_forms: ClassVar[Mapping[str, TensorForm]]
     """The tensor forms of the outputs of `forward`, by name."""
     _output_tuple: ClassVar[Any]
@@ -55,7 +61,8 @@ class TorchNode(Node, abstract=True, background="optional"):
         """Return a new, untrained network, whose parameters have the names of the brain's tensors.
 
         Args:
-            config: The settings of the brain. Use nothing else, because all nodes with the same brain share one network.
+            config: The settings of the brain. Use nothing else, because all nodes with the same
+                brain share one network.
         """
         raise NotImplementedError
 
@@ -64,21 +71,28 @@ class TorchNode(Node, abstract=True, background="optional"):
             super().__init_subclass__(**options)
             return
         if not hasattr(cls, "forward"):
-            raise NodeClassError(f"{cls.__name__} has no forward(); a TorchNode needs one over tensors [B, …]")
+            raise NodeClassError(
+                f"{cls.__name__} has no forward(); a TorchNode needs one over tensors [B, …]"
+            )
         written = {"forward", "initial"} & cls.__dict__.keys()
         derived = bool(written) or not hasattr(cls, "tick")
         if derived:
             _derive(cls)
         super().__init_subclass__(**options)
         if not (cls.schema.brain and cls.schema.brain_required):
-            raise NodeClassError(f"{cls.__name__} has no brain; annotate it with the class of the network's weights: brain: …")
+            raise NodeClassError(
+                f"{cls.__name__} has no brain; annotate it with the class of the "
+                "network's weights: brain: …"
+            )
         if derived:
             where = f"{cls.__name__}.forward"
             cls.input_forms = input_forms(where, cls.schema.inputs)
             cls.output_forms = output_forms(where, cls.schema.outputs)
 
     def open(self, host: Host) -> None:
-        """Build the network and load the brain into it, or find it where another node of this process did."""
+        """Build the network and load the brain into it,
+        or find it where another node of this process did.
+        """
         compute_on_one_thread()
         self._device = find_device(self.device)
         self.module: Any = self._find_frozen(host)
@@ -86,10 +100,12 @@ class TorchNode(Node, abstract=True, background="optional"):
             check_state(self.start_state(2), 2, "initial(2)")
 
     def make_module(self) -> nn.Module:
-        """Return a new network with the weights of the brain, to be trained; the node need not be opened.
+        """Return a new network with the weights of the brain, to be trained;
+        the node need not be opened.
 
-        It is on the node's device and in training mode, its parameters require gradients, and nothing else uses it.
-        Set it as the node's `module`, and `forward` computes with it, over batches of any size.
+        It is on the node's device and in training mode, its parameters require gradients, and
+        nothing else uses it. Set it as the node's `module`, and `forward` computes with it, over
+        batches of any size.
 
         Raises:
             BrainError: The brain does not fit the network.
@@ -100,11 +116,14 @@ class TorchNode(Node, abstract=True, background="optional"):
         try:
             module.load_state_dict(tensors, strict=True)
         except RuntimeError as error:
-            raise BrainError(f"the brain does not fit the network: {' '.join(str(error).split())}") from None
+            raise BrainError(
+                f"the brain does not fit the network: {' '.join(str(error).split())}"
+            ) from None
         return module.to(find_device(self.device)).train()
 
     def brain_of(self, module: nn.Module) -> Any:
-        """Return a brain of the node's kind with the weights of `module`, and the settings of the node's own brain.
+        """Return a brain of the node's kind with the weights of `module`,
+        and the settings of the node's own brain.
 
         Raises:
             BrainError: The weights of the module are not those of such a brain.
@@ -135,12 +154,17 @@ class TorchNode(Node, abstract=True, background="optional"):
         return _read_weights(module, kind, settings)
 
     def _find_frozen(self, host: Host) -> nn.Module:
-        """Return the network to play with. It is never written to, so all nodes and runs of this process share it."""
+        """Return the network to play with.
+
+        It is never written to, so all nodes and runs of this process share it.
+        """
         ref = self.brain.ref
         if ref is None:
             return self._make_frozen()
         cls = type(self)
-        return host.load(ref, f"{cls.__module__}.{cls.__qualname__} on {self._device}", self._make_frozen)
+        return host.load(
+            ref, f"{cls.__module__}.{cls.__qualname__} on {self._device}", self._make_frozen
+        )
 
     def _make_frozen(self, ref: BrainRef | None = None) -> nn.Module:
         return self.make_module().requires_grad_(False).eval()
@@ -151,9 +175,14 @@ class TorchNode(Node, abstract=True, background="optional"):
             return self.initial(batch)
 
     def as_inputs(self, values: Sequence[Any]) -> list[Any]:
-        """Convert the arguments of `tick` to those of `forward`; optional inputs at the end may be left out."""
+        """Convert the arguments of `tick` to those of `forward`;
+        optional inputs at the end may be left out.
+        """
         forms = self.input_forms.values()
-        return [batch_of_one(form, value, self._device) for form, value in zip(forms, values, strict=False)]
+        return [
+            batch_of_one(form, value, self._device)
+            for form, value in zip(forms, values, strict=False)
+        ]
 
     def as_outputs(self, result: Any) -> Any:
         """Convert the result of `forward` for a batch of one to that of `tick`."""
@@ -163,9 +192,12 @@ class TorchNode(Node, abstract=True, background="optional"):
         forms = self.output_forms
         if not isinstance(result, tuple) or len(result) != len(forms):
             raise MinibrainsError(
-                f"forward gave {_describe(result)}; expected a tuple of {len(forms)} tensors: {', '.join(forms)}"
+                f"forward gave {_describe(result)}; expected a tuple of {len(forms)} tensors: "
+                f"{', '.join(forms)}"
             )
-        items = [only_item(forms[name], name, tensor) for name, tensor in zip(forms, result, strict=True)]
+        items = [
+            only_item(forms[name], name, tensor) for name, tensor in zip(forms, result, strict=True)
+        ]
         return self._output_tuple(*items)
 
 
@@ -174,7 +206,9 @@ _threads_before: int | None = None
 
 
 def compute_on_one_thread() -> None:
-    """Limit torch to one thread in this process: with more, synchronising them takes longer than a small network."""
+    """Limit torch to one thread in this process: with more,
+    synchronising them takes longer than a small network.
+    """
     import torch
 
     global _threads_before
@@ -194,7 +228,8 @@ def restore_threads() -> None:
 
 
 def find_device(name: str) -> torch.device:
-    """Return the device of this name; "auto" is the first accelerator of this machine, or else the CPU.
+    """Return the device of this name; "auto" is the first accelerator of this machine,
+    or else the CPU.
 
     Raises:
         MinibrainsError: This machine has no such device.
@@ -210,12 +245,16 @@ def find_device(name: str) -> torch.device:
     if name == "cuda":
         name = "cuda:0"
     if name not in there:
-        raise MinibrainsError(f'there is no device {name!r} here; expected {", ".join(there)} or "auto"')
+        raise MinibrainsError(
+            f'there is no device {name!r} here; expected {", ".join(there)} or "auto"'
+        )
     return torch.device(name)
 
 
 def _read_weights(module: nn.Module, kind: type[Brain], config: Mapping[str, Any]) -> Brain:
-    """Return a brain with the weights of a module, each in the dtype in which this kind of brain stores it."""
+    """Return a brain with the weights of a module,
+    each in the dtype in which this kind of brain stores it.
+    """
     specs = kind.tensor_specs(config)
     arrays = {}
     for name, tensor in module.state_dict().items():
@@ -226,20 +265,29 @@ def _read_weights(module: nn.Module, kind: type[Brain], config: Mapping[str, Any
     return kind(arrays, **config)
 
 
-# -- the derivation of tick ---------------------------------------------------------------------------
+# -- the derivation of tick ------------------------------------------------------------------------
 
 
 def _derive(cls: type[TorchNode]) -> None:
-    """Give the class a tick with the sockets that `forward` is annotated with, and a recurrent one its reset."""
+    """Give the class a tick with the sockets that `forward` is annotated with,
+    and a recurrent one its reset.
+    """
     recurrent = hasattr(cls, "initial")
     derived = ("tick", "reset") if recurrent else ("tick",)
     for name in derived:
         if name in cls.__dict__:
-            raise NodeClassError(f"{cls.__name__} writes {name}(), which a TorchNode derives from forward(); leave it out")
+            raise NodeClassError(
+                f"{cls.__name__} writes {name}(), which a TorchNode derives from forward(); "
+                "leave it out"
+            )
     signature = tick_signature(f"{cls.__name__}.forward", cls.forward, recurrent)
     tick = _recurrent_tick() if recurrent else _plain_tick()
     tick.__signature__ = signature
-    annotations = {name: parameter.annotation for name, parameter in signature.parameters.items() if name != "self"}
+    annotations = {
+        name: parameter.annotation
+        for name, parameter in signature.parameters.items()
+        if name != "self"
+    }
     tick.__annotations__ = {**annotations, "return": signature.return_annotation}
     tick.__doc__ = f"Derived from {cls.__name__}.forward for one item (B = 1)."
     cls.tick = tick  # type: ignore[attr-defined]
@@ -267,7 +315,9 @@ def _recurrent_tick() -> Any:
             inputs = self.as_inputs(values)
             result = self.forward(*inputs, state=self.memory)
             if not isinstance(result, tuple) or len(result) != 2:
-                raise MinibrainsError(f"forward gave {_describe(result)}; expected (outputs, state)")
+                raise MinibrainsError(
+                    f"forward gave {_describe(result)}; expected (outputs, state)"
+                )
             outputs, state = result
             check_state(state, 1, "forward")
             given = self.as_outputs(outputs)

@@ -1,4 +1,5 @@
-"""JSON values and the Python annotations that they are read by: the possible values of widgets and brain settings.
+"""JSON values and the Python annotations that they are read by:
+the possible values of widgets and brain settings.
 
 Allowed are int, float, str, bool, None, Any, Literal[…], unions, tuple[X, ...] for a JSON list and
 Mapping[str, X] for a JSON object. Values are immutable once read. A type variable is read like Any.
@@ -18,13 +19,17 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 DEEPEST: Final = 100
 """Largest nesting depth of lists and objects."""
 _UNUSUAL_NUMBER: Final = re.compile(r"[0-9]{19}|[eE]\+?[0-9]{3}")
-"""Matches every text with a number of more than 64 bits, or too large for a float; it matches others too."""
+"""Matches every text with a number of more than 64 bits, or too large for a float; it matches
+others too."""
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 """Matches every text with a lone surrogate; it matches others too."""
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Parse strict JSON: UTF-8, no duplicate keys in an object, no NaN, no number that is too large. Raises ValueError.
+    """Parse strict JSON: UTF-8, no duplicate keys in an object, no NaN,
+    no number that is too large.
+
+    Raises ValueError.
 
     The result can be processed by recursion and written again.
     """
@@ -93,7 +98,10 @@ def _check_depth(value: Any) -> None:
 
 
 def parse_value(annotation: Any, value: Any) -> Any:
-    """Convert a JSON value to the type of an annotation. Raises ValueError if it has another type."""
+    """Convert a JSON value to the type of an annotation.
+
+    Raises ValueError if it has another type.
+    """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation is Any or isinstance(annotation, TypeVar):
         return _frozen(value)
@@ -115,7 +123,11 @@ def parse_value(annotation: Any, value: Any) -> Any:
             read = {key: parse_value(arguments[1], item) for key, item in value.items()}
             return MappingProxyType(read)
     elif annotation is float:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
+        if (
+            isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            and abs(value) <= sys.float_info.max
+        ):
             return float(value)
     elif annotation in (int, str, bool, NoneType) and type(value) is annotation:
         return value
@@ -134,7 +146,11 @@ def to_json(value: Any) -> Any:
 def is_value_type(annotation: Any) -> bool:
     """Return True if `parse_value` supports this annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if annotation in (int, float, str, bool, NoneType, Any) or origin is Literal or isinstance(annotation, TypeVar):
+    if (
+        annotation in (int, float, str, bool, NoneType, Any)
+        or origin is Literal
+        or isinstance(annotation, TypeVar)
+    ):
         return True
     if origin in (Union, UnionType):
         return all(map(is_value_type, arguments))
@@ -156,7 +172,9 @@ def describe_type(annotation: Any) -> str:
         return " or ".join(map(describe_type, arguments))
     if isinstance(annotation, TypeVar):
         return "any value"
-    return {str: "text", Any: "any value", NoneType: "null"}.get(annotation) or str(annotation.__name__)
+    return {str: "text", Any: "any value", NoneType: "null"}.get(annotation) or str(
+        annotation.__name__
+    )
 
 
 def value_schema(annotation: Any) -> dict[str, Any]:

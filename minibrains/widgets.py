@@ -21,10 +21,13 @@ class Widget:
     max: float | None = None
     doc: str = ""
     rebuild: bool = False
-    """True if a change in a running graph needs a new node; otherwise the widget is set in place."""
+    """True if a change in a running graph needs a new node; otherwise the widget is set in
+    place."""
 
     def describe(self) -> str:
-        """Describe the values of the widget in words: `int from 1 to 60`, `one of 'repeat', 'release'`."""
+        """Describe the values of the widget in words: `int from 1 to 60`, `one of 'repeat',
+        'release'`.
+        """
         text = describe_type(self.annotation)
         if self.min is not None and self.max is not None:
             return f"{text} from {self.min} to {self.max}"
@@ -35,7 +38,8 @@ class Widget:
         return text
 
     def read(self, value: Any) -> Any:
-        """Convert a JSON value to the form for the node: lists become tuples, objects become read-only.
+        """Convert a JSON value to the form for the node: lists become tuples,
+        objects become read-only.
 
         Raises:
             ValueError: The value has another type, or is out of range.
@@ -85,19 +89,28 @@ def widget(
 
 
 def read_widget(where: str, name: str, annotation: Any, declared: WidgetField) -> Widget:
-    """Return the widget that a field of a node class declares. Raises NodeClassError, whose message begins with `where`."""
+    """Return the widget that a field of a node class declares.
+
+    Raises NodeClassError, whose message begins with `where`.
+    """
     if not is_value_type(annotation):
         raise NodeClassError(
             f"{where}: {annotation!r} is not a widget type; "
             "expected int, float, str, bool, Literal, tuple[…, ...] or Mapping[str, …]"
         )
     if isinstance(declared.default, (list, dict, set, bytearray)):
-        raise NodeClassError(f"{where} has a mutable default {declared.default!r}; use a tuple or MappingProxyType")
+        raise NodeClassError(
+            f"{where} has a mutable default {declared.default!r}; use a tuple or MappingProxyType"
+        )
     required = declared.default is _REQUIRED
-    result = Widget(name, annotation, None, required, declared.min, declared.max, declared.doc, declared.rebuild)
+    result = Widget(
+        name, annotation, None, required, declared.min, declared.max, declared.doc, declared.rebuild
+    )
     if required:
         return result
     try:
         return replace(result, default=result.read(declared.default))
     except ValueError:
-        raise NodeClassError(f"{where}: the default {declared.default!r} is not {result.describe()}") from None
+        raise NodeClassError(
+            f"{where}: the default {declared.default!r} is not {result.describe()}"
+        ) from None

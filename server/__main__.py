@@ -12,7 +12,8 @@ def main() -> int:
     try:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, _interrupt_once)
-            # the last action in Python: later, Ctrl-C would end the process by a signal instead of with its status
+            # the last action in Python: later, Ctrl-C would end the process by a signal instead of
+            # with its status
             atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         from server.cli import main as do_command
 
@@ -22,7 +23,9 @@ def main() -> int:
 
 
 def _interrupt_once(number: int, frame: FrameType | None) -> NoReturn:
-    """Raise KeyboardInterrupt only once: holding the key down must not interrupt the shutdown as well."""
+    """Raise KeyboardInterrupt only once: holding the key down must not
+    interrupt the shutdown as well.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 

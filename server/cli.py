@@ -58,7 +58,10 @@ def explain(error: BaseException) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports errors like all other parts of Minibrains. Options cannot be abbreviated."""
+    """A parser that reports errors like all other parts of Minibrains.
+
+    Options cannot be abbreviated.
+    """
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
@@ -72,34 +75,77 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line, without importing any command's module."""
-    top = _Parser(prog="minibrains", description="Build game-playing agents from small nodes, and run them.")
+    top = _Parser(
+        prog="minibrains", description="Build game-playing agents from small nodes, and run them."
+    )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
     # options that several commands share
     packs = _Parser(add_help=False)
-    packs.add_argument("--no-packs", action="store_true", help="do not load the node packs of installed packages")
-    packs.add_argument("--pack", metavar="FILE", action="append", default=[], help="load nodes from this Python file too")
+    packs.add_argument(
+        "--no-packs", action="store_true", help="do not load the node packs of installed packages"
+    )
+    packs.add_argument(
+        "--pack",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="load nodes from this Python file too",
+    )
     as_json = _Parser(add_help=False)
-    as_json.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
+    as_json.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object on standard output and nothing else",
+    )
     changes = _Parser(add_help=False)
-    changes.add_argument("--set", metavar="NODE.WIDGET=VALUE", action="append", default=[], help="set a widget")
-    changes.add_argument("--brain", metavar="NODE=FILE", action="append", default=[], help="give a node another brain")
-    changes.add_argument("--mute", metavar="NODE", action="append", default=[], help="mute a node, so that it delivers nothing")
+    changes.add_argument(
+        "--set", metavar="NODE.WIDGET=VALUE", action="append", default=[], help="set a widget"
+    )
+    changes.add_argument(
+        "--brain",
+        metavar="NODE=FILE",
+        action="append",
+        default=[],
+        help="give a node another brain",
+    )
+    changes.add_argument(
+        "--mute",
+        metavar="NODE",
+        action="append",
+        default=[],
+        help="mute a node, so that it delivers nothing",
+    )
     workflow = _Parser(add_help=False, parents=[changes])
-    workflow.add_argument("workflow", metavar="WORKFLOW", help="a workflow file, or the name of a shipped one")
+    workflow.add_argument(
+        "workflow", metavar="WORKFLOW", help="a workflow file, or the name of a shipped one"
+    )
 
     run = commands.add_parser("run", help="run a workflow", parents=[workflow, packs, as_json])
     run.add_argument("--episodes", metavar="N", type=_count, help="number of episodes")
     run.add_argument("--ticks", metavar="N", type=_count, help="end an episode after N ticks")
     run.add_argument("--seed", metavar="S", type=_seed, help="seed of all randomness (default 0)")
     run.add_argument(
-        "--clock", choices=["fast", "realtime"], help="as fast as possible, or at the console's own frame rate (default fast)"
+        "--clock",
+        choices=["fast", "realtime"],
+        help="as fast as possible, or at the console's own frame rate (default fast)",
     )
     run.add_argument("--video", metavar="FILE", help="write a clip of the first episode (.mp4)")
-    run.add_argument("--record", action="store_true", help="write a tape into the run folder, for replay")
-    run.add_argument("--live", action="store_true", help="apply changes of the workflow file while it runs")
-    run.add_argument("--workers", metavar="N", default="1", help="play in N processes, or on Ray: ray://HOST:PORT[?n=N]")
-    run.add_argument("--runs", metavar="DIR", default="runs", help="folder for run folders (default runs)")
+    run.add_argument(
+        "--record", action="store_true", help="write a tape into the run folder, for replay"
+    )
+    run.add_argument(
+        "--live", action="store_true", help="apply changes of the workflow file while it runs"
+    )
+    run.add_argument(
+        "--workers",
+        metavar="N",
+        default="1",
+        help="play in N processes, or on Ray: ray://HOST:PORT[?n=N]",
+    )
+    run.add_argument(
+        "--runs", metavar="DIR", default="runs", help="folder for run folders (default runs)"
+    )
     run.set_defaults(module="run")
 
     evaluate = commands.add_parser(
@@ -107,62 +153,131 @@ def parser() -> argparse.ArgumentParser:
         parents=[workflow, packs, as_json],
     )  # fmt: skip
     evaluate.add_argument(
-        "--states", metavar="SPLIT[/PATTERN]", required=True, help="a split of the game's splits.json: validation, …"
+        "--states",
+        metavar="SPLIT[/PATTERN]",
+        required=True,
+        help="a split of the game's splits.json: validation, …",
     )
     evaluate.add_argument(
-        "--episodes", metavar="N", type=_count, required=True, help="number of episodes, the same ones for each player"
+        "--episodes",
+        metavar="N",
+        type=_count,
+        required=True,
+        help="number of episodes, the same ones for each player",
     )
     evaluate.add_argument(
-        "--opponents", metavar="GROUP[/NAME]", help="play against these opponents at pad 2: training, held_back, '*'"
+        "--opponents",
+        metavar="GROUP[/NAME]",
+        help="play against these opponents at pad 2: training, held_back, '*'",
     )
     evaluate.add_argument(
-        "--against", metavar="WORKFLOW", action="append", default=[], help="compare with this workflow, in pairs of episodes"
+        "--against",
+        metavar="WORKFLOW",
+        action="append",
+        default=[],
+        help="compare with this workflow, in pairs of episodes",
     )
     evaluate.add_argument(
-        "--ticks", metavar="N", type=_count, help="end an episode after N ticks (default: the game's own limit)"
+        "--ticks",
+        metavar="N",
+        type=_count,
+        help="end an episode after N ticks (default: the game's own limit)",
     )
-    evaluate.add_argument("--seed", metavar="S", type=_seed, default=0, help="seed of the choice and order of starts (default 0)")
-    evaluate.add_argument("--workers", metavar="N", default="1", help="play in N processes, or on Ray: ray://HOST:PORT[?n=N]")
     evaluate.add_argument(
-        "--out", metavar="DIR", default="evaluations", help="folder for results and episodes (default evaluations)"
+        "--seed",
+        metavar="S",
+        type=_seed,
+        default=0,
+        help="seed of the choice and order of starts (default 0)",
+    )
+    evaluate.add_argument(
+        "--workers",
+        metavar="N",
+        default="1",
+        help="play in N processes, or on Ray: ray://HOST:PORT[?n=N]",
+    )
+    evaluate.add_argument(
+        "--out",
+        metavar="DIR",
+        default="evaluations",
+        help="folder for results and episodes (default evaluations)",
     )
     evaluate.set_defaults(module="evaluate")
 
-    serve = commands.add_parser("serve", help="start the editor and the service that runs workflows", parents=[packs, as_json])
-    serve.add_argument("--host", metavar="HOST", default="127.0.0.1", help="address to listen on; any but loopback needs a token")
-    serve.add_argument(
-        "--port", metavar="PORT", type=_port, default=8188, help="port to listen on, 0 for any free one (default 8188)"
+    serve = commands.add_parser(
+        "serve",
+        help="start the editor and the service that runs workflows",
+        parents=[packs, as_json],
     )
     serve.add_argument(
-        "--data", metavar="DIR", help="folder for workflows, models and runs (default $MINIBRAINS_HOME or ~/.minibrains)"
+        "--host",
+        metavar="HOST",
+        default="127.0.0.1",
+        help="address to listen on; any but loopback needs a token",
     )
-    serve.add_argument("--token", metavar="T", help="token that clients must send; generated if one is needed")
     serve.add_argument(
-        "--parallel", metavar="N", type=_count, help="number of simultaneous runs (default: one per core, at least 2)"
+        "--port",
+        metavar="PORT",
+        type=_port,
+        default=8188,
+        help="port to listen on, 0 for any free one (default 8188)",
+    )
+    serve.add_argument(
+        "--data",
+        metavar="DIR",
+        help="folder for workflows, models and runs (default $MINIBRAINS_HOME or ~/.minibrains)",
+    )
+    serve.add_argument(
+        "--token", metavar="T", help="token that clients must send; generated if one is needed"
+    )
+    serve.add_argument(
+        "--parallel",
+        metavar="N",
+        type=_count,
+        help="number of simultaneous runs (default: one per core, at least 2)",
     )
     serve.set_defaults(module="serve")
 
-    replay = commands.add_parser("replay", help="play a tape back and verify that the run is the same", parents=[packs, as_json])
+    replay = commands.add_parser(
+        "replay",
+        help="play a tape back and verify that the run is the same",
+        parents=[packs, as_json],
+    )
     replay.add_argument("run", metavar="RUN", help="a run folder, or the tape in it")
     replay.add_argument(
-        "--from", metavar="TICK", type=_seed, default=0, dest="start", help="start at the last snapshot before this tick"
+        "--from",
+        metavar="TICK",
+        type=_seed,
+        default=0,
+        dest="start",
+        help="start at the last snapshot before this tick",
     )
     replay.set_defaults(module="replay")
 
     check = commands.add_parser(
-        "check", help="report what is wrong with a workflow, or print its plan", parents=[workflow, packs, as_json]
+        "check",
+        help="report what is wrong with a workflow, or print its plan",
+        parents=[workflow, packs, as_json],
     )
-    check.add_argument("--source", action="store_true", help="print the generated step functions instead")
+    check.add_argument(
+        "--source", action="store_true", help="print the generated step functions instead"
+    )
     check.set_defaults(module="check")
 
     nodes = commands.add_parser(
-        "nodes", help="list node types, or describe one: sockets, widgets, brain", parents=[packs, as_json]
+        "nodes",
+        help="list node types, or describe one: sockets, widgets, brain",
+        parents=[packs, as_json],
     )
     nodes.add_argument("type", metavar="TYPE", nargs="?", help="describe this type in full")
-    nodes.add_argument("--schema", action="store_true", help="print the JSON Schema of workflow files instead")
+    nodes.add_argument(
+        "--schema", action="store_true", help="print the JSON Schema of workflow files instead"
+    )
     nodes.set_defaults(module="nodes")
 
-    brain = commands.add_parser("brain", help="show a brain's header, tensors and lineage", parents=[as_json])
+    brain = commands.add_parser(
+        "brain", help="show a brain's header, tensors and lineage", parents=[as_json]
+    )
     brain.add_argument("file", metavar="FILE", help="a brain file, or its name within models/")
     brain.set_defaults(module="brain")
 
@@ -170,19 +285,37 @@ def parser() -> argparse.ArgumentParser:
         "save-state", help="save the state of a game, of a workflow or a recorded run",
         parents=[changes, packs, as_json],
     )  # fmt: skip
-    save.add_argument("workflow", metavar="RUN_OR_WORKFLOW", help="a workflow, or the folder or the tape of a recorded run")
-    save.add_argument("name", metavar="NAME", help="name of the state, for the widget `states`")
-    save.add_argument("--episode", metavar="N", type=_count, default=1, help="episode, from 1 (default 1)")
     save.add_argument(
-        "--tick", metavar="N", type=_seed, default=0, help="tick of the episode before which to save, from 0 (default 0)"
+        "workflow",
+        metavar="RUN_OR_WORKFLOW",
+        help="a workflow, or the folder or the tape of a recorded run",
+    )
+    save.add_argument("name", metavar="NAME", help="name of the state, for the widget `states`")
+    save.add_argument(
+        "--episode", metavar="N", type=_count, default=1, help="episode, from 1 (default 1)"
+    )
+    save.add_argument(
+        "--tick",
+        metavar="N",
+        type=_seed,
+        default=0,
+        help="tick of the episode before which to save, from 0 (default 0)",
     )
     save.add_argument("--seed", metavar="S", type=_seed, help="seed of the workflow's run")
-    save.add_argument("--force", action="store_true", help="overwrite a state of yours with this name")
+    save.add_argument(
+        "--force", action="store_true", help="overwrite a state of yours with this name"
+    )
     save.set_defaults(module="save_state")
 
-    roms = commands.add_parser("roms", help="manage your own ROMs").add_subparsers(required=True, metavar="ACTION")
-    add = roms.add_parser("import", help="copy ROMs of known games into the ROM folder", parents=[as_json])
-    add.add_argument("paths", metavar="PATH", nargs="+", help="ROM files, zip archives or folders of them")
+    roms = commands.add_parser("roms", help="manage your own ROMs").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    add = roms.add_parser(
+        "import", help="copy ROMs of known games into the ROM folder", parents=[as_json]
+    )
+    add.add_argument(
+        "paths", metavar="PATH", nargs="+", help="ROM files, zip archives or folders of them"
+    )
     add.set_defaults(module="roms")
 
     new = commands.add_parser("new-node", help="write a template file for a node of your own")
@@ -190,20 +323,41 @@ def parser() -> argparse.ArgumentParser:
     new.set_defaults(module="new_node")
 
     make = commands.add_parser("make-brains", help="rebuild the shipped brains byte for byte")
-    make.add_argument("names", metavar="NAME", nargs="*", help="files within models/ (default: all of them)")
-    make.add_argument("--into", metavar="DIR", default="models", help="folder to write to (default models)")
+    make.add_argument(
+        "names", metavar="NAME", nargs="*", help="files within models/ (default: all of them)"
+    )
+    make.add_argument(
+        "--into", metavar="DIR", default="models", help="folder to write to (default models)"
+    )
     make.set_defaults(module="make_brains")
 
-    bench = commands.add_parser("bench", help="run benchmarks, each with its baseline", parents=[changes, packs, as_json])
+    bench = commands.add_parser(
+        "bench", help="run benchmarks, each with its baseline", parents=[changes, packs, as_json]
+    )
     names = ["engine", "agent", "realtime", "tape", "workers", "start", "editor"]
-    bench.add_argument("name", metavar="NAME", nargs="?", choices=names, help=", ".join(names) + " (default: the first two)")
     bench.add_argument(
-        "workflow", metavar="WORKFLOW", nargs="?", default="airstriker", help="workflow to play, for benchmarks that play one"
+        "name",
+        metavar="NAME",
+        nargs="?",
+        choices=names,
+        help=", ".join(names) + " (default: the first two)",
     )
     bench.add_argument(
-        "--seconds", metavar="N", type=_count, help="duration: realtime (default 60), editor (600), agent (101 turns)"
+        "workflow",
+        metavar="WORKFLOW",
+        nargs="?",
+        default="airstriker",
+        help="workflow to play, for benchmarks that play one",
     )
-    bench.add_argument("--kill", metavar="NODE", help="realtime: kill the process of this node every ten seconds")
+    bench.add_argument(
+        "--seconds",
+        metavar="N",
+        type=_count,
+        help="duration: realtime (default 60), editor (600), agent (101 turns)",
+    )
+    bench.add_argument(
+        "--kill", metavar="NODE", help="realtime: kill the process of this node every ten seconds"
+    )
     bench.set_defaults(module="bench")
     return top
 

@@ -1,4 +1,6 @@
-"""Text for terminals, without control characters: a terminal obeys them, and names and errors may come from anywhere."""
+"""Text for terminals, without control characters: a terminal obeys them,
+and names and errors may come from anywhere.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ settings.load_profile("without deadlines")
 
 TESTS = Path(__file__).parent
 WITH_AN_EMULATOR = ("games/test_duel.py",)
-"""The files whose tests share an emulator that is open. A process can have only one, so their commands get a process each."""
+"""The files whose tests share an emulator that is open. A process can have only one, so their
+commands get a process each."""
 LONGEST = (
     "web/test_editor.py",
     "process/test_workers.py",
@@ -38,7 +39,8 @@ LONGEST = (
     "project/test_docs.py",
     "commands/test_make_brains.py",
 )
-"""The files that take longest. They begin first, so that the processes that share the tests end at about the same time."""
+"""The files that take longest. They begin first, so that the processes that share the tests end at
+about the same time."""
 
 pytest.register_assert_rewrite("tests.support")
 
@@ -53,13 +55,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def minibrains(tmp_path: Path, request: pytest.FixtureRequest) -> Command:
-    """Run a command of `python -m server …` in this process, with tmp_path as its folder and home."""
+    """Run a command of `python -m server …` in this process,
+    with tmp_path as its folder and home.
+    """
     if request.path.relative_to(TESTS).as_posix() in WITH_AN_EMULATOR:
         in_process: Command = request.getfixturevalue("minibrains_process")
         return in_process
     capfd = request.getfixturevalue("capfd")
 
-    def run(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: object, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         environment = {"MINIBRAINS_HOME": str(tmp_path / "home"), **(env or {})}
         return run_here(list(map(str, arguments)), tmp_path, environment, capfd)
 
@@ -70,7 +76,9 @@ def minibrains(tmp_path: Path, request: pytest.FixtureRequest) -> Command:
 def minibrains_process(tmp_path: Path) -> Command:
     """Run `python -m server …` in a process of its own, with tmp_path as its folder and home."""
 
-    def run(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: object, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         environment = {"MINIBRAINS_HOME": str(tmp_path / "home"), **(env or {})}
         return run_in_process(list(map(str, arguments)), tmp_path, environment)
 
@@ -92,7 +100,10 @@ def summary(minibrains: Command) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def tried_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try models out in this process and without limits. A process of its own would first import all libraries."""
+    """Try models out in this process and without limits.
+
+    A process of its own would first import all libraries.
+    """
 
     def verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> trial.Verdict:
         try:

@@ -4,7 +4,9 @@ import { defineConfig, type Plugin } from "vite";
 const withoutEval: Plugin = {
   name: "litegraph-without-eval",
   transform(code, id) {
-    return id.includes("@comfyorg/litegraph") ? code.replace(/\beval\((\w+)\)/g, "Number($1)") : null;
+    return id.includes("@comfyorg/litegraph")
+      ? code.replace(/\beval\((\w+)\)/g, "Number($1)")
+      : null;
   },
 };
 
@@ -22,5 +24,9 @@ export default defineConfig({
     license: { fileName: "licences.md" },
   },
   worker: { format: "es" },
-  server: { proxy: { "/api": { target: SERVER, ws: true, changeOrigin: true, headers: { origin: SERVER } } } },
+  server: {
+    proxy: {
+      "/api": { target: SERVER, ws: true, changeOrigin: true, headers: { origin: SERVER } },
+    },
+  },
 });

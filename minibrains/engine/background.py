@@ -1,7 +1,8 @@
 """Background nodes: each is called on a thread of its own.
 
-The thread either computes itself or waits for the node's own process (`node_process.py`). Both release the interpreter lock,
-so the tick goes on. When that process ends, the thread starts another at once, beside the game.
+The thread either computes itself or waits for the node's own process (`node_process.py`). Both
+release the interpreter lock, so the tick goes on. When that process ends, the thread starts another
+at once, beside the game.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from minibrains.host import Episode
 from minibrains.savings import tell_savings
 
 SHUTDOWN_TIMEOUT: Final = 5.0
-"""Seconds that a node gets to finish its current call when it is closed or asked for something else."""
+"""Seconds that a node gets to finish its current call when it is closed or asked for something
+else."""
 _HEALTH_CHECK: Final = 0.1
 """Seconds between two checks of an idle process."""
 
@@ -49,7 +51,10 @@ class NodeCall:
         return call
 
     def remaining(self, limit: float | None) -> float | None:
-        """Return the seconds left of `limit`; all of it while the node has not begun. None means no limit."""
+        """Return the seconds left of `limit`; all of it while the node has not begun.
+
+        None means no limit.
+        """
         if limit is None or self.started is None:
             return limit
         return max(0.0, self.started + limit - perf_counter())
@@ -62,7 +67,10 @@ class NodeCall:
 
 
 class BackgroundNode:
-    """A background node and its thread. Once the node is open, only this thread calls it, so calls never overlap."""
+    """A background node and its thread.
+
+    Once the node is open, only this thread calls it, so calls never overlap.
+    """
 
     def __init__(self, node: Any, name: str) -> None:
         self.timeout: float | None = None
@@ -81,7 +89,7 @@ class BackgroundNode:
         self._thread = threading.Thread(target=self._work, name=f"thinks: {name}", daemon=True)
         self._thread.start()
 
-    # -- thinking -----------------------------------------------------------------------------------
+    # -- thinking ----------------------------------------------------------------------------------
 
     def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool = True) -> NodeCall:
         """Begin a tick of the node.
@@ -89,10 +97,12 @@ class BackgroundNode:
         Args:
             arguments: The arguments of the node's `tick`.
             tick: The number of the current tick.
-            waits: If the node's process is still starting, begin the call when it is ready instead of failing.
+            waits: If the node's process is still starting, begin the call when it is ready instead
+                of failing.
 
         Raises:
-            RunError: The node cannot begin: an abandoned call is still running, or its process is not running.
+            RunError: The node cannot begin: an abandoned call is still running, or its process is
+                not running.
         """
         if self._process is not None and not waits:
             self._process.check_health()
@@ -149,12 +159,13 @@ class BackgroundNode:
         else:
             self._abandoned = call
 
-    # -- the node's life cycle, on its thread -------------------------------------------------------
+    # -- the node's life cycle, on its thread ------------------------------------------------------
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
         """Warm the node up: on the calling thread, or in the node's process between two calls.
 
-        May be called while the game runs. A process that was warmed up with the same constants is not asked again.
+        May be called while the game runs. A process that was warmed up with the same constants is
+        not asked again.
         """
         if self._process is None:
             self._node.warm_up(constants)
@@ -188,7 +199,10 @@ class BackgroundNode:
         self._changes.put(widgets)
 
     def close(self, timeout: float | None = None) -> None:
-        """End the thread; the caller closes the node itself. Raises RunError if the thread does not end in time."""
+        """End the thread; the caller closes the node itself.
+
+        Raises RunError if the thread does not end in time.
+        """
         self._calls.put(None)
         if self._process is not None:
             self._process.dismiss()
@@ -199,10 +213,13 @@ class BackgroundNode:
         if self._thread.is_alive():
             raise RunError("it is still thinking, and a thread cannot be ended from outside")
 
-    # -- the thread ---------------------------------------------------------------------------------
+    # -- the thread --------------------------------------------------------------------------------
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        """Call a method and wait for its result. Raises RunError if the node is still busy with an abandoned call after 5 s."""
+        """Call a method and wait for its result.
+
+        Raises RunError if the node is still busy with an abandoned call after 5 s.
+        """
         if self._abandoned is not None and not self._abandoned.finished.wait(SHUTDOWN_TIMEOUT):
             raise self._still_busy()
         call = self._begin(method, arguments, -1)
@@ -211,7 +228,10 @@ class BackgroundNode:
 
     def _still_busy(self) -> RunError:
         tick = None if self._abandoned is None else self._abandoned.tick
-        return RunError(f"it is still busy with the call that it began on tick {tick}, past its time limit of {self.timeout:g} s")
+        return RunError(
+            f"it is still busy with the call that it began on tick {tick}, "
+            f"past its time limit of {self.timeout:g} s"
+        )
 
     def _begin(self, method: str, arguments: tuple[Any, ...], tick: int) -> NodeCall:
         self._abandoned = None
@@ -253,8 +273,8 @@ class BackgroundNode:
 class PendingResult:
     """The result of a node that continues: launched on one tick, delivered `latency` ticks later.
 
-    With the fast clock, a tick waits for a late result, so that the results of a run do not depend on the machine. In real
-    time a late one is delivered on the first tick on which it is there.
+    With the fast clock, a tick waits for a late result, so that the results of a run do not depend
+    on the machine. In real time a late one is delivered on the first tick on which it is there.
     """
 
     def __init__(self, background: BackgroundNode) -> None:
@@ -270,7 +290,11 @@ class PendingResult:
         """The tick on which the result is to be delivered."""
 
     def launch(self, arguments: tuple[Any, ...], tick: int, waits: bool) -> None:
-        """Begin a call. With `waits`, a process that is still starting is waited for. Raises RunError if it cannot begin."""
+        """Begin a call.
+
+        With `waits`, a process that is still starting is waited for. Raises RunError if it cannot
+        begin.
+        """
         self.call = self.background.launch(arguments, tick, waits)
         self._expected = tick + self.latency
 
@@ -279,7 +303,10 @@ class PendingResult:
         self.call, self._expected = NodeCall.completed(tick, None, error), tick + self.latency
 
     def arrives(self, tick: int, waits: bool) -> bool:
-        """Return True if the result is delivered on this tick. With `waits`, a late result is waited for."""
+        """Return True if the result is delivered on this tick.
+
+        With `waits`, a late result is waited for.
+        """
         call = self.call
         if call is None or tick < self._expected:
             return False
@@ -309,12 +336,22 @@ class PendingResult:
 
     def inherit(self, other: PendingResult) -> None:
         """Take over the result of `other`, which has finished."""
-        self.call, self.relaunch, self.late, self._expected = other.call, other.relaunch, other.late, other._expected
+        self.call, self.relaunch, self.late, self._expected = (
+            other.call,
+            other.relaunch,
+            other.late,
+            other._expected,
+        )
 
     def state(self) -> dict[str, Any]:
         """Return the result and the tick of its delivery; the call has finished."""
         call = self.call
-        found = call and (call.tick, self._expected, call.result, call.error and describe_error(call.error))
+        found = call and (
+            call.tick,
+            self._expected,
+            call.result,
+            call.error and describe_error(call.error),
+        )
         return {"job": found, "wanted": self.relaunch}
 
     def load_state(self, state: Mapping[str, Any]) -> None:

@@ -1,7 +1,9 @@
-"""Compile a checked graph into a plan: a flat list of steps in a fixed order, with integer slots instead of names.
+"""Compile a checked graph into a plan: a flat list of steps in a fixed order,
+with integer slots instead of names.
 
-Three things are decided here, so that no tick has to: the order of the steps; which steps are due on every tick anyway, so
-that nothing has to mark them; and which clock each node has, its own or that of its consumers.
+Three things are decided here, so that no tick has to: the order of the steps; which steps are due
+on every tick anyway, so that nothing has to mark them; and which clock each node has, its own or
+that of its consumers.
 """
 
 from __future__ import annotations
@@ -97,12 +99,16 @@ class _Compiler:
                 is_read = self.out_edges[name, output.name] or (name, output.name) in self.observed
                 if output.lazy and is_read:
                     absent = output.absent or not always_delivers(node.entry.on_error)
-                    steps[name, output.name] = Step("read", name, outputs=[OutputPlan(output.name, absent)])
+                    steps[name, output.name] = Step(
+                        "read", name, outputs=[OutputPlan(output.name, absent)]
+                    )
         return steps
 
     def _main_step(self, node: CheckedNode) -> Step:
         declared = node.cls.schema.outputs.values()
-        outputs = [OutputPlan(output.name, output.absent and not output.lazy) for output in declared]
+        outputs = [
+            OutputPlan(output.name, output.absent and not output.lazy) for output in declared
+        ]
         if node.register:
             return Step("emit", node.id, outputs=outputs)
         clocks = self._own_clocks(node)
@@ -134,7 +140,9 @@ class _Compiler:
         return step, _output_of(step, socket)
 
     def _order(self) -> list[Step]:
-        """Order the steps: emits first, then each step after those it reads, ancestors of `when` flags as early as possible."""
+        """Order the steps: emits first, then each step after those it reads,
+        ancestors of `when` flags as early as possible.
+        """
         before = self._predecessors()
         early = self._ancestors_of_flags(before)
         emits = [self.producers[name] for name, node in self.graph.nodes.items() if node.delays]
@@ -156,9 +164,13 @@ class _Compiler:
         return [*emits, *early_readers, *first, *late_readers, *then]
 
     def _predecessors(self) -> dict[str, set[str]]:
-        """Return, for each node that is not a register, the nodes that must run before it on the same tick."""
+        """Return, for each node that is not a register,
+        the nodes that must run before it on the same tick.
+        """
         nodes = self.graph.nodes
-        before: dict[str, set[str]] = {name: set() for name, node in nodes.items() if not node.register}
+        before: dict[str, set[str]] = {
+            name: set() for name, node in nodes.items() if not node.register
+        }
         for edge in self.graph.edges:
             if edge.target in before and not nodes[edge.source].delays:
                 before[edge.target].add(edge.source)
@@ -168,9 +180,13 @@ class _Compiler:
         return before
 
     def _ancestors_of_flags(self, before: Mapping[str, set[str]]) -> set[str]:
-        """Return the nodes with a `when` flag, and all nodes that these depend on within the tick."""
+        """Return the nodes with a `when` flag,
+        and all nodes that these depend on within the tick.
+        """
         early: set[str] = set()
-        frontier = [link.node for link in self.graph.when_links.values() if self._is_same_tick(link)]
+        frontier = [
+            link.node for link in self.graph.when_links.values() if self._is_same_tick(link)
+        ]
         while frontier:
             name = frontier.pop()
             if name not in early:
@@ -187,20 +203,26 @@ class _Compiler:
             node = self.graph.nodes[step.node]
             plain = step.role == "tick" and _stateless(node.cls) and not step.clocks
             if plain and may_skip_runs(node.entry.on_error) and node.cls.schema.outputs:
-                step.constant = all(self.producers[edge.source].constant for edge in self.in_edges[step.node])
+                step.constant = all(
+                    self.producers[edge.source].constant for edge in self.in_edges[step.node]
+                )
 
-    # -- clocks -------------------------------------------------------------------------------------
+    # -- clocks ------------------------------------------------------------------------------------
 
     def _inherit_clocks(self, ordered: Sequence[Step]) -> None:
-        """Give each step whose consumers all have clocks these clocks too, if no node can notice the skipped runs.
+        """Give each step whose consumers all have clocks these clocks too,
+        if no node can notice the skipped runs.
 
-        A consumer with a clock reads the step only while that clock is open. If the step computes its outputs from its inputs
-        alone, it need not run on other ticks: the consumer reads the same value.
+        A consumer with a clock reads the step only while that clock is open. If the step computes
+        its outputs from its inputs alone, it need not run on other ticks: the consumer reads the
+        same value.
 
-        Steps are visited in reverse, each after its consumers, so clocks pass up a whole chain of steps. Afterwards:
+        Steps are visited in reverse, each after its consumers, so clocks pass up a whole chain of
+        steps. Afterwards:
 
         - A step that has inherited runs on all ticks on which one of its consumers may.
-        - For each clock of a step, the flag is delivered by an earlier step of the same tick, or by none.
+        - For each clock of a step, the flag is delivered by an earlier step of the same tick, or by
+          none.
         """
         position = {id(step): index for index, step in enumerate(ordered)}
         for step in reversed(ordered):
@@ -217,7 +239,9 @@ class _Compiler:
                 step.clocks = clocks
 
     def _may_skip_runs(self, step: Step) -> bool:
-        """Return whether a step without a clock would deliver the same on any tick, whichever of its runs were skipped."""
+        """Return whether a step without a clock would deliver the same on any tick,
+        whichever of its runs were skipped.
+        """
         node = self.graph.nodes[step.node]
         if step.clocks or not may_skip_runs(node.entry.on_error):
             return False
@@ -226,7 +250,8 @@ class _Compiler:
         return step.role == "tick" and _stateless(node.cls) and not step.constant
 
     def _reveals_skipped_runs(self, step: Step, edges: Iterable[Edge]) -> bool:
-        """Return whether the engine, or a link from or to a step, can tell if the step ran on a tick.
+        """Return whether the engine, or a link from or to a step,
+        can tell if the step ran on a tick.
 
         Args:
             step: A step that may skip runs.
@@ -245,7 +270,9 @@ class _Compiler:
         return any(edge.input.reading != "last" for edge in self.in_edges[step.node])
 
     def _clocks_of_consumers(self, edges: Iterable[Edge]) -> frozenset[Clock]:
-        """Return the clocks of all consumers of these links; empty if there are none, or one of them runs on every tick."""
+        """Return the clocks of all consumers of these links; empty if there are none,
+        or one of them runs on every tick.
+        """
         clocks: set[Clock] = set()
         for edge in edges:
             consumer = self.main[edge.target]
@@ -268,9 +295,11 @@ class _Compiler:
         return link.node in self.graph.nodes
 
     def _insert_clock_gates(self, ordered: Sequence[Step]) -> list[Step]:
-        """Return the steps with a clock gate for each clock, which comes before all steps that have the clock.
+        """Return the steps with a clock gate for each clock,
+        which comes before all steps that have the clock.
 
-        Clock gates without a flag come first; the others come right after the step that delivers their flag.
+        Clock gates without a flag come first; the others come right after the step that delivers
+        their flag.
         """
         # the clock gates
         first: list[Step] = []
@@ -294,7 +323,7 @@ class _Compiler:
             steps.extend(after[id(step)])
         return steps
 
-    # -- slots and deliveries -----------------------------------------------------------------------
+    # -- slots and deliveries ----------------------------------------------------------------------
 
     def _slot(self, output: OutputPlan, use: Use) -> int:
         if use not in output.slots:
@@ -335,7 +364,9 @@ class _Compiler:
         return plans, awaited
 
     def _never(self) -> int:
-        """Return a slot that nothing is ever delivered to, for an awaited input behind a muted node."""
+        """Return a slot that nothing is ever delivered to,
+        for an awaited input behind a muted node.
+        """
         self.slots.append("last")
         return len(self.slots) - 1
 
@@ -354,7 +385,7 @@ class _Compiler:
         inputs, awaited = self._read_inputs(node)
         return Latch(node.id, tuple(inputs), tuple(awaited))
 
-    # -- what is due anyway -------------------------------------------------------------------------
+    # -- what is due anyway ------------------------------------------------------------------------
 
     def _find_always_ready(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -377,7 +408,9 @@ class _Compiler:
             output.marks = sorted(marks)
 
     def _find_readiness(self, step: Step, node: CheckedNode) -> None:
-        """Decide whether a tick or launch is due on every tick, and whether all of its arguments are there by then."""
+        """Decide whether a tick or launch is due on every tick,
+        and whether all of its arguments are there by then.
+        """
         step.always_polled = node.cls.clocked
         complete = True
         linked: set[str] = set()

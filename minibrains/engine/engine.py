@@ -32,11 +32,13 @@ MakeHost = Callable[[NodeRuntime, "Engine"], Host]
 class Engine:
     """Ticks a plan. One engine has one set of nodes and plays one episode after another.
 
-    A tick has three phases. Emit: every register delivers its outputs. Step: the due nodes run, in plan
-    order. Latch: every register takes its inputs. On a terminal tick nothing is latched.
+    A tick has three phases. Emit: every register delivers its outputs. Step: the due nodes run, in
+    plan order. Latch: every register takes its inputs. On a terminal tick nothing is latched.
     """
 
-    def __init__(self, plan: Plan, cache: OutputCache | None = None, tape: Tape | None = None) -> None:
+    def __init__(
+        self, plan: Plan, cache: OutputCache | None = None, tape: Tape | None = None
+    ) -> None:
         """Make the nodes of a plan.
 
         Args:
@@ -82,10 +84,12 @@ class Engine:
         """Seconds for which the game waited for background nodes."""
         return self.context.blocked_seconds
 
-    # -- life cycle ---------------------------------------------------------------------------------
+    # -- life cycle --------------------------------------------------------------------------------
 
     def open(self, make_host: MakeHost) -> None:
-        """Open all nodes, registers first; check the shapes that are known only now; compute constant results."""
+        """Open all nodes, registers first; check the shapes that are known only now;
+        compute constant results.
+        """
         self._make_ready(self.plan, self.runtimes, self.execution, make_host)
 
     def reset(self, index: int, seed: int, limit: int | None = None) -> None:
@@ -110,10 +114,11 @@ class Engine:
                     self._unanswered(runtime, None, error)
 
     def report(self) -> dict[str, Any]:
-        """Return the nodes' results of the episode, merged; registers first, so that a Score node has the last word.
+        """Return the nodes' results of the episode, merged; registers first,
+        so that a Score node has the last word.
 
-        Skips nodes that are thinking, nodes that hung on an earlier call and, in real time, nodes whose process is being
-        started.
+        Skips nodes that are thinking, nodes that hung on an earlier call and, in real time, nodes
+        whose process is being started.
         """
         report: dict[str, Any] = {}
         for runtime in registers_first(self.runtimes):
@@ -126,7 +131,8 @@ class Engine:
     def close(self, timeout: float | None = None) -> list[str]:
         """Close all open nodes, even if some fail; return a sentence for each that failed.
 
-        A node that is thinking gets `timeout` seconds (5). Pending edits are refused, and the nodes that they opened are closed.
+        A node that is thinking gets `timeout` seconds (5). Pending edits are refused, and the nodes
+        that they opened are closed.
         """
         sentences: list[str] = []
         while self.edits:
@@ -139,9 +145,16 @@ class Engine:
         return sentences
 
     def _make_ready(
-        self, plan: Plan, runtimes: Mapping[str, NodeRuntime], execution: ExecutionState, make_host: MakeHost
+        self,
+        plan: Plan,
+        runtimes: Mapping[str, NodeRuntime],
+        execution: ExecutionState,
+        make_host: MakeHost,
     ) -> None:
-        """Open the nodes that are not open yet, and build the steps. Raises WorkflowError or NodeFailed."""
+        """Open the nodes that are not open yet, and build the steps.
+
+        Raises WorkflowError or NodeFailed.
+        """
         for runtime in registers_first(runtimes):
             if not runtime.is_open and not runtime.replayed:
                 runtime.open(make_host(runtime, self), plan.graph.workflow.where)
@@ -157,26 +170,28 @@ class Engine:
             raise runtime.failure(tick, error) from error
         self.execution.record_error(self.execution.owners.index(runtime.name), error)
 
-    # -- ticking ------------------------------------------------------------------------------------
+    # -- ticking -----------------------------------------------------------------------------------
 
     def advance(self, ticks: int) -> bool:
         """Run up to `ticks` ticks of the episode, then apply the waiting edits.
 
-        Between two ticks, `self.tick` is the number of the next one, `execution.due` has the marks to begin it with, and no
-        slot holds a value that is for one tick only. The phases of a tick, and what holds at the end of each:
+        Between two ticks, `self.tick` is the number of the next one, `execution.due` has the marks
+        to begin it with, and no slot holds a value that is for one tick only. The phases of a tick,
+        and what holds at the end of each:
 
         begin: `marks` has a byte for each step that is due so far, and `execution.due` is empty
-        emit and step: no step that was due is left, because a step marks only steps that come after it
+        emit and step: no step that was due is left, because a step marks only steps that come after
+        it
         terminal: `ended` says whether an output that ends the episode is true
         latch: every register has taken its inputs; none has on a terminal tick
         clean up: it is between two ticks again
 
-        A step that raises is counted among those that ran. Unless the error ends the run, the phase goes on with the step
-        after it. Edits are never applied within a tick.
+        A step that raises is counted among those that ran. Unless the error ends the run, the phase
+        goes on with the step after it. Edits are never applied within a tick.
 
         Returns:
-            True if the episode ended. False, perhaps early, if it did not: after `ticks` ticks, once `stopping` is set, or
-            when edits were applied.
+            True if the episode ended. False, perhaps early, if it did not: after `ticks` ticks,
+            once `stopping` is set, or when edits were applied.
 
         Raises:
             NodeFailed: A node raised, and its `on_error` says that this ends the run.
@@ -185,7 +200,12 @@ class Engine:
         # local names: each of these is used many times a tick
         execution, context, edits = self.execution, self.context, self.edits
         values, event_slots = execution.values, execution.event_slots
-        marks, template, size, due_at_begin = execution.marks, execution.template, execution.size, execution.due
+        marks, template, size, due_at_begin = (
+            execution.marks,
+            execution.template,
+            execution.size,
+            execution.due,
+        )
         steps, latches, terminals = execution.steps, execution.latches, self.plan.terminals
         visits, spent, count_tick = execution.visits, execution.spent, self.times.add
         blocked_seconds = context.blocked_seconds
@@ -198,7 +218,8 @@ class Engine:
                 for mark in due_at_begin:
                     marks[mark] = 1
                 due_at_begin.clear()
-            # a step marks only steps after itself, so the iterators still reach what is marked on the way
+            # a step marks only steps after itself, so the iterators still reach what is marked on
+            # the way
             due_steps, remaining_latches = compress(steps, marks), iter(latches)
             started = before = perf_counter()
             while True:  # once, and again after each error that does not end the run
@@ -239,7 +260,9 @@ class Engine:
                 for slot in event_slots:
                     values[slot] = None
                 event_slots.clear()
-            if context.blocked_seconds != blocked_seconds:  # the time for which the game waited is not the tick's
+            if (
+                context.blocked_seconds != blocked_seconds
+            ):  # the time for which the game waited is not the tick's
                 started += context.blocked_seconds - blocked_seconds
                 blocked_seconds = context.blocked_seconds
             count_tick(before - started)
@@ -252,16 +275,22 @@ class Engine:
         return ended
 
     def _failed(self, index: int, error: BaseException) -> None:
-        """Count the error of a step that may fail, or raise the error that ends the run: NodeFailed or RunError.
+        """Count the error of a step that may fail, or raise the error that ends the run:
+        NodeFailed or RunError.
 
         Args:
-            index: The index of the step or latch; -1 if a terminal output could not be tested for truth.
+            index: The index of the step or latch; -1 if a terminal output could not be tested for
+                truth.
             error: The exception.
         """
         execution, steps = self.execution, self.plan.steps
         if index < 0:
-            names = " or ".join(name for name, node in self.nodes.items() if getattr(node, "terminal", None))
-            raise RunError(f"{names}: cannot tell on tick {self.tick} whether the episode ends: {error}") from error
+            names = " or ".join(
+                name for name, node in self.nodes.items() if getattr(node, "terminal", None)
+            )
+            raise RunError(
+                f"{names}: cannot tell on tick {self.tick} whether the episode ends: {error}"
+            ) from error
         runtime = self.runtimes[execution.owners[index]]
         if after_failed_step(runtime.checked.entry.on_error, error) != "hold":
             self.ticks += 1
@@ -274,7 +303,10 @@ class Engine:
                     execution.values[step.inputs[0].sources[0].slot] = absent_output
 
     def node_stats(self) -> Mapping[str, NodeStats]:
-        """Return the statistics of each node so far. A register runs when it emits; clock gates belong to the engine."""
+        """Return the statistics of each node so far.
+
+        A register runs when it emits; clock gates belong to the engine.
+        """
         return collect_stats(self.execution, self.ticks, self.runtimes)
 
     def thinking(self) -> set[str]:
@@ -284,29 +316,42 @@ class Engine:
     def health(self) -> dict[str, Health]:
         """Return the health of the open background nodes, by id. May be called from any thread."""
         runtimes = self.runtimes
-        return {name: runtime.health for name, runtime in runtimes.items() if runtime.background is not None}
+        return {
+            name: runtime.health
+            for name, runtime in runtimes.items()
+            if runtime.background is not None
+        }
 
     def spent(self) -> StepTimes:
-        """Return the seconds of every step so far, for `spent_since`; cheap enough to call on every tick."""
+        """Return the seconds of every step so far, for `spent_since`;
+        cheap enough to call on every tick.
+        """
         return self.execution, self.execution.spent.copy()
 
     def spent_since(self, before: StepTimes) -> dict[str, float]:
-        """Return the seconds of each node since `before`, or since a later edit. Clock gates belong to the engine."""
+        """Return the seconds of each node since `before`, or since a later edit.
+
+        Clock gates belong to the engine.
+        """
         execution, then = before
         seconds = dict.fromkeys(self.runtimes, 0.0)
         if execution is self.execution:
             seconds |= seconds_since(execution, then)
         return seconds
 
-    # -- state --------------------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------
 
     def state(self, background: bool = True) -> dict[str, Any]:
         """Return everything that the next tick depends on. Call it between two ticks.
 
-        Waits for nodes that are thinking. Without `background`, leaves these nodes out: a replay takes their results from
-        the tape. Raises RunError if a node's state cannot be copied.
+        Waits for nodes that are thinking. Without `background`, leaves these nodes out: a replay
+        takes their results from the tape. Raises RunError if a node's state cannot be copied.
         """
-        pending = {name: runtime.pending for name, runtime in self.runtimes.items() if background and runtime.pending}
+        pending = {
+            name: runtime.pending
+            for name, runtime in self.runtimes.items()
+            if background and runtime.pending
+        }
         for each in pending.values():
             each.finish()
         nodes: dict[str, Any] = {}
@@ -322,7 +367,9 @@ class Engine:
             "episode": self.episode,
             "motion": self.execution.state(),  # the name in snapshots
             "nodes": nodes,
-            "thoughts": {name: each.state() for name, each in pending.items()},  # the name in snapshots
+            "thoughts": {
+                name: each.state() for name, each in pending.items()
+            },  # the name in snapshots
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -337,7 +384,7 @@ class Engine:
         self.execution.load_state(state["motion"])
         self.tick, self.ticks = state["tick"], state["ticks"]
 
-    # -- live edit ----------------------------------------------------------------------------------
+    # -- live edit ---------------------------------------------------------------------------------
 
     def prepare(self, plan: Plan, tape_value: Any, make_host: MakeHost) -> Edit:
         """Prepare a live edit to another plan. Everything slow happens here, while the game runs.
@@ -365,9 +412,11 @@ class Engine:
         return edit
 
     def finish_edit(self, edit: Edit) -> list[str]:
-        """Close the nodes that an edit removed, after `edit.done`; return a sentence for each that failed.
+        """Close the nodes that an edit removed, after `edit.done`;
+        return a sentence for each that failed.
 
-        Raises RunError if the edit could not be applied: then the old plan goes on, and its new nodes are closed.
+        Raises RunError if the edit could not be applied: then the old plan goes on, and its new
+        nodes are closed.
         """
         sentences = edit.close()
         if edit.error is not None:
@@ -378,7 +427,9 @@ class Engine:
         """Apply an edit between two ticks; if one of its nodes refuses, go on as before."""
         try:
             if edit.old_runtimes is not self.runtimes:
-                raise RunError("another edit came first, and this one was made for the graph before it")
+                raise RunError(
+                    "another edit came first, and this one was made for the graph before it"
+                )
             edit.begin(self.episode, self.tick)
         except RunError as error:
             edit.refuse(error)

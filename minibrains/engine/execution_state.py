@@ -1,12 +1,16 @@
 """The tables of a running plan: slots, marks, counters, and step functions.
 
-When does a step run? An example with four steps: 0 a register's emit, 1 a node that reads it, 2 the clock gate of a clock
-that opens on every fourth tick, 3 a node with that clock, which reads step 1.
+When does a step run? An example with four steps: 0 a register's emit, 1 a node that reads it, 2 the
+clock gate of a clock that opens on every fourth tick, 3 a node with that clock, which reads step 1.
 
-- `template` is 1, 0, 1, 0: registers and clock gates run on every tick. A tick begins by copying it to the first half of `marks`.
-- Step 0 delivers, which sets `marks[1]`. Step 1 comes later in the same pass, and so runs on this tick.
-- Step 1 delivers, which sets `marks[4 + 3]`, in the second half: step 3 is pending until its clock opens.
-- On every fourth tick, the clock gate sets `marks[3]`. The function of step 3 runs only if it is pending, and clears that mark.
+- `template` is 1, 0, 1, 0: registers and clock gates run on every tick. A tick begins by copying it
+  to the first half of `marks`.
+- Step 0 delivers, which sets `marks[1]`. Step 1 comes later in the same pass, and so runs on this
+  tick.
+- Step 1 delivers, which sets `marks[4 + 3]`, in the second half: step 3 is pending until its clock
+  opens.
+- On every fourth tick, the clock gate sets `marks[3]`. The function of step 3 runs only if it is
+  pending, and clears that mark.
 - `due` has marks for the next tick: at the beginning, and after a live edit.
 """
 
@@ -22,10 +26,15 @@ from minibrains.errors import describe_error
 
 
 class ExecutionState:
-    """The tables of one plan. `Engine.advance` runs on them; a live edit makes new ones and carries the values over."""
+    """The tables of one plan.
+
+    `Engine.advance` runs on them; a live edit makes new ones and carries the values over.
+    """
 
     def __init__(self, plan: Plan) -> None:
-        """Make the tables; `build_steps` adds the step functions, and `reset` the values before the first tick."""
+        """Make the tables; `build_steps` adds the step functions,
+        and `reset` the values before the first tick.
+        """
         self.plan = plan
         self.size = len(plan.steps)
         # one entry for each step, then one for each latch
@@ -41,7 +50,8 @@ class ExecutionState:
         self.visits = [0] * len(self.owners)
         """Number of times that each step or latch was visited."""
         self.skipped = [0] * len(self.owners)
-        """Number of visits on which it had nothing to do: it was waiting, or its result was constant."""
+        """Number of visits on which it had nothing to do: it was waiting, or its result was
+        constant."""
         self.spent = [0.0] * len(self.owners)
         """Seconds that its visits took."""
         self.errors = [0] * len(self.owners)
@@ -51,7 +61,8 @@ class ExecutionState:
         self.cached = [0] * self.size
         """Number of times that a cached output was delivered instead of a run."""
         self.open_counts = [0] * self.size
-        """For clock gates that the load shedder may keep closed: number of times that they could have opened."""
+        """For clock gates that the load shedder may keep closed: number of times that they could
+        have opened."""
         # one entry for each slot
         self.values: list[Any] = []
         """The current values; empty before the first `reset`."""
@@ -61,7 +72,8 @@ class ExecutionState:
             self.initial.append(UNSET if use == "last" else None)
         # the steps that are due
         self.marks = bytearray(2 * self.size)
-        """One byte a step: due on this tick; then one byte a step: due as soon as its clock opens."""
+        """One byte a step: due on this tick; then one byte a step: due as soon as its clock
+        opens."""
         self.template = bytearray(self.size)
         """The marks that every tick begins with: the steps that are due on all ticks."""
         for step in plan.steps:
@@ -72,7 +84,8 @@ class ExecutionState:
         """Slots to clear at the end of the tick."""
         # the functions of steps and latches, each with its index
         self.steps: list[tuple[int, StepFunction]] = []
-        """The functions of the next tick: a step that waits for first deliveries replaces its own once they are there."""
+        """The functions of the next tick: a step that waits for first deliveries replaces its own
+        once they are there."""
         self.latches: list[tuple[int, StepFunction]] = []
         self.initial_steps: list[tuple[int, StepFunction]] = []
         """The functions of the first tick of an episode."""
@@ -98,7 +111,9 @@ class ExecutionState:
         self.latches[:] = self.initial_latches
 
     def mark(self, step: Step) -> int:
-        """Return the mark that a delivery sets for a step: due now if it has no clock, else due when its clock opens."""
+        """Return the mark that a delivery sets for a step: due now if it has no clock,
+        else due when its clock opens.
+        """
         if step.clocks:
             return step.index + self.size
         return step.index
@@ -112,10 +127,13 @@ class ExecutionState:
                 first.append(self.mark(step))
         return first
 
-    # -- state --------------------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return everything that the next tick depends on, except the nodes. Call it between two ticks."""
+        """Return everything that the next tick depends on, except the nodes.
+
+        Call it between two ticks.
+        """
         left_out = self._lazy_slots() | {TICK_SLOT}
         values: dict[int, Any] = {}
         for slot, value in enumerate(self.values):
@@ -144,23 +162,28 @@ class ExecutionState:
         rerun: set[str],
         constant: Mapping[str, Mapping[str, Any]],
     ) -> None:
-        """Take over the values, counters and due steps of the tables of another plan, between two ticks.
+        """Take over the values, counters and due steps of the tables of another plan,
+        between two ticks.
 
-        Before, these tables are as `__init__` and `build_steps` left them. Afterwards, the next tick can run on them:
+        Before, these tables are as `__init__` and `build_steps` left them. Afterwards, the next
+        tick can run on them:
 
-        - A slot has its old value if its node survives and had delivered one; otherwise it is as before the first tick.
+        - A slot has its old value if its node survives and had delivered one; otherwise it is as
+          before the first tick.
         - A step or latch that both plans have goes on counting from its old counters.
-        - `due` has the steps that must run although nothing is delivered to them from now on; no other step is marked.
+        - `due` has the steps that must run although nothing is delivered to them from now on; no
+          other step is marked.
         - Every step function checks again whether its inputs have been delivered.
 
         `old` is not changed.
 
         Args:
             old: The tables of the plan before.
-            surviving: Nodes whose old outputs are valid: they stay, or inherit the state of the node that they replace.
+            surviving: Nodes whose old outputs are valid: they stay, or inherit the state of the
+                node that they replace.
             rerun: Nodes that stay, but have to run again.
-            constant: Constant node -> the value of each of its outputs in this plan. If the node needs no rerun, these were
-                delivered before.
+            constant: Constant node -> the value of each of its outputs in this plan. If the node
+                needs no rerun, these were delivered before.
         """
         unchanged = surviving - rerun
         delivered_constants = {name: constant[name] for name in constant.keys() & unchanged}
@@ -171,16 +194,21 @@ class ExecutionState:
         self.restart()
 
     def _transfer_values(
-        self, old: ExecutionState, surviving: set[str], delivered_constants: Mapping[str, Mapping[str, Any]]
+        self,
+        old: ExecutionState,
+        surviving: set[str],
+        delivered_constants: Mapping[str, Mapping[str, Any]],
     ) -> None:
-        """Fill the slots with the last values of the old ones; all others are as before the first tick.
+        """Fill the slots with the last values of the old ones;
+        all others are as before the first tick.
 
         Values for a single tick, which `On` inputs read, are not taken over: they are gone by now.
         """
         self.values[:] = self.initial
         now = self.values[TICK_SLOT] = old.values[TICK_SLOT]
 
-        # (node, output) -> its last value and the tick of its delivery; a constant that nothing read has no old slot
+        # (node, output) -> its last value and the tick of its delivery; a constant that nothing
+        # read has no old slot
         delivered: dict[tuple[str, str], tuple[Any, int]] = {}
         for name, outputs in delivered_constants.items():
             for output, value in outputs.items():
@@ -207,8 +235,11 @@ class ExecutionState:
                 self.cached[index] = old.cached[old_index]
                 self.open_counts[index] = old.open_counts[old_index]
 
-    def _due_after_edit(self, old: ExecutionState, old_indices: Mapping[Hashable, int], unchanged: set[str]) -> list[int]:
-        """Return the marks of the steps that take inputs and have to run once, because of the edit or as they were due before.
+    def _due_after_edit(
+        self, old: ExecutionState, old_indices: Mapping[Hashable, int], unchanged: set[str]
+    ) -> list[int]:
+        """Return the marks of the steps that take inputs and have to run once,
+        because of the edit or as they were due before.
 
         Args:
             old: The tables of the plan before.
@@ -216,11 +247,17 @@ class ExecutionState:
             unchanged: Nodes with the same state and results as before the edit.
         """
         due: list[int] = []
-        for step, key in zip(self.plan.steps, self.keys(), strict=False):  # the keys of latches come last
+        for step, key in zip(
+            self.plan.steps, self.keys(), strict=False
+        ):  # the keys of latches come last
             if step.role not in ("tick", "launch"):
                 continue
             old_index = old_indices.get(key)
-            if old_index is None or step.node not in unchanged or self._becomes_due(step, old, old_index):
+            if (
+                old_index is None
+                or step.node not in unchanged
+                or self._becomes_due(step, old, old_index)
+            ):
                 due.append(self.mark(step))
         return due
 
@@ -252,7 +289,9 @@ class ExecutionState:
 
     @cached_property
     def output_slots(self) -> dict[tuple[str, str, Use], int]:
-        """Return the slot of each output: (node, output, use) -> slot, without the functions of lazy outputs."""
+        """Return the slot of each output: (node, output, use) -> slot,
+        without the functions of lazy outputs.
+        """
         return self._slots()
 
     def _slots(self) -> dict[tuple[str, str, Use], int]:
@@ -266,7 +305,9 @@ class ExecutionState:
         return slots
 
     def _delivered(self) -> dict[tuple[str, str], tuple[Any, int]]:
-        """Return the last value of each output, and the tick of its delivery; the last tick if that is not known."""
+        """Return the last value of each output, and the tick of its delivery;
+        the last tick if that is not known.
+        """
         found: dict[tuple[str, str], tuple[Any, int]] = {}
         slots = self._slots()
         for (node, socket, use), slot in slots.items():

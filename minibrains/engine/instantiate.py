@@ -13,8 +13,13 @@ from minibrains.errors import Fault, MinibrainsError, WorkflowError, describe_er
 from minibrains.graph.check import CheckedNode
 
 
-def instantiate_nodes(plan: Plan, names: Iterable[str], tape: Tape | None = None) -> dict[str, NodeRuntime]:
-    """Make the nodes with these ids, and their runtimes. Raises WorkflowError with every fault that the nodes find."""
+def instantiate_nodes(
+    plan: Plan, names: Iterable[str], tape: Tape | None = None
+) -> dict[str, NodeRuntime]:
+    """Make the nodes with these ids, and their runtimes.
+
+    Raises WorkflowError with every fault that the nodes find.
+    """
     runtimes: dict[str, NodeRuntime] = {}
     faults = []
     for name in names:

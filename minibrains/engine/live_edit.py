@@ -19,20 +19,24 @@ from minibrains.host import Episode
 
 @dataclass(eq=False)
 class Edit:
-    """One edit. Nodes are matched by id and type: they keep their state, and widgets are set in place.
+    """One edit.
 
-    A node whose brain changed, or that gets another executor, is replaced by a new node that inherits its state. A node with
-    a changed widget that has `rebuild` is replaced by a new one without the state.
+    Nodes are matched by id and type: they keep their state, and widgets are set in place.
 
-    The calls, in this order: `diff` and the preparation of the new nodes beside the game; `begin` and `take_over`, or
-    `refuse`, between two ticks; `close` beside the game again.
+    A node whose brain changed, or that gets another executor, is replaced by a new node that
+    inherits its state. A node with a changed widget that has `rebuild` is replaced by a new one
+    without the state.
+
+    The calls, in this order: `diff` and the preparation of the new nodes beside the game; `begin`
+    and `take_over`, or `refuse`, between two ticks; `close` beside the game again.
     """
 
     plan: Plan
     tape_value: Any
     """The value of the edit's event on the tape."""
     old_runtimes: Mapping[str, NodeRuntime]
-    """The node runtimes that the edit was prepared for; if another edit replaced them first, it cannot be applied."""
+    """The node runtimes that the edit was prepared for; if another edit replaced them first, it
+    cannot be applied."""
     runtimes: dict[str, NodeRuntime]
     """The new node runtimes. That of a node that stays has the same node as the old one."""
     inheriting: set[str]
@@ -51,7 +55,14 @@ class Edit:
         self.execution = ExecutionState(self.plan)
 
     @classmethod
-    def diff(cls, old: Plan, new: Plan, old_runtimes: Mapping[str, NodeRuntime], tape_value: Any, tape: Tape | None) -> Edit:
+    def diff(
+        cls,
+        old: Plan,
+        new: Plan,
+        old_runtimes: Mapping[str, NodeRuntime],
+        tape_value: Any,
+        tape: Tape | None,
+    ) -> Edit:
         """Return the edit from one plan to another, with its new nodes, which are not open yet.
 
         Raises what instantiating a node raises, or a node that refuses its new widgets.
@@ -67,12 +78,19 @@ class Edit:
                 to_make.append(name)
                 continue
             widgets = runtime.checked.widgets
-            changed = {key: value for key, value in checked.widgets.items() if widgets.get(key) != value}
+            changed = {
+                key: value for key, value in checked.widgets.items() if widgets.get(key) != value
+            }
             if any(checked.cls.schema.widgets[key].rebuild for key in changed):
                 to_make.append(name)
             elif name in is_constant and (changed or name not in was_constant):
-                to_make.append(name)  # the new node is run beside the game, while the old one may still be in use
-            elif (runtime.checked.brain_sha256, runtime.checked.background) != (checked.brain_sha256, checked.background):
+                to_make.append(
+                    name
+                )  # the new node is run beside the game, while the old one may still be in use
+            elif (runtime.checked.brain_sha256, runtime.checked.background) != (
+                checked.brain_sha256,
+                checked.background,
+            ):
                 to_make.append(name)
                 if runtime.has_state:
                     inheriting.add(name)
@@ -80,7 +98,9 @@ class Edit:
                 changed_widgets[name] = changed
 
         # the new nodes
-        instantiate_nodes(new, changed_widgets)  # throwaway nodes, only to run `check()` on the new widgets
+        instantiate_nodes(
+            new, changed_widgets
+        )  # throwaway nodes, only to run `check()` on the new widgets
         made = instantiate_nodes(new, to_make, tape)
 
         # the runtimes of all
@@ -89,7 +109,9 @@ class Edit:
             if name in made:
                 runtimes[name] = made[name]
             else:
-                runtimes[name] = old_runtimes[name].carried_over(checked, is_replayed(new, name, tape))
+                runtimes[name] = old_runtimes[name].carried_over(
+                    checked, is_replayed(new, name, tape)
+                )
         return cls(new, tape_value, old_runtimes, runtimes, inheriting, changed_widgets)
 
     def describe(self) -> str:
@@ -107,7 +129,8 @@ class Edit:
         return ", ".join(parts) or "links and clocks only"
 
     def begin(self, episode: tuple[int, int, int | None], tick: int) -> None:
-        """Do everything that a node may refuse: start the episode in new nodes, set the widgets of those that stay.
+        """Do everything that a node may refuse: start the episode in new nodes,
+        set the widgets of those that stay.
 
         Raises NodeFailed; the nodes that stay are then as they were.
         """
@@ -124,7 +147,10 @@ class Edit:
                     raise runtime.failure(tick, error) from error
 
     def take_over(self, old: ExecutionState) -> None:
-        """Take over the values of the old plan's tables, between two ticks. `closing` has the removed nodes afterwards."""
+        """Take over the values of the old plan's tables, between two ticks.
+
+        `closing` has the removed nodes afterwards.
+        """
         # the new limits apply from the next tick on, also in nodes that stay
         for runtime in self.runtimes.values():
             runtime.apply_limits()
@@ -146,7 +172,9 @@ class Edit:
                 constant[name] = runtime.constant.outputs
         self.execution.transfer_from(old, surviving, rerun, constant)
 
-        self.closing = [runtime for runtime in registers_first(self.old_runtimes) if not self._stays(runtime)]
+        self.closing = [
+            runtime for runtime in registers_first(self.old_runtimes) if not self._stays(runtime)
+        ]
 
     def refuse(self, error: RunError) -> None:
         """Mark the edit as not applied; the nodes that it opened have to be closed."""
@@ -169,7 +197,9 @@ class Edit:
         """Return the runtimes of the nodes that are not in the old plan, registers first."""
         return [runtime for runtime in registers_first(self.runtimes) if not self._stays(runtime)]
 
-    def _begin_episode(self, runtime: NodeRuntime, episode: tuple[int, int, int | None], tick: int) -> None:
+    def _begin_episode(
+        self, runtime: NodeRuntime, episode: tuple[int, int, int | None], tick: int
+    ) -> None:
         index, seed, limit = episode
         try:
             runtime.reset(Episode(index, seed, runtime.name, limit))

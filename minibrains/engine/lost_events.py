@@ -10,7 +10,8 @@ from minibrains.engine.plan import Clock, OutputPlan, Plan, Step
 from minibrains.graph.check import Edge
 
 Ticks = frozenset[Clock] | None
-"""The ticks on which an output may be delivered: those on which one of these clocks opens; None: any tick."""
+"""The ticks on which an output may be delivered: those on which one of these clocks opens; None:
+any tick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,15 @@ class LostEvents:
 
     edge: Edge
     thinks: bool
-    """True if the node misses events while it thinks; False if it misses them while its clock is closed."""
+    """True if the node misses events while it thinks; False if it misses them while its clock is
+    closed."""
 
     def __str__(self) -> str:
         edge = self.edge
         when = "while it thinks" if self.thinks else "on a tick on which it does not run"
         return (
-            f"{edge.target}, input {edge.input.name!r}: reads events, and loses what {edge.source}.{edge.output.name} "
+            f"{edge.target}, input {edge.input.name!r}: reads events, "
+            f"and loses what {edge.source}.{edge.output.name} "
             f"delivers {when}"
         )
 
@@ -33,8 +36,8 @@ class LostEvents:
 def find_lost_events(plan: Plan) -> list[LostEvents]:
     """Find the links on which events may be lost.
 
-    Assumes that a node answers an event on the tick of its delivery: an output that may be absent is delivered on the
-    ticks of the events that the node reads, if it reads any.
+    Assumes that a node answers an event on the tick of its delivery: an output that may be absent
+    is delivered on the ticks of the events that the node reads, if it reads any.
     """
     in_edges: dict[str, list[Edge]] = defaultdict(list)
     for edge in plan.graph.edges:
@@ -42,7 +45,9 @@ def find_lost_events(plan: Plan) -> list[LostEvents]:
     delivered: dict[tuple[str, str], Ticks] = {}
     for step in plan.steps:
         for output in step.outputs:
-            delivered[step.node, output.name] = _ticks_of(plan, step, output, in_edges[step.node], delivered)
+            delivered[step.node, output.name] = _ticks_of(
+                plan, step, output, in_edges[step.node], delivered
+            )
     found: list[LostEvents] = []
     for step in plan.steps:
         if step.role not in ("tick", "launch"):
@@ -59,7 +64,11 @@ def find_lost_events(plan: Plan) -> list[LostEvents]:
 
 
 def _ticks_of(
-    plan: Plan, step: Step, output: OutputPlan, edges: Iterable[Edge], delivered: Mapping[tuple[str, str], Ticks]
+    plan: Plan,
+    step: Step,
+    output: OutputPlan,
+    edges: Iterable[Edge],
+    delivered: Mapping[tuple[str, str], Ticks],
 ) -> Ticks:
     """Return the ticks on which a step may deliver an output."""
     if step.clocks:

@@ -1,4 +1,6 @@
-"""A node in a process of its own, for Python code that would delay the tick even on another thread."""
+"""A node in a process of its own, for Python code that would delay the
+tick even on another thread.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ _MAX_STARTS: Final = 5
 """Number of failed starts in a row after which the process is given up."""
 _FIRST_DELAY: Final = 0.5
 _LONGEST_DELAY: Final = 8.0
-"""The shortest and the longest delay in seconds before a restart; it doubles after each start without a result."""
+"""The shortest and the longest delay in seconds before a restart; it doubles after each start
+without a result."""
 Health = Literal["ready", "restarting", "lost"]
 """The health of a node's process; "lost": it ended and could not be started again."""
 
@@ -55,7 +58,13 @@ class NodeSpec:
     def of(cls, node: type[Node], widgets: Mapping[str, Any], brain: BrainRef | None) -> NodeSpec:
         """Return the spec of a node of this class."""
         module = sys.modules[node.__module__]
-        return cls(module.__name__, getattr(module, "__file__", None), node.__qualname__, {**widgets}, brain)
+        return cls(
+            module.__name__,
+            getattr(module, "__file__", None),
+            node.__qualname__,
+            {**widgets},
+            brain,
+        )
 
     def make(self) -> Node:
         """Make the node. Raises BrainError if its brain file was replaced since the run began."""
@@ -119,8 +128,9 @@ class NodeDied(RunError):
 class NodeProcess:
     """A proxy for a node in another process: the same methods, called over a pipe, one at a time.
 
-    When the process has ended, `restart_if_ended` starts another, whose node is as after `reset`. `kill` and `dismiss`
-    and the methods about the health of the process may be called from any thread; all others, from one thread only.
+    When the process has ended, `restart_if_ended` starts another, whose node is as after `reset`.
+    `kill` and `dismiss` and the methods about the health of the process may be called from any
+    thread; all others, from one thread only.
     """
 
     def __init__(self, spec: NodeSpec) -> None:
@@ -148,7 +158,7 @@ class NodeProcess:
     def settle(self) -> None:
         """Do nothing: the node was settled in the other process."""
 
-    # -- health ---------------------------------------------------------------------------------------
+    # -- health ------------------------------------------------------------------------------------
 
     @property
     def health(self) -> Health:
@@ -168,13 +178,17 @@ class NodeProcess:
             raise self._absence("its process is being started again")
 
     def _absence(self, otherwise: str) -> NodeDied:
-        """Return the error for a call that no process can take: why the node is lost, or else `otherwise`."""
+        """Return the error for a call that no process can take: why the node is lost,
+        or else `otherwise`.
+        """
         if isinstance(self._state, _Lost):
             return NodeDied(self._state.why)
         return NodeDied(otherwise)
 
     def restart_if_ended(self) -> None:
-        """If the process has ended, start another; if its node cannot be opened there, wait and try again a few times."""
+        """If the process has ended, start another; if its node cannot be opened there,
+        wait and try again a few times.
+        """
         child = self._child
         if child is not None and not child.killed and not child.has_ended:
             return
@@ -196,10 +210,15 @@ class NodeProcess:
                 failure = error
             else:
                 self.restarts += 1
-                self._say(f"its process had ended; another was ready after {perf_counter() - began:.1f} s")
+                self._say(
+                    f"its process had ended; another was ready after {perf_counter() - began:.1f} s"
+                )
                 return
         if not self._dismissed.is_set():
-            sentence = f"its process ended, and {_MAX_STARTS} others could not open the node: {describe_error(failure)}"
+            sentence = (
+                f"its process ended, and {_MAX_STARTS} others could not open the node: "
+                f"{describe_error(failure)}"
+            )
             self._state = _Lost(sentence)
             self._say(sentence)
 
@@ -219,14 +238,18 @@ class NodeProcess:
         if self.health != "ready":
             self.kill()
 
-    # -- the node's life cycle ------------------------------------------------------------------------
+    # -- the node's life cycle ---------------------------------------------------------------------
 
     def is_warmed_up(self, constants: Mapping[str, Any]) -> bool:
-        """Return whether the node was warmed up with exactly these constants. May be called from any thread."""
+        """Return whether the node was warmed up with exactly these constants.
+
+        May be called from any thread.
+        """
         return self._constants == encode(constants, _CONSTANTS)
 
     def warm_up(self, constants: Mapping[str, Any]) -> Savings:
-        """Warm the node up, and from now on every node that replaces it; return the work that caches saved.
+        """Warm the node up, and from now on every node that replaces it;
+        return the work that caches saved.
 
         If the process ends meanwhile, the next call raises that too. A lost node is not warmed up.
         """
@@ -247,7 +270,10 @@ class NodeProcess:
         self._ask("reset", episode)
 
     def tick(self, *arguments: Any) -> Any:
-        """Call the node's `tick` and wait for its result. Raises what the node raises, or NodeDied."""
+        """Call the node's `tick` and wait for its result.
+
+        Raises what the node raises, or NodeDied.
+        """
         self._raise_unreported()
         result = self._ask("tick", *arguments)
         self._delay = 0.0
@@ -284,10 +310,14 @@ class NodeProcess:
             self._let_go()
 
     def _start(self) -> Savings:
-        """Start a process and bring its node to the state of the one before; return the work that caches saved."""
+        """Start a process and bring its node to the state of the one before;
+        return the work that caches saved.
+        """
         about = _About(self._host.node, self._host.dir, self._host.frame_rate)
         name = f"node {about.node}"
-        child = ChildProcess(_serve, self.spec, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT)
+        child = ChildProcess(
+            _serve, self.spec, about, name=name, shutdown_timeout=_SHUTDOWN_TIMEOUT
+        )
         self._child = child
         if self._dismissed.is_set():
             child.kill()
@@ -345,7 +375,9 @@ class NodeProcess:
             raise RunError(f"its process did not answer within {timeout:g} s") from None
 
     def _pass_on(self, call: _HostCall) -> None:
-        arguments, named = decode(call.content, "what the node told its host", "outside of its process")
+        arguments, named = decode(
+            call.content, "what the node told its host", "outside of its process"
+        )
         getattr(self._host, call.method)(*arguments, **named)
 
     def _death(self, child: ChildProcess) -> NodeDied:
@@ -407,7 +439,9 @@ class _ProcessHost(Host):
 
 def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
     """Make the node in the other process, and call it as requested until the pipe ends."""
-    os.dup2(2, 1)  # standard output belongs to the run, so what a node prints goes to standard error
+    os.dup2(
+        2, 1
+    )  # standard output belongs to the run, so what a node prints goes to standard error
     host = _ProcessHost(parent, about)
     node: Any = None
 
@@ -435,7 +469,11 @@ def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
     def set_widgets(widgets: Mapping[str, Any]) -> None:
         node.set(**widgets)
 
-    special: dict[str, Callable[..., Any]] = {"warm_up": warm_up, "reset": reset, "set": set_widgets}
+    special: dict[str, Callable[..., Any]] = {
+        "warm_up": warm_up,
+        "reset": reset,
+        "set": set_widgets,
+    }
     if not _answer(parent, opened):
         with suppress(Exception):
             node.close()

@@ -1,4 +1,6 @@
-"""The runtime of a node: the node itself, and everything the engine keeps about it while the plan runs."""
+"""The runtime of a node: the node itself, and everything the engine keeps
+about it while the plan runs.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,11 @@ class ConstantResult:
 
 @dataclass(eq=False, slots=True)
 class NodeRuntime:
-    """Everything that the engine knows about one node, and the node's life cycle: opened, called, closed.
+    """Everything that the engine knows about one node, and the node's life cycle: opened, called,
+    closed.
 
-    An edit makes a new runtime for each node that stays. It has the same node and pending result as the old one, and takes
-    effect when the edit is applied.
+    An edit makes a new runtime for each node that stays. It has the same node and pending result as
+    the old one, and takes effect when the edit is applied.
     """
 
     checked: CheckedNode
@@ -75,7 +78,10 @@ class NodeRuntime:
 
     @property
     def has_state(self) -> bool:
-        """True if an episode changes it. A node without state need not be reset, so one that hangs is not waited for."""
+        """True if an episode changes it.
+
+        A node without state need not be reset, so one that hangs is not waited for.
+        """
         return self.checked.cls.reset is not Node.reset
 
     @property
@@ -121,7 +127,10 @@ class NodeRuntime:
         self.apply_limits()
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
-        """Give an open node the values of its inputs that do not change, so that it can prepare. Raises NodeFailed."""
+        """Give an open node the values of its inputs that do not change, so that it can prepare.
+
+        Raises NodeFailed.
+        """
         silent = self.checked.cls.warm_up is Node.warm_up
         if silent or not self.is_open:
             return
@@ -144,7 +153,9 @@ class NodeRuntime:
         return "ready" if self.background is None else self.background.health
 
     def report(self, waits: bool) -> Mapping[str, Any]:
-        """Return the node's results of the episode; empty if the call would have to wait. Raises what the node raises.
+        """Return the node's results of the episode; empty if the call would have to wait.
+
+        Raises what the node raises.
 
         Args:
             waits: Wait for a process that is being started.
@@ -158,7 +169,9 @@ class NodeRuntime:
             report: Mapping[str, Any] = self.endpoint.report()
         except Exception:
             raise
-        except BaseException:  # Ctrl-C while the node was waited for: it must not be waited for again
+        except (
+            BaseException
+        ):  # Ctrl-C while the node was waited for: it must not be waited for again
             self.is_hanging = True
             raise
         return report
@@ -188,11 +201,15 @@ class NodeRuntime:
         return []
 
     def failure(self, tick: int | None, error: BaseException) -> NodeFailed:
-        """Return the NodeFailed for an exception of this node; `tick` is None before the first tick."""
+        """Return the NodeFailed for an exception of this node;
+        `tick` is None before the first tick.
+        """
         return NodeFailed(self.name, self.checked.entry.type, tick, error)
 
     def carried_over(self, checked: CheckedNode, replayed: bool) -> NodeRuntime:
-        """Return the runtime of the same node in an edited plan, still without a constant result."""
+        """Return the runtime of the same node in an edited plan,
+        still without a constant result.
+        """
         pending = self.pending if checked.continues else None
         begins_to_continue = checked.continues and pending is None and not replayed
         if begins_to_continue and self.background is not None:
@@ -208,7 +225,9 @@ class NodeRuntime:
             self.pending.inherit(before.pending)
 
     def runs_again_after(self, before: NodeRuntime) -> bool:
-        """Return whether a node that stays has to run again: its constant result changed, or its pending result is dropped."""
+        """Return whether a node that stays has to run again: its constant result changed,
+        or its pending result is dropped.
+        """
         if self.constant is not None:
             return before.constant is None or before.constant.signature != self.constant.signature
         dropped = before.pending if self.pending is None else None
@@ -224,5 +243,7 @@ class NodeRuntime:
 
 
 def registers_first(runtimes: Mapping[str, NodeRuntime]) -> list[NodeRuntime]:
-    """Return the runtimes in the order in which nodes are opened, reset and asked for a report: registers first."""
+    """Return the runtimes in the order in which nodes are opened, reset and asked for a report:
+    registers first.
+    """
     return sorted(runtimes.values(), key=lambda runtime: not runtime.checked.register)

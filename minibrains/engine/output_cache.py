@@ -1,4 +1,6 @@
-"""Constant folding: nodes whose result never changes run once, and their outputs are cached by signature."""
+"""Constant folding: nodes whose result never changes run once,
+and their outputs are cached by signature.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,16 @@ MEMORY: Final = 1 << 30
 
 
 class OutputCache:
-    """Outputs by signature; the least recently used are evicted first. A process has one, which its runs share."""
+    """Outputs by signature; the least recently used are evicted first.
+
+    A process has one, which its runs share.
+    """
 
     def __init__(self, budget: int = MEMORY, disk: DiskCache | None = None) -> None:
-        """Make an empty cache of `budget` bytes. `disk` outlives the process and is used for nodes with `keep=True`."""
+        """Make an empty cache of `budget` bytes.
+
+        `disk` outlives the process and is used for nodes with `keep=True`.
+        """
         self.budget = budget
         self.disk = disk
         self.used = 0
@@ -45,7 +53,10 @@ class OutputCache:
         return made
 
     def put(self, signature: str, made: Made, on_disk: bool) -> None:
-        """Cache a value, unless it is larger than the budget. Raises TypeError if it cannot be written to the disk."""
+        """Cache a value, unless it is larger than the budget.
+
+        Raises TypeError if it cannot be written to the disk.
+        """
         self._remember(signature, made)
         if on_disk and self.disk is not None:
             self.disk.put(hash_with_software(signature), made)
@@ -111,7 +122,9 @@ def fold_constants(plan: Plan, runtimes: Mapping[str, NodeRuntime], cache: Outpu
             runtime.warm_up(_constants(in_edges[name], outputs))
 
 
-def _result(runtime: NodeRuntime, signature: str, arguments: Iterator[Any], cache: OutputCache) -> tuple[Made, bool]:
+def _result(
+    runtime: NodeRuntime, signature: str, arguments: Iterator[Any], cache: OutputCache
+) -> tuple[Made, bool]:
     """Return a constant result, and whether it had to be computed. Raises what the node raises."""
     try:
         made = cache.get(signature, runtime.checked.cls.keep)
@@ -139,7 +152,9 @@ def _constants(edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> dic
     return constants
 
 
-def _waits_forever(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> bool:
+def _waits_forever(
+    node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]
+) -> bool:
     """Return whether nothing is ever delivered to an awaited input of the node."""
     delivered: set[str] = set()
     lacking: set[str] = set()
@@ -158,10 +173,16 @@ def _waits_forever(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[
 def _by_output(node: CheckedNode, result: Any) -> dict[str, Any]:
     schema = node.cls.schema
     results = result if schema.returns_tuple else (result,)
-    return {output: value for output, value in zip(schema.outputs, results, strict=True) if value is not ABSENT}
+    return {
+        output: value
+        for output, value in zip(schema.outputs, results, strict=True)
+        if value is not ABSENT
+    }
 
 
-def _arguments(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]) -> Iterator[Any]:
+def _arguments(
+    node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str, str], Any]
+) -> Iterator[Any]:
     for socket, declared in node.cls.schema.inputs.items():
         read: list[Any] = []
         for edge in edges:
@@ -178,7 +199,9 @@ def _arguments(node: CheckedNode, edges: list[Edge], outputs: Mapping[tuple[str,
 
 
 def _signature(node: CheckedNode, edges: list[Edge], signatures: Mapping[str, str]) -> str:
-    """Return the hash of a node's type, code, widgets and brain, and of the signatures of the nodes that feed it."""
+    """Return the hash of a node's type, code, widgets and brain,
+    and of the signatures of the nodes that feed it.
+    """
     feeding = [(edge.input.name, signatures[edge.source], edge.output.name) for edge in edges]
     widgets = sorted(node.widgets.items())
     code = [hash_pack(cls.__module__) for cls in node.cls.__mro__]

@@ -11,10 +11,11 @@ from minibrains.engine.steps import UNSET
 
 
 def peek(engine: Engine, node: str, socket: str) -> Any:
-    """Return the current value of an output; None if nothing has been delivered yet, or the value is not kept.
+    """Return the current value of an output; None if nothing has been delivered yet,
+    or the value is not kept.
 
-    A register shows its output of the coming tick, and a lazy output is called for it. The outputs of other nodes are kept
-    only if they are linked.
+    A register shows its output of the coming tick, and a lazy output is called for it. The outputs
+    of other nodes are kept only if they are linked.
     """
     checked = engine.plan.graph.nodes.get(node)
     if checked is None or socket not in checked.cls.schema.outputs or not engine.execution.values:
@@ -43,4 +44,6 @@ def _emitted(node: Any, socket: str) -> Any:
 
 def _slots(execution: ExecutionState, node: str, socket: str) -> list[int]:
     known = execution.output_slots
-    return [known[node, socket, use] for use in ("last", "last_or_none") if (node, socket, use) in known]
+    return [
+        known[node, socket, use] for use in ("last", "last_or_none") if (node, socket, use) in known
+    ]

@@ -12,14 +12,15 @@ TICK_SLOT = 0
 """The slot that holds the number of the current tick."""
 
 Use = Literal["last", "last_or_none", "on", "delivered_at"]
-"""The content of a slot: the last value; the same, but None before the first; the value on its delivery tick,
-else None; the tick of the last delivery.
+"""The content of a slot: the last value; the same, but None before the first; the value on its
+delivery tick, else None; the tick of the last delivery.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The ticks on which a step may run: `offset`, `offset + every`, …, and only while the flag in `when` is true.
+    """The ticks on which a step may run: `offset`, `offset + every`, …,
+    and only while the flag in `when` is true.
 
     The clock is open on these ticks.
     """
@@ -29,7 +30,8 @@ class Clock:
     offset: int = 0
     when: Link | None = None
     sheddable: bool = False
-    """The load shedder may open the clock less often: it is the clock of a node with `"optional": true`."""
+    """The load shedder may open the clock less often: it is the clock of a node with `"optional":
+    true`."""
 
 
 @dataclass(slots=True)
@@ -53,7 +55,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class InputPlan:
-    """One argument of a step: its links (none: it gets None, or an empty list), in the order of the file."""
+    """One argument of a step: its links (none: it gets None, or an empty list),
+    in the order of the file.
+    """
 
     sources: tuple[Source, ...]
     many: bool
@@ -66,9 +70,11 @@ Role = Literal["emit", "tick", "read", "gate", "launch", "arrive"]
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One entry of the step table: a node's tick, a register's emit, the read of a lazy output, a clock gate.
+    """One entry of the step table: a node's tick, a register's emit, the read of a lazy output,
+    a clock gate.
 
-    A node that continues has two: `launch` takes its inputs, `arrive` delivers the result some ticks later.
+    A node that continues has two: `launch` takes its inputs, `arrive` delivers the result some
+    ticks later.
     """
 
     role: Role
@@ -81,11 +87,14 @@ class Step:
     clocks: frozenset[Clock] = frozenset()
     """Empty: every tick. Several: whenever one of them is open, which only inherited clocks are."""
     always_ready: bool = False
-    """The step is called on each tick of its clocks, and all its inputs are sure to have been delivered by then."""
+    """The step is called on each tick of its clocks, and all its inputs are sure to have been
+    delivered by then."""
     always_polled: bool = False
-    """The step is called on each tick of its clocks, but may still wait for the first delivery of an input."""
+    """The step is called on each tick of its clocks, but may still wait for the first delivery of
+    an input."""
     constant: bool = False
-    """Nothing upstream ever changes, so the step runs once, and its output holds for the whole run."""
+    """Nothing upstream ever changes, so the step runs once, and its output holds for the whole
+    run."""
     clock: Clock | None = None
     """For a clock gate: the clock that it opens for `members`."""
     members: list[int] = field(default_factory=list)
@@ -120,4 +129,8 @@ class Plan:
 
     def links(self, node: str) -> set[tuple[str, str, str]]:
         """Return the links that feed a node: (source, its output, the node's input)."""
-        return {(edge.source, edge.output.name, edge.input.name) for edge in self.graph.edges if edge.target == node}
+        return {
+            (edge.source, edge.output.name, edge.input.name)
+            for edge in self.graph.edges
+            if edge.target == node
+        }

@@ -2,15 +2,15 @@
 
 | | a run that is recorded | its replay |
 |---|---|---|
-| background node | its results and failures are written down | not opened, asked nothing; both come from the tape |
+| background node | results and failures are written down | not opened; both come from the tape |
 | the same, with a constant result | nothing is written down | opened and run |
-| register that is `outside` | each new value is written down | opened; its values come from the tape |
+| register that is `outside` | each new value is written down | opened; values come from the tape |
 | any other node | nothing is written down | opened and run |
 | edit, decimation of optional nodes | written down | made by the caller of the replay |
 
-Whatever comes from the tape arrives on the tick on which it arrived in the run. A node that is not opened has neither a thread
-nor a process, is asked for no report and no state, and its brain file may have been replaced since. A register
-that is `outside` is reset and latched like others.
+Whatever comes from the tape arrives on the tick on which it arrived in the run. A node that is not
+opened has neither a thread nor a process, is asked for no report and no state, and its brain file
+may have been replaced since. A register that is `outside` is reset and latched like others.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ Result = tuple[str, Any]
 
 
 class Tape(Protocol):
-    """The engine's view of a tape: values from outside are written to it, or read from it in a replay."""
+    """The engine's view of a tape: values from outside are written to it,
+    or read from it in a replay.
+    """
 
     @property
     def replays(self) -> bool:
@@ -42,15 +44,22 @@ class Tape(Protocol):
 
 
 def is_replayed(plan: Plan, node: str, tape: Tape | None) -> bool:
-    """Return whether the results of a node come from the tape, so that it is neither opened nor called."""
+    """Return whether the results of a node come from the tape,
+    so that it is neither opened nor called.
+    """
     if tape is None or not tape.replays:
         return False
     in_background = plan.graph.nodes[node].background is not None
     return in_background and node not in plan.constant_nodes
 
 
-def through_tape(emit: Callable[[], Any], register: CheckedNode, tape: Tape | None) -> Callable[[], Any]:
-    """Return the function to call as `emit`. For a register that is `outside`, new values go to the tape or come from it."""
+def through_tape(
+    emit: Callable[[], Any], register: CheckedNode, tape: Tape | None
+) -> Callable[[], Any]:
+    """Return the function to call as `emit`.
+
+    For a register that is `outside`, new values go to the tape or come from it.
+    """
     if tape is None or not register.cls.outside:
         return emit
     node = register.id

@@ -11,12 +11,16 @@ from minibrains.engine.node_runtime import NodeRuntime
 from minibrains.savings import Savings
 
 StepTimes = tuple[ExecutionState, list[float]]
-"""The execution state of a running plan, and the seconds that each of its steps has taken so far."""
+"""The execution state of a running plan, and the seconds that each of its steps has taken so
+far."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStats:
-    """Statistics of one node. A tick on which it waited for a first delivery or its clock is a skip."""
+    """Statistics of one node.
+
+    A tick on which it waited for a first delivery or its clock is a skip.
+    """
 
     runs: int
     skips: int
@@ -39,8 +43,13 @@ class NodeStats:
     """The counts of the OctaveHistogram of its background calls; empty for other nodes."""
 
 
-def collect_stats(execution: ExecutionState, ticks: int, runtimes: Mapping[str, NodeRuntime]) -> dict[str, NodeStats]:
-    """Collect the statistics of each node. A register runs when it emits; clock gates belong to the engine."""
+def collect_stats(
+    execution: ExecutionState, ticks: int, runtimes: Mapping[str, NodeRuntime]
+) -> dict[str, NodeStats]:
+    """Collect the statistics of each node.
+
+    A register runs when it emits; clock gates belong to the engine.
+    """
     runs: dict[str, int] = defaultdict(int)
     errors: dict[str, int] = defaultdict(int)
     cached: dict[str, int] = defaultdict(int)
@@ -78,9 +87,14 @@ def collect_stats(execution: ExecutionState, ticks: int, runtimes: Mapping[str, 
 
 
 def seconds_since(execution: ExecutionState, then: list[float]) -> dict[str, float]:
-    """Return the seconds of each node since the steps had spent `then`. Gates belong to the engine."""
+    """Return the seconds of each node since the steps had spent `then`.
+
+    Gates belong to the engine.
+    """
     seconds: dict[str, float] = defaultdict(float)
-    for role, name, now, before in zip(execution.roles, execution.owners, execution.spent, then, strict=True):
+    for role, name, now, before in zip(
+        execution.roles, execution.owners, execution.spent, then, strict=True
+    ):
         if role != "gate":
             seconds[name] += now - before
     return seconds

@@ -1,10 +1,14 @@
-"""Build the step functions of a plan, one for each step, which are called on every tick on which their step is due.
+"""Build the step functions of a plan, one for each step,
+which are called on every tick on which their step is due.
 
 A step function is made of several, each of which calls the next. From the outside to the inside:
 
-1. `_when_delivered`: does nothing until all awaited slots were written once; then it takes itself out of the table.
-2. `_when_marked`: with a clock, does nothing unless something was delivered since the clock opened last.
-3. `make_step`: the generated function, which fetches the arguments from slots and stores the results.
+1. `_when_delivered`: does nothing until all awaited slots were written once; then it takes itself
+   out of the table.
+2. `_when_marked`: with a clock, does nothing unless something was delivered since the clock opened
+   last.
+3. `make_step`: the generated function, which fetches the arguments from slots and stores the
+   results.
 4. `_or_fallback`: after an error, delivers the fallback or nothing, as `on_error` says.
 5. `_beside_the_tick`: does not count the time for which the game waits for the node.
 6. The node: its `tick` or `emit`, `_blocking_call` of a background node, or a constant result.
@@ -46,15 +50,27 @@ class ExecutionContext:
     """Optional nodes run on one in this many of their ticks."""
 
 
-def build_steps(execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]) -> None:
-    """Fill the table of step functions. Raises WorkflowError if a clock has a rate in Hz and the frame rate is not known."""
+def build_steps(
+    execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]
+) -> None:
+    """Fill the table of step functions.
+
+    Raises WorkflowError if a clock has a rate in Hz and the frame rate is not known.
+    """
     builder = _StepBuilder(execution, context, runtimes)
     execution.initial_steps[:] = [(step.index, builder.step(step)) for step in execution.plan.steps]
-    execution.initial_latches[:] = [builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)]
+    execution.initial_latches[:] = [
+        builder.latch(position, latch) for position, latch in enumerate(execution.plan.latches)
+    ]
 
 
 class _StepBuilder:
-    def __init__(self, execution: ExecutionState, context: ExecutionContext, runtimes: Mapping[str, NodeRuntime]) -> None:
+    def __init__(
+        self,
+        execution: ExecutionState,
+        context: ExecutionContext,
+        runtimes: Mapping[str, NodeRuntime],
+    ) -> None:
         self.execution = execution
         self.graph = execution.plan.graph
         self.runtimes = runtimes
@@ -68,19 +84,33 @@ class _StepBuilder:
             return self._replay(step)
         if step.role == "arrive":
             return self._arrive(step)
-        returns_tuple = self.graph.nodes[step.node].cls.schema.returns_tuple and step.role not in ("read", "launch")
+        returns_tuple = self.graph.nodes[step.node].cls.schema.returns_tuple and step.role not in (
+            "read",
+            "launch",
+        )
         run = self._make(self._call(step), step, returns_tuple)
         if step.clocks and not step.always_polled:
             run = self._when_marked(run, step.index)
         if step.awaited and not step.always_ready:
-            run = self._when_delivered(run, step.index, step.index, step.awaited, self.execution.steps)
+            run = self._when_delivered(
+                run, step.index, step.index, step.awaited, self.execution.steps
+            )
         return run
 
     def latch(self, position: int, latch: Latch) -> tuple[int, StepFunction]:
         execution = self.execution
         index = execution.size + position
         call = self.runtimes[latch.node].node.latch
-        run = make_step(call, latch.inputs, (), False, execution.values, execution.marks, execution.event_slots, self._targets)
+        run = make_step(
+            call,
+            latch.inputs,
+            (),
+            False,
+            execution.values,
+            execution.marks,
+            execution.event_slots,
+            self._targets,
+        )
         if latch.awaited:
             run = self._when_delivered(run, index, position, latch.awaited, execution.latches)
         return index, run
@@ -99,9 +129,11 @@ class _StepBuilder:
         )
 
     def _targets(self, output: OutputPlan) -> tuple[int, ...]:
-        return tuple(self.execution.mark(self.execution.plan.steps[target]) for target in output.marks)
+        return tuple(
+            self.execution.mark(self.execution.plan.steps[target]) for target in output.marks
+        )
 
-    # -- the function that a step calls -------------------------------------------------------------
+    # -- the function that a step calls ------------------------------------------------------------
 
     def _call(self, step: Step) -> Callable[..., Any]:
         if step.role == "read":
@@ -119,7 +151,12 @@ class _StepBuilder:
 
     def _constant(self, step: Step, constant: ConstantResult) -> Callable[..., Any]:
         """Deliver a constant result. The first delivery counts as the run that computed it."""
-        result, skipped, cached, index = constant.result, self.execution.skipped, self.execution.cached, step.index
+        result, skipped, cached, index = (
+            constant.result,
+            self.execution.skipped,
+            self.execution.cached,
+            step.index,
+        )
         new = constant.computed
 
         def deliver_constant(*arguments: Any) -> Any:
@@ -154,14 +191,20 @@ class _StepBuilder:
 
         return guarded
 
-    # -- background nodes ---------------------------------------------------------------------------
+    # -- background nodes --------------------------------------------------------------------------
 
     def _replay(self, step: Step) -> StepFunction:
         """Deliver the results of a background node from the tape, whether the node is due or not.
 
         An edit can make a node due because its call was still running; a replay has no such call.
         """
-        name, tape, execution, skipped, index = step.node, self.context.tape, self.execution, self.execution.skipped, step.index
+        name, tape, execution, skipped, index = (
+            step.node,
+            self.context.tape,
+            self.execution,
+            self.execution.skipped,
+            step.index,
+        )
         assert tape is not None
         if step.role == "launch":
             return _nothing_to_launch
@@ -174,7 +217,9 @@ class _StepBuilder:
 
         call = self._or_fallback(step, take)
         values, marks, event_slots = execution.values, execution.marks, execution.event_slots
-        deliver = make_step(call, (), step.outputs, returns_tuple, values, marks, event_slots, self._targets)
+        deliver = make_step(
+            call, (), step.outputs, returns_tuple, values, marks, event_slots, self._targets
+        )
 
         def replay() -> None:
             result = tape.take(name)
@@ -187,7 +232,9 @@ class _StepBuilder:
         return replay
 
     def _blocking_call(self, step: Step, background: BackgroundNode) -> Callable[..., Any]:
-        """Call a background node with `"busy": "hold"`: the game waits until the node has its result."""
+        """Call a background node with `"busy": "hold"`:
+        the game waits until the node has its result.
+        """
         values = self.execution.values
 
         def ask(*arguments: Any) -> Any:
@@ -238,15 +285,26 @@ class _StepBuilder:
         runtime, context, execution = self.runtimes[step.node], self.context, self.execution
         pending = runtime.pending
         assert pending is not None
-        values, marks, skipped, index = execution.values, execution.marks, execution.skipped, step.index
-        launch = next(other for other in execution.plan.steps if other.role == "launch" and other.node == step.node)
+        values, marks, skipped, index = (
+            execution.values,
+            execution.marks,
+            execution.skipped,
+            step.index,
+        )
+        launch = next(
+            other
+            for other in execution.plan.steps
+            if other.role == "launch" and other.node == step.node
+        )
         again = execution.mark(launch)
 
         def take() -> Any:
             return pending.take(values[TICK_SLOT])  # on the fast clock it may not be there yet
 
         call = self._beside_the_tick(step, record_result(take, step.node, context.tape))
-        deliver = self._make(self._or_fallback(step, call), step, runtime.checked.cls.schema.returns_tuple)
+        deliver = self._make(
+            self._or_fallback(step, call), step, runtime.checked.cls.schema.returns_tuple
+        )
 
         def arrive() -> None:
             if not pending.arrives(values[TICK_SLOT], not context.realtime):
@@ -259,10 +317,14 @@ class _StepBuilder:
 
         return arrive
 
-    # -- waiting ------------------------------------------------------------------------------------
+    # -- waiting -----------------------------------------------------------------------------------
 
     def _when_marked(self, run: StepFunction, index: int) -> StepFunction:
-        marks, skipped, pending = self.execution.marks, self.execution.skipped, self.execution.size + index
+        marks, skipped, pending = (
+            self.execution.marks,
+            self.execution.skipped,
+            self.execution.size + index,
+        )
 
         def due() -> None:
             if marks[pending]:
@@ -281,7 +343,9 @@ class _StepBuilder:
         awaited: tuple[int, ...] | list[int],
         table: list[tuple[int, StepFunction]],
     ) -> StepFunction:
-        """Wait until every awaited slot was written once; then put the plain function into `table[position]`."""
+        """Wait until every awaited slot was written once;
+        then put the plain function into `table[position]`.
+        """
         values, skipped = self.execution.values, self.execution.skipped
 
         def wait() -> None:
@@ -294,13 +358,18 @@ class _StepBuilder:
 
         return wait
 
-    # -- clocks -------------------------------------------------------------------------------------
+    # -- clocks ------------------------------------------------------------------------------------
 
     def _clock_gate(self, step: Step) -> StepFunction:
         clock, members, marks = step.clock or Clock(), tuple(step.members), self.execution.marks
         open_now = self._opening(clock, step.node)
         flag = step.inputs[0].sources[0].slot if step.inputs else None
-        values, context, open_counts, index = self.execution.values, self.context, self.execution.open_counts, step.index
+        values, context, open_counts, index = (
+            self.execution.values,
+            self.context,
+            self.execution.open_counts,
+            step.index,
+        )
 
         def gate() -> None:
             if open_now() and (flag is None or values[flag]):
@@ -324,7 +393,9 @@ class _StepBuilder:
         return gate
 
     def _opening(self, clock: Clock, node: str) -> Callable[[], bool]:
-        """Return a function that tells whether the clock opens on the current tick, regardless of its flag."""
+        """Return a function that tells whether the clock opens on the current tick,
+        regardless of its flag.
+        """
         values, every, offset, hertz = self.execution.values, clock.every, clock.offset, clock.hertz
         rate = self.context.frame_rate
         if hertz is None:

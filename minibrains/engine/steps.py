@@ -1,8 +1,9 @@
 """Step functions: the few lines of generated Python that run one step of a plan.
 
-A step fetches its arguments from slots, calls the node, stores the result, and marks the steps that read it. A single
-function for all shapes of nodes would take several times as long. So the source of a function is generated and compiled
-once for each shape (how many arguments, how each is read, where each output goes), and steps of the same shape share it.
+A step fetches its arguments from slots, calls the node, stores the result, and marks the steps that
+read it. A single function for all shapes of nodes would take several times as long. So the source
+of a function is generated and compiled once for each shape (how many arguments, how each is read,
+where each output goes), and steps of the same shape share it.
 """
 
 from __future__ import annotations
@@ -32,13 +33,17 @@ class UndeclaredAbsence(TypeError):
 
 
 def _undeclared(name: str) -> None:
-    raise UndeclaredAbsence(f"ABSENT was returned for the output {name!r}, which is not declared `| Absent`")
+    raise UndeclaredAbsence(
+        f"ABSENT was returned for the output {name!r}, which is not declared `| Absent`"
+    )
 
 
 ArgumentShape = tuple[bool, bool, tuple[bool, ...]]
-"""Shape of an argument: whether it takes many links; whether it is awaited; for each link, whether it is read as a Sample."""
+"""Shape of an argument: whether it takes many links; whether it is awaited; for each link, whether
+it is read as a Sample."""
 OutputShape = tuple[bool, tuple[Use, ...], int]
-"""Shape of an output: whether it may be absent; the uses of its slots; the number of steps that a delivery marks."""
+"""Shape of an output: whether it may be absent; the uses of its slots; the number of steps that a
+delivery marks."""
 Shape = tuple[tuple[ArgumentShape, ...], tuple[OutputShape, ...], bool]
 """The arguments; the outputs; whether the node returns a tuple of them."""
 ONE_BY_ONE: Final = 4
@@ -67,7 +72,8 @@ def make_step(
         event_slots: Gets the slots to clear at the end of the tick.
         targets: Returns the marks that a delivery on an output sets.
     """
-    # the numbers of slots and marks, in the order in which the generated source has parameters for them
+    # the numbers of slots and marks, in the order in which the generated source has parameters for
+    # them
     numbers: list[Any] = []
     for plan in inputs:
         for source in plan.sources:
@@ -86,8 +92,13 @@ def make_step(
     return make(call, values, marks, event_slots, names, *numbers)
 
 
-def shape_of(inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan], returns_tuple: bool) -> Shape:
-    """Return the shape of a step: everything that its source depends on. Nodes and slot numbers are parameters."""
+def shape_of(
+    inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan], returns_tuple: bool
+) -> Shape:
+    """Return the shape of a step: everything that its source depends on.
+
+    Nodes and slot numbers are parameters.
+    """
     arguments: list[ArgumentShape] = []
     for plan in inputs:
         sampled = tuple(source.delivered_at is not None for source in plan.sources)
@@ -110,7 +121,8 @@ def _maker(shape: Shape) -> Callable[..., StepFunction]:
 def write_source(shape: Shape) -> str:
     """Write the function that makes the step functions of a shape.
 
-    A node with an awaited input and an output that is declared `| Absent`, stored in one slot, with one reader:
+    A node with an awaited input and an output that is declared `| Absent`, stored in one slot, with
+    one reader:
 
         def make(call, values, marks, event_slots, names, s0, s1, t2):
             def run():
@@ -126,7 +138,8 @@ def write_source(shape: Shape) -> str:
 class _SourceWriter:
     def __init__(self) -> None:
         self._parameters: list[str] = []
-        """Parameter names of the slots (s) and of the steps to mark (t), in the order in which `make_step` lists the numbers."""
+        """Parameter names of the slots (s) and of the steps to mark (t), in the order in which
+        `make_step` lists the numbers."""
         self._body: list[str] = []
 
     def write(self, shape: Shape) -> str:
@@ -146,7 +159,12 @@ class _SourceWriter:
         self._parameters.append(name)
         return name
 
-    def _write_call(self, arguments: Sequence[ArgumentShape], outputs: Sequence[OutputShape], returns_tuple: bool) -> None:
+    def _write_call(
+        self,
+        arguments: Sequence[ArgumentShape],
+        outputs: Sequence[OutputShape],
+        returns_tuple: bool,
+    ) -> None:
         written: list[str] = []
         for many, awaited, links in arguments:
             fetched = ", ".join([self._fetch(awaited, sampled) for sampled in links])

@@ -10,11 +10,15 @@ import numpy as np
 _FINE = 7
 """Bits kept of a duration: buckets are 1/128 of an octave wide."""
 _TOGETHER = 512
-"""Number of durations sorted in a batch: enough to be cheap per tick, few enough not to delay the tick that sorts them."""
+"""Number of durations sorted in a batch: enough to be cheap per tick, few enough not to delay the
+tick that sorts them."""
 
 
 class LatencyHistogram:
-    """Durations of ticks in seconds, at a resolution of 1 %. Sorted in batches: `add` is called on every tick."""
+    """Durations of ticks in seconds, at a resolution of 1 %.
+
+    Sorted in batches: `add` is called on every tick.
+    """
 
     def __init__(self) -> None:
         self._new: list[float] = []
@@ -63,7 +67,10 @@ class LatencyHistogram:
 
 
 class OctaveHistogram:
-    """Durations of background calls, in half octaves from a microsecond on. One thread may add while another one counts."""
+    """Durations of background calls, in half octaves from a microsecond on.
+
+    One thread may add while another one counts.
+    """
 
     def __init__(self) -> None:
         self._counts = [0] * 64
@@ -78,14 +85,18 @@ class OctaveHistogram:
 
 
 def buckets(counts: Sequence[int]) -> list[tuple[float, int]]:
-    """Return the buckets of `OctaveHistogram.counts` as pairs: the upper bound in milliseconds, and the number of calls.
+    """Return the buckets of `OctaveHistogram.counts` as pairs: the upper bound in milliseconds,
+    and the number of calls.
 
     From the first bucket that is not empty to the last.
     """
     filled = [step for step, count in enumerate(counts) if count]
     if not filled:
         return []
-    return [(float(f"{2 ** ((step + 1) / 2) / 1e3:.4g}"), counts[step]) for step in range(filled[0], filled[-1] + 1)]
+    return [
+        (float(f"{2 ** ((step + 1) / 2) / 1e3:.4g}"), counts[step])
+        for step in range(filled[0], filled[-1] + 1)
+    ]
 
 
 def _middle(bucket: int) -> float:

@@ -55,7 +55,13 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     for number, bar in enumerate(bars):
         colours = _MINE if "evaluated" in bar.player["roles"] else _OTHERS
         _draw_bar(pen, bar, _TOP + _LINE * number + _LINE // 2, colours)
-    _write(pen, (48, bottom + 58), "Mark: share of distinct episodes won. Box: Wilson 95 % interval.", 20, _PALE)
+    _write(
+        pen,
+        (48, bottom + 58),
+        "Mark: share of distinct episodes won. Box: Wilson 95 % interval.",
+        20,
+        _PALE,
+    )
 
     data = BytesIO()
     image.save(data, "PNG")
@@ -85,7 +91,9 @@ def _bars(result: Mapping[str, Any]) -> list[_Bar]:
 
 
 def _draw_bar(pen: ImageDraw, bar: _Bar, y: int, colours: tuple[str, str, str]) -> None:
-    """Draw one line of the chart, with its middle at y, in the colours of the mark, the interval and the bar."""
+    """Draw one line of the chart, with its middle at y, in the colours of the mark,
+    the interval and the bar.
+    """
     mark_colour, interval_colour, bar_colour = colours
     player = bar.player
 
@@ -112,8 +120,17 @@ def _position(share: float) -> int:
     return round(_LEFT + share * (_RIGHT - _LEFT))
 
 
-def _write(pen: ImageDraw, position: tuple[float, float], text: str, size: int, colour: str, anchor: str = "la") -> None:
-    """Write text of a size in pixels; the anchor says which point of it the position is, as Pillow names it."""
+def _write(
+    pen: ImageDraw,
+    position: tuple[float, float],
+    text: str,
+    size: int,
+    colour: str,
+    anchor: str = "la",
+) -> None:
+    """Write text of a size in pixels; the anchor says which point of it the position is,
+    as Pillow names it.
+    """
     from PIL import ImageFont
 
     pen.text(position, text, colour, ImageFont.load_default(size), anchor)

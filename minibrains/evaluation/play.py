@@ -15,10 +15,16 @@ from minibrains.run.parallel import EpisodeTask, LogLine, PlayedEpisode
 
 
 class Games:
-    """Plays the episodes of one player after another. Once `stopping` is set, no further episode begins."""
+    """Plays the episodes of one player after another.
+
+    Once `stopping` is set, no further episode begins.
+    """
 
     def __init__(
-        self, launch: Callable[[], Launcher], say: Callable[[str], None], ended: Callable[[dict[str, Any]], None]
+        self,
+        launch: Callable[[], Launcher],
+        say: Callable[[str], None],
+        ended: Callable[[dict[str, Any]], None],
     ) -> None:
         """Prepare to play; nothing is started yet.
 
@@ -45,8 +51,8 @@ class Games:
     def play(self, player: Player, missing: Sequence[int], rows: Rows, folder: Path) -> None:
         """Play episodes of a player. Returns early, without an error, once `stopping` is set.
 
-        An episode that fails gets a row with its error, and the others are played. A workflow that cannot be opened at
-        all raises its error.
+        An episode that fails gets a row with its error, and the others are played. A workflow that
+        cannot be opened at all raises its error.
 
         Args:
             player: The player.
@@ -70,7 +76,10 @@ class Games:
             self._say(trouble)
 
     def _row(self, played: PlayedEpisode | BaseException) -> dict[str, Any] | None:
-        """Return the row of an episode; None if it was stopped. Raises the error of a workflow that cannot be opened."""
+        """Return the row of an episode; None if it was stopped.
+
+        Raises the error of a workflow that cannot be opened.
+        """
         if isinstance(played, WorkerExited):
             return None if self._stopping else lost_episode(str(played))
         if isinstance(played, BaseException):

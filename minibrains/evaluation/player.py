@@ -1,4 +1,6 @@
-"""A contestant of an evaluation: a workflow pinned to the protocol, with everything that determines its results."""
+"""A contestant of an evaluation: a workflow pinned to the protocol,
+with everything that determines its results.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class Player:
     left_out: list[str]
     """Nodes that are muted because they collect or train, and the states are held back."""
     identity: Mapping[str, Any] = field(init=False)
-    """Everything that determines its games: two players with the same identity play the same games."""
+    """Everything that determines its games: two players with the same identity play the same
+    games."""
     key: str = field(init=False)
     """SHA-256 of `identity`."""
 
@@ -61,12 +64,16 @@ class Player:
             "name": self.name,
             "roles": self.roles,
             "workflow": str(self.graph.workflow.path or ""),
-            "nodes_sha256": hashlib.sha256(json.dumps(self.identity["nodes"], sort_keys=True).encode()).hexdigest(),
+            "nodes_sha256": hashlib.sha256(
+                json.dumps(self.identity["nodes"], sort_keys=True).encode()
+            ).hexdigest(),
             "brains": self.graph.brain_files(),
             "left_out": self.left_out,
         }
 
 
 def _meaning(entry: NodeEntry) -> dict[str, Any]:
-    """Return a node's entry without the parts that make no difference to the games, such as the path of the brain's file."""
+    """Return a node's entry without the parts that make no difference to the games,
+    such as the path of the brain's file.
+    """
     return {key: value for key, value in entry.raw.items() if key not in ("title", "brain")}

@@ -1,8 +1,9 @@
-"""The protocol of an evaluation, shared by all players: the game, its states, and how episodes begin and end.
+"""The protocol of an evaluation, shared by all players: the game, its states,
+and how episodes begin and end.
 
-It comes with the game, in two files beside its ROM: `splits.json` names save states by the SHA-256 of their files, and
-`evaluation.json` defines how episodes begin and end, and which workflows are the baselines. So the conditions are never chosen
-by the person whose agent is evaluated.
+It comes with the game, in two files beside its ROM: `splits.json` names save states by the SHA-256
+of their files, and `evaluation.json` defines how episodes begin and end, and which workflows are
+the baselines. So the conditions are never chosen by the person whose agent is evaluated.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Protocol:
         return replace(self, opponent=opponent.title, write=write, nodes=nodes)
 
     def pin(self, workflow: Workflow, registry: Registry, episodes: int) -> Workflow:
-        """Return the workflow with its console, its run settings and the added nodes set to these conditions.
+        """Return the workflow with its console,
+        its run settings and the added nodes set to these conditions.
 
         Args:
             workflow: The player's workflow.
@@ -67,7 +69,8 @@ class Protocol:
             episodes: The number of episodes.
 
         Raises:
-            WorkflowError: It cannot play this game, or has a node or a link where one is to be added.
+            WorkflowError: It cannot play this game, or has a node or a link where one is to be
+                added.
         """
         workflow = registry.migrate(workflow)
         name, games = _console(workflow, registry)
@@ -82,16 +85,27 @@ class Protocol:
             )
             raise WorkflowError([fault], workflow.where)
         entry = workflow.nodes[name]
-        pinned = {"game": self.game, "states": sorted(self.states), "noops": self.noops, "write": to_json(self.write)}
+        pinned = {
+            "game": self.game,
+            "states": sorted(self.states),
+            "noops": self.noops,
+            "write": to_json(self.write),
+        }
         workflow = workflow.with_node(name, {**entry.raw, "set": {**entry.set, **pinned}})
         for collector in self.left_out(workflow, registry):
-            workflow = workflow.with_node(collector, {**workflow.nodes[collector].raw, "mode": "mute"})
+            workflow = workflow.with_node(
+                collector, {**workflow.nodes[collector].raw, "mode": "mute"}
+            )
         for added, raw in self.nodes.items():
             workflow = _with_added(workflow, name, added, to_json(raw))
-        return registry.migrate(workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast")))
+        return registry.migrate(
+            workflow.with_run(RunSettings(episodes, self.ticks, self.seed, "fast"))
+        )
 
     def left_out(self, workflow: Workflow, registry: Registry) -> list[str]:
-        """Return the nodes to mute: those that collect or train, if the states or the opponent are held back."""
+        """Return the nodes to mute: those that collect or train,
+        if the states or the opponent are held back.
+        """
         group, _, _ = self.opponent.partition("/")
         if HELD_BACK not in (self.split, group):
             return []
@@ -100,16 +114,25 @@ class Protocol:
 
 
 def choose_game(workflow: Workflow, registry: Registry) -> tuple[Game, Rules]:
-    """Return the game to evaluate a workflow in: the first of its games with splits. Raises MinibrainsError."""
+    """Return the game to evaluate a workflow in: the first of its games with splits.
+
+    Raises MinibrainsError.
+    """
     _, names = _console(registry.migrate(workflow), registry)
     folders = dict(known_games())
     with_rules = [name for name in names if name in folders and (folders[name] / RULES).is_file()]
     if not with_rules:
         known = sorted(name for name, folder in folders.items() if (folder / RULES).is_file())
-        raise GameError(f"{' and '.join(map(repr, names))}: no {RULES} there says how to evaluate; {', '.join(known)} has one")
+        raise GameError(
+            f"{' and '.join(map(repr, names))}: no {RULES} there says how to evaluate; "
+            f"{', '.join(known)} has one"
+        )
     game = find_game((with_rules[0],))
     if "won" not in read_json(game.data / "metadata.json"):
-        raise GameError(f'{game.data / "metadata.json"} does not say when an episode is won; expected "won": ["mine", "theirs"]')
+        raise GameError(
+            f'{game.data / "metadata.json"} does not say when an episode is won; expected "won": '
+            '["mine", "theirs"]'
+        )
     return game, read_rules(game.data / RULES)
 
 
@@ -134,19 +157,35 @@ def make_protocol(game: Game, rules: Rules, states: str, seed: int, ticks: int |
     pattern = pattern or "*"
     if split not in splits.parts:
         hint = suggest(split, splits.parts) or ""
-        raise GameError(f"--states: {game.name} has no split {split!r}; expected {', '.join(splits.parts)}. {hint}".rstrip(" "))
-    chosen = {state: digest for state, digest in splits.parts[split].items() if fnmatchcase(state, pattern)}
+        raise GameError(
+            (
+                f"--states: {game.name} has no split {split!r}; "
+                f"expected {', '.join(splits.parts)}. {hint}"
+            ).rstrip(" ")
+        )
+    chosen = {
+        state: digest
+        for state, digest in splits.parts[split].items()
+        if fnmatchcase(state, pattern)
+    }
     if not chosen:
         some = ", ".join(list(splits.parts[split])[:3])
-        raise GameError(f"--states: no state of the split {split!r} matches {pattern!r}; it has {some}, …")
+        raise GameError(
+            f"--states: no state of the split {split!r} matches {pattern!r}; it has {some}, …"
+        )
 
     # the ROM and the states are those that the splits were made with
     rom = hashlib.sha1(game.rom.read_bytes()).hexdigest()
     if rom != splits.rom_sha1:
-        raise GameError(f"{splits.path} is for the ROM {splits.rom_sha1}; found {rom} in {game.rom}")
+        raise GameError(
+            f"{splits.path} is for the ROM {splits.rom_sha1}; found {rom} in {game.rom}"
+        )
     for state, digest in chosen.items():
         if hash_file(game.state_file(state)) != digest:
-            raise GameError(f"{game.state_file(state)} is not the state that {splits.path} names; expected SHA-256 {digest}")
+            raise GameError(
+                f"{game.state_file(state)} is not the state that {splits.path} names; "
+                f"expected SHA-256 {digest}"
+            )
 
     return Protocol(
         game=game.name,
@@ -163,7 +202,10 @@ def make_protocol(game: Game, rules: Rules, states: str, seed: int, ticks: int |
 
 
 def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]]:
-    """Return the id of the only console of a migrated workflow, and its games. Raises WorkflowError."""
+    """Return the id of the only console of a migrated workflow, and its games.
+
+    Raises WorkflowError.
+    """
     if workflow.faults:
         raise WorkflowError(workflow.faults, workflow.where)
     consoles = registry.consoles(workflow)
@@ -185,9 +227,11 @@ def _console(workflow: Workflow, registry: Registry) -> tuple[str, Sequence[str]
 
 
 def _with_added(workflow: Workflow, console: str, added: str, entry: Mapping[str, Any]) -> Workflow:
-    """Return the workflow with one more node; an entry called `console` changes the workflow's own console instead.
+    """Return the workflow with one more node;
+    an entry called `console` changes the workflow's own console instead.
 
-    Links from `console` become links from the workflow's console, whatever its id. Raises WorkflowError if the id is taken.
+    Links from `console` become links from the workflow's console, whatever its id. Raises
+    WorkflowError if the id is taken.
     """
     links = {}
     for socket, source in entry.get("in", {}).items():
@@ -201,7 +245,13 @@ def _with_added(workflow: Workflow, console: str, added: str, entry: Mapping[str
     own = workflow.nodes[console]
     for socket in links:
         if socket in own.inputs:
-            message = "it is linked, and the evaluation links its opponent there; take that link out"
-            raise WorkflowError([Fault(message, console, socket, code="too_many_links")], workflow.where)
+            message = (
+                "it is linked, and the evaluation links its opponent there; take that link out"
+            )
+            raise WorkflowError(
+                [Fault(message, console, socket, code="too_many_links")], workflow.where
+            )
     widgets = {**own.set, **entry.get("set", {})}
-    return workflow.with_node(console, {**own.raw, "set": widgets, "in": {**own.raw.get("in", {}), **links}})
+    return workflow.with_node(
+        console, {**own.raw, "set": widgets, "in": {**own.raw.get("in", {}), **links}}
+    )

@@ -1,4 +1,6 @@
-"""The results of an evaluation: figures of each player, pairwise comparisons, the verdict, and a table of these."""
+"""The results of an evaluation: figures of each player, pairwise comparisons, the verdict,
+and a table of these.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,18 @@ def outcome(row: Row) -> str:
 
 
 def figures(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return the figures of one player. Of identical episodes only the first counts, because the others add no information.
+    """Return the figures of one player.
+
+    Of identical episodes only the first counts, because the others add no information.
 
     Args:
         rows: The results of its episodes.
 
     Returns:
-        `n`: the number of episodes played; `distinct`: the number of those that count. The other entries are over the
-        episodes that count: the number of each of OUTCOMES, the `share` of wins and its interval `low` to `high`, the mean
-        of `ticks`, and `by_state`. `by_clock`: the number of wins that the clock decided; None if no node reports it.
+        `n`: the number of episodes played; `distinct`: the number of those that count. The other
+        entries are over the episodes that count: the number of each of OUTCOMES, the `share` of
+        wins and its interval `low` to `high`, the mean of `ticks`, and `by_state`. `by_clock`: the
+        number of wins that the clock decided; None if no node reports it.
         `nodes`: over all episodes, the nodes that failed while the episode went on.
     """
     played = list(rows)
@@ -60,7 +65,9 @@ def figures(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _distinct(rows: Sequence[Row]) -> list[Row]:
-    """Return the first of each group of identical episodes, in the position of the last of the group."""
+    """Return the first of each group of identical episodes,
+    in the position of the last of the group.
+    """
     firsts: dict[object, Row] = {}
     for row in reversed(rows):
         firsts[_trajectory(row)] = row
@@ -107,8 +114,8 @@ def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any
         theirs: Those of the second player.
 
     Returns:
-        `pairs`: the number of pairs; `better`: of those that only the first player won; `worse`: of those that only the
-        second won; `p`: the p-value of the sign test.
+        `pairs`: the number of pairs; `better`: of those that only the first player won; `worse`: of
+        those that only the second won; `p`: the p-value of the sign test.
     """
     pairs: dict[tuple[object, object], int] = {}
     for index in sorted(mine.keys() & theirs, reverse=True):
@@ -121,8 +128,12 @@ def compare(mine: Mapping[int, Row], theirs: Mapping[int, Row]) -> dict[str, Any
     return {"pairs": len(pairs), "better": better, "worse": worse, "p": sign_test(better, worse)}
 
 
-def compared(players: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[int, Row]]) -> list[dict[str, Any]]:
-    """Return the figures of each player. The first is the evaluated one, and the others are compared with it.
+def compared(
+    players: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[int, Row]]
+) -> list[dict[str, Any]]:
+    """Return the figures of each player.
+
+    The first is the evaluated one, and the others are compared with it.
 
     Args:
         players: The identities of the players.
@@ -136,8 +147,13 @@ def compared(players: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[int, R
     for who, theirs in zip(players, rows, strict=True):
         for index in mine.keys() & theirs:
             starts = mine[index]["start"], theirs[index]["start"]
-            if all(starts) and starts[0] != starts[1]:  # nothing is known of an episode that was lost
-                raise RunError(f"episode {index} did not begin alike for two players: {starts[0]} and {starts[1]}")
+            if (
+                all(starts) and starts[0] != starts[1]
+            ):  # nothing is known of an episode that was lost
+                raise RunError(
+                    f"episode {index} did not begin alike for two players: "
+                    f"{starts[0]} and {starts[1]}"
+                )
         result = {**who, **figures(theirs.values())}
         if theirs is not mine:
             result["paired"] = compare(mine, theirs)
@@ -150,28 +166,36 @@ def made_with() -> dict[str, Any]:
     return {"software": software(), "machine": machine()}
 
 
-def judge(players: Sequence[Mapping[str, Any]], level: str | None, simple: Set[str]) -> dict[str, Any]:
+def judge(
+    players: Sequence[Mapping[str, Any]], level: str | None, simple: Set[str]
+) -> dict[str, Any]:
     """Judge whether the first player is better than the simple players of this level.
 
     Args:
         players: The figures of the players; the first is the evaluated one.
-        level: The pattern of states for which the game names simple players; None if there is no such pattern.
+        level: The pattern of states for which the game names simple players; None if there is no
+            such pattern.
         simple: The roles of the simple players.
 
     Returns:
-        `above`: whether its lower bound is above the upper bound of the best of them, None if that cannot be decided;
+        `above`: whether its lower bound is above the upper bound of the best of them, None if that
+            cannot be decided;
         `best`: the best of them; `sentence`: the verdict for people.
     """
     mine = players[0]
     if level is None:
-        sentence = "No verdict: the game names simple players for the states of one level; these are of another, or of several"
+        sentence = (
+            "No verdict: the game names simple players for the states of one level; "
+            "these are of another, or of several"
+        )
         return {"level": None, "above": None, "best": None, "sentence": sentence}
     simple_players = [player for player in players if not simple.isdisjoint(player["roles"])]
     best = max(simple_players, key=itemgetter("high"))
     above = mine["low"] > best["high"]
     found = "better" if above else "not shown to be better"
     sentence = (
-        f"{mine['name']} is {found} than simple players at {level}: its lower bound is {percent(mine['low'])}, "
+        f"{mine['name']} is {found} than simple players at {level}: "
+        f"its lower bound is {percent(mine['low'])}, "
         f"the upper bound of the best of them, {label(best)}, is {percent(best['high'])}"
     )
     return {"level": level, "above": above, "best": label(best), "sentence": sentence}
@@ -186,7 +210,8 @@ def describe(result: Mapping[str, Any]) -> str:
     width = max(len(label(player)) for player in players)
     lines = [
         headline(sections[0]),
-        f"{'':<{width}}  {'n':>5}  {'distinct':>8}  {'won':>5}  {'by clock':>8}  {'lost':>5}  {'drawn':>5}  {'time-out':>8}  "
+        f"{'':<{width}}  {'n':>5}  {'distinct':>8}  {'won':>5}  {'by clock':>8}  {'lost':>5}  "
+        f"{'drawn':>5}  {'time-out':>8}  "
         f"{'failed':>6}  {'wins':>7}  {'95 % interval':>15}  {'better/worse':>12}  {'p':>7}",
     ]
     for section in sections:
@@ -194,7 +219,10 @@ def describe(result: Mapping[str, Any]) -> str:
             lines.append(f"against {section['protocol']['opponent']}")
         for player in section["players"]:
             lines.append(_line(player, width))
-    lines.append("better/worse: episodes that only the first, or only this one, won; p: exact two-sided sign test of those")
+    lines.append(
+        "better/worse: episodes that only the first, or only this one, won; p: "
+        "exact two-sided sign test of those"
+    )
     for player in players:
         for name in player["left_out"]:
             why = "because it collects or trains, and these states or opponents are held back"
@@ -215,8 +243,10 @@ def _line(player: Mapping[str, Any], width: int) -> str:
         sides, p = f"{pair['better']}/{pair['worse']}", f"{pair['p']:.2g}"
     by_clock = "" if player["by_clock"] is None else player["by_clock"]
     line = (
-        f"{label(player):<{width}}  {player['n']:>5}  {player['distinct']:>8}  {player['won']:>5}  {by_clock:>8}  "
-        f"{player['lost']:>5}  {player['drawn']:>5}  {player['timed_out']:>8}  {player['failed']:>6}  {share(player):>7}  "
+        f"{label(player):<{width}}  {player['n']:>5}  {player['distinct']:>8}  "
+        f"{player['won']:>5}  {by_clock:>8}  "
+        f"{player['lost']:>5}  {player['drawn']:>5}  {player['timed_out']:>8}  "
+        f"{player['failed']:>6}  {share(player):>7}  "
         f"{interval(player):>15}  {sides:>12}  {p:>7}"
     )
     return line.rstrip()

@@ -1,4 +1,6 @@
-"""The episodes of one player, stored as they end, so that an interrupted evaluation can be resumed."""
+"""The episodes of one player, stored as they end,
+so that an interrupted evaluation can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +13,34 @@ from minibrains.errors import MinibrainsError, RunError
 
 
 class Rows:
-    """An append-only file of JSON lines: first the identity of the player, then one episode a line."""
+    """An append-only file of JSON lines: first the identity of the player,
+    then one episode a line.
+    """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         """Open the file, or create it.
 
         Args:
             path: The file.
-            identity: Everything that determines the player's games, which becomes the first line of a new file.
+            identity: Everything that determines the player's games, which becomes the first line of
+                a new file.
 
         Raises:
             MinibrainsError: The file cannot be read or written.
         """
         self.path = path
         self.episodes: dict[int, dict[str, Any]] = {}
-        """The episodes by number, from 0. One that was written twice, by two evaluations at once, counts once."""
+        """The episodes by number, from 0. One that was written twice, by two evaluations at once,
+        counts once."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             text = ""
             if path.exists():
                 text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise MinibrainsError(f"{path}: the episodes played so far cannot be read: {error}") from None
+            raise MinibrainsError(
+                f"{path}: the episodes played so far cannot be read: {error}"
+            ) from None
         for line in text.splitlines():
             row = _read(line)
             if row is not None and type(row.get("episode")) is int:

@@ -1,4 +1,6 @@
-"""A game's evaluation.json: how its episodes begin and end, and which baselines and opponents there are."""
+"""A game's evaluation.json: how its episodes begin and end,
+and which baselines and opponents there are.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ TRAINING, HELD_BACK = "training", "held_back"
 """The two sets of opponents."""
 
 _Nodes = Mapping[str, Mapping[str, Any]]
-"""Nodes that an evaluation adds to a workflow, in the form of a workflow file. `console` is the workflow's own console."""
+"""Nodes that an evaluation adds to a workflow, in the form of a workflow file. `console` is the
+workflow's own console."""
 
 _Widgets = Mapping[str, Any]
 """Widgets of such nodes or of a workflow: "node.widget" -> value."""
@@ -93,7 +96,9 @@ class Rules:
         chosen = [opponent for opponent in self.opponents if fnmatchcase(opponent.title, whole)]
         if not chosen:
             known = ", ".join(opponent.title for opponent in self.opponents)
-            raise GameError(f"--opponents: no opponent matches {pattern!r}; expected some of {known}")
+            raise GameError(
+                f"--opponents: no opponent matches {pattern!r}; expected some of {known}"
+            )
         return chosen
 
 
@@ -126,26 +131,37 @@ def read_rules(path: Path) -> Rules:
     return Rules(**read, simple=simple, opponents=opponents)
 
 
-def _read_simple(section: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Baseline]]:
+def _read_simple(
+    section: Mapping[str, Mapping[str, Mapping[str, Any]]],
+) -> dict[str, dict[str, Baseline]]:
     """Read `simple`: the simple players of each pattern of states. Raises ValueError."""
     simple: dict[str, dict[str, Baseline]] = {}
     for pattern, players in section.items():
         if not players:
-            raise ValueError(f'"simple" names no player for {pattern!r}; expected a player, or leave the pattern out')
+            raise ValueError(
+                f'"simple" names no player for {pattern!r}; expected a player, '
+                "or leave the pattern out"
+            )
         simple[pattern] = {name: _read_baseline(name, player) for name, player in players.items()}
     return simple
 
 
 def _read_baseline(name: str, player: Mapping[str, Any]) -> Baseline:
     if not {"workflow"} <= player.keys() <= {"workflow", "set"}:
-        raise ValueError(f'the simple player {name!r} has {", ".join(player)}; expected "workflow", and perhaps "set"')
+        raise ValueError(
+            f'the simple player {name!r} has {", ".join(player)}; expected "workflow", '
+            'and perhaps "set"'
+        )
     workflow = parse_value(str, player["workflow"])
     widgets = parse_value(Mapping[str, Any], player.get("set", {}))
     return Baseline(workflow, widgets)
 
 
 def _read_opponents(section: Mapping[str, Any]) -> list[Opponent]:
-    """Read `opponents`: the nodes that they share, and the widgets in which they differ. Raises ValueError."""
+    """Read `opponents`: the nodes that they share, and the widgets in which they differ.
+
+    Raises ValueError.
+    """
     if not section:
         return []
     types: Mapping[str, Any] = {
@@ -167,7 +183,9 @@ def _read_opponents(section: Mapping[str, Any]) -> list[Opponent]:
 
 
 def _check_nodes(nodes: _Nodes) -> None:
-    """Raise ValueError unless the links and widgets of these nodes can be read; the rest is checked with the workflow."""
+    """Raise ValueError unless the links and widgets of these nodes can be read;
+    the rest is checked with the workflow.
+    """
     for entry in nodes.values():
         parse_value(Mapping[str, str], entry.get("in", {}))
         parse_value(_Widgets, entry.get("set", {}))
@@ -178,6 +196,9 @@ def _with_widgets(nodes: _Nodes, widgets: _Widgets) -> _Nodes:
     for target, value in widgets.items():
         node, _, widget = target.partition(".")
         if node not in changed or not widget:
-            raise ValueError(f'"opponents" sets {target!r}; expected NODE.WIDGET with one of the nodes {", ".join(changed)}')
+            raise ValueError(
+                f'"opponents" sets {target!r}; expected NODE.WIDGET with one of the '
+                f"nodes {', '.join(changed)}"
+            )
         changed[node]["set"] = {**changed[node].get("set", {}), widget: value}
     return changed

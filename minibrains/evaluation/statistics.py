@@ -14,8 +14,8 @@ def wilson(won: int, played: int) -> tuple[float, float]:
 
     It contains each p for which |won / played - p| <= z * sqrt(p * (1 - p) / played).
 
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of the American
-    Statistical Association 22 (1927), 209-212.
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
+    Journal of the American Statistical Association 22 (1927), 209-212.
 
     Args:
         won: The number of wins.
@@ -45,7 +45,8 @@ def wilson(won: int, played: int) -> tuple[float, float]:
 
 
 def sign_test(better: int, worse: int) -> float:
-    """Return the p-value of the two-sided exact sign test: the probability of a split at least as uneven between equals.
+    """Return the p-value of the two-sided exact sign test:
+    the probability of a split at least as uneven between equals.
 
     Pairs with the same outcome carry no information, and are left out.
 

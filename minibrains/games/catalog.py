@@ -29,7 +29,8 @@ class Game:
     name: str
     rom: Path
     data: Path
-    """The first of its folders with a data.json; scenario.json and metadata.json are read from there too."""
+    """The first of its folders with a data.json; scenario.json and metadata.json are read from
+    there too."""
     folders: tuple[Path, ...]
     """All folders of its name, in the order in which save states are looked for."""
 
@@ -65,7 +66,9 @@ class Game:
         return states[state]
 
     def buttons(self) -> tuple[str, ...] | None:
-        """Return the buttons of its console's pad, from stable-retro's description of its cores; None if there is none."""
+        """Return the buttons of its console's pad, from stable-retro's description of its cores;
+        None if there is none.
+        """
         suffix = self.rom.suffix.removeprefix(".")
         for root in _stable_retro():
             for file in sorted((root / "cores").glob("*.json")):
@@ -76,7 +79,9 @@ class Game:
 
 
 def folders() -> list[Path]:
-    """Return the folders that are searched for games, in this order: the user's own, ours, stable-retro's."""
+    """Return the folders that are searched for games, in this order: the user's own, ours,
+    stable-retro's.
+    """
     result = [own_games(), bundled_dir("games")]
     for root in _stable_retro():
         for kind in ("stable", "contrib", "experimental"):
@@ -93,7 +98,9 @@ def _stable_retro() -> list[Path]:
 
 
 def own_games() -> Path:
-    """Return the folder of the user's own games, and of the user's save states of any game, each in a folder of its name."""
+    """Return the folder of the user's own games, and of the user's save states of any game,
+    each in a folder of its name.
+    """
     return home() / "games"
 
 
@@ -122,7 +129,10 @@ def known_hashes() -> dict[str, str]:
 
 
 def find_game(names: Sequence[str]) -> Game:
-    """Return the first of the games whose ROM is there. Raises GameError, which lists the folders that were searched."""
+    """Return the first of the games whose ROM is there.
+
+    Raises GameError, which lists the folders that were searched.
+    """
     if not any(names):
         raise GameError(f"no game is named. {_what_there_is()}")
     roots = folders()
@@ -139,7 +149,8 @@ def find_game(names: Sequence[str]) -> Game:
     for name in unknown:
         if _plain(name) and os.path.isdir(own_games() / name):
             raise GameError(
-                f"{own_games() / name} is not a game: it has no data.json, and no game that comes with Minibrains has this name; "
+                f"{own_games() / name} is not a game: it has no data.json, "
+                "and no game that comes with Minibrains has this name; "
                 "expected data.json, scenario.json, metadata.json and the ROM as rom.*"
             )
     if len(unknown) == len(names):
@@ -160,7 +171,10 @@ def _what_there_is() -> str:
         if _rom(name, [root / name for root in roots]) is not None:
             there.append(name)
     if not _stable_retro():
-        more = f"Many games come with a package that is missing: pip install {PACKAGES['stable_retro']}"
+        more = (
+            "Many games come with a package that is missing: "
+            f"pip install {PACKAGES['stable_retro']}"
+        )
     else:
         more = "Import your own with: python -m server roms import PATH"
     return f"There are ROMs of {', '.join(there[:_GAMES_TOLD]) or 'none'}. {more}"
@@ -206,7 +220,10 @@ def _read_hashes(path: Path) -> list[str]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object of a game's data; {} if there is no such file. Raises GameError if it cannot be read."""
+    """Read a JSON object of a game's data; {} if there is no such file.
+
+    Raises GameError if it cannot be read.
+    """
     if not os.path.isfile(path):
         return {}
     try:
@@ -216,7 +233,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise GameError(f"{path}: the game's data cannot be read: {error}") from None
     except RecursionError:
-        raise GameError(f"{path}: the game's data cannot be read: it is nested too deeply") from None
+        raise GameError(
+            f"{path}: the game's data cannot be read: it is nested too deeply"
+        ) from None
     if not isinstance(value, dict):
         raise GameError(f"{path}: the game's data is not a JSON object")
     return value

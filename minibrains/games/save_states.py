@@ -1,4 +1,6 @@
-"""Save states that users make: the state of a game, kept as a file from which an episode can start."""
+"""Save states that users make: the state of a game,
+kept as a file from which an episode can start.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +38,23 @@ class SaveState:
             replace: Whether one of the user's own states of that name may be overwritten.
 
         Raises:
-            GameError: The name cannot be used, the state must not be kept, or the file cannot be written.
+            GameError: The name cannot be used, the state must not be kept, or the file cannot be
+                written.
         """
         self._check_name(name)
         self._check_start()
         file = own_games() / self.game.name / f"{name}{STATE_SUFFIX}"
         if file.exists() and not replace:
-            raise GameError(f"{file} is there already; choose another name, or replace it with: save-state … --force")
+            raise GameError(
+                f"{file} is there already; choose another name, or replace it with: "
+                "save-state … --force"
+            )
         try:
             write_atomic(file, gzip.compress(self.data, mtime=0))
         except OSError as error:
-            raise GameError(f"{file}: the save state cannot be written: {error.strerror or error}") from None
+            raise GameError(
+                f"{file}: the save state cannot be written: {error.strerror or error}"
+            ) from None
         return file
 
     def _check_name(self, name: str) -> None:
@@ -57,13 +65,19 @@ class SaveState:
             )
         own = own_games() / self.game.name
         if name in self.game.states() and self.game.state_file(name).parent != own:
-            raise GameError(f"{name!r} is a save state that came with {self.game.name}; choose another name")
+            raise GameError(
+                f"{name!r} is a save state that came with {self.game.name}; choose another name"
+            )
         splits = Splits.of(self.game)
         if splits is not None and any(name in states for states in splits.parts.values()):
-            raise GameError(f"{name!r} is a save state that {splits.path} names; choose another name")
+            raise GameError(
+                f"{name!r} is a save state that {splits.path} names; choose another name"
+            )
 
     def _check_start(self) -> None:
-        """Raise GameError if the state derives from one that is held back: under a new name that would not be noticed."""
+        """Raise GameError if the state derives from one that is held back:
+        under a new name that would not be noticed.
+        """
         splits = Splits.of(self.game)
         if splits is None:
             return
@@ -75,6 +89,7 @@ class SaveState:
         for variable in self.written:
             if variable in splits.decided_by:
                 raise GameError(
-                    f"the episode began with {variable!r} written, so it may have begun from a state that {splits.path} holds "
+                    f"the episode began with {variable!r} written, "
+                    f"so it may have begun from a state that {splits.path} holds "
                     "back; one saved from it would be seen in training"
                 )

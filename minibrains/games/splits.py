@@ -1,4 +1,7 @@
-"""The splits of a game: which save states are for training, for validation, or held back. They are read from its splits.json."""
+"""The splits of a game: which save states are for training, for validation, or held back.
+
+They are read from its splits.json.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,17 @@ class Splits:
     parts: Mapping[str, Mapping[str, str]]
     """Split -> its states -> the SHA-256 of their files."""
     decided_by: Sequence[str]
-    """Variables that decide which split a state belongs to: if they are changed, it is another state."""
+    """Variables that decide which split a state belongs to: if they are changed, it is another
+    state."""
 
     @classmethod
     def of(cls, game: Game) -> Splits | None:
-        """Read the splits of a game; None if it has none. Raises GameError if they cannot be read."""
-        # all of its folders are searched, so that a user's own data for the game cannot release states that are held back
+        """Read the splits of a game; None if it has none.
+
+        Raises GameError if they cannot be read.
+        """
+        # all of its folders are searched, so that a user's own data for the game cannot release
+        # states that are held back
         files = [folder / "splits.json" for folder in (game.data, *game.folders)]
         path = next(filter(os.path.isfile, files), None)
         if path is None:
@@ -49,13 +57,16 @@ class Splits:
         return state in held_back or hash_file(game.state_file(state)) in held_back.values()
 
 
-def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], collectors: Sequence[str]) -> None:
+def refuse_held_back(
+    game: Game, states: Iterable[str], written: Iterable[str], collectors: Sequence[str]
+) -> None:
     """Refuse held-back states if there are nodes that collect or train.
 
     Args:
         game: The game that the states belong to.
         states: The states in which episodes start.
-        written: Names of variables that are set at the start, which may turn one state into another.
+        written: Names of variables that are set at the start, which may turn one state into
+            another.
         collectors: Names of the nodes that collect or train.
 
     Raises:
@@ -64,14 +75,21 @@ def refuse_held_back(game: Game, states: Iterable[str], written: Iterable[str], 
     splits = Splits.of(game)
     if splits is None:
         return
-    who = f"{' and '.join(collectors)} {'collects or trains' if len(collectors) == 1 else 'collect or train'}"
+    who = (
+        f"{' and '.join(collectors)} "
+        f"{'collects or trains' if len(collectors) == 1 else 'collect or train'}"
+    )
     for state in states:
         if splits.holds_back(game, state):
             allowed = " or ".join(repr(name) for name in splits.parts if name != HELD_BACK)
-            raise GameError(f"{who}, and the state {state!r} is held back by {splits.path}; expected states of {allowed}")
+            raise GameError(
+                f"{who}, and the state {state!r} is held back by {splits.path}; "
+                f"expected states of {allowed}"
+            )
     for name in written:
         if name in splits.decided_by:
             raise GameError(
-                f"{who}, and writing {name!r} makes another state of one in {splits.path}, perhaps one that is held back; "
+                f"{who}, and writing {name!r} makes another state of one in {splits.path}, "
+                "perhaps one that is held back; "
                 "choose a state instead"
             )

@@ -1,1 +1,3 @@
-"""Workflow files: reading, checking, and the node types, brains and workflows of this installation."""
+"""Workflow files: reading, checking, and the node types,
+brains and workflows of this installation.
+"""

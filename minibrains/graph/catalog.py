@@ -15,11 +15,14 @@ from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import BrainPin
 
 _MOVED_FOLDERS: Final = {"lora": "lora_adapter", "prompt": "prompt_template"}
-"""Folders of shipped brains that were renamed: old name -> new name. Workflows and tapes from before have the old one."""
+"""Folders of shipped brains that were renamed: old name -> new name. Workflows and tapes from
+before have the old one."""
 
 
 def node_types(packs: bool = True, files: Iterable[Path] = ()) -> tuple[Registry, list[str]]:
-    """Return the shipped node types, those of installed packs and those of `files`; and a sentence for each failure to load."""
+    """Return the shipped node types, those of installed packs and those of `files`;
+    and a sentence for each failure to load.
+    """
     registry = Registry()
     registry.add_module(import_module("nodes"))
     broken: list[str] = []
@@ -31,7 +34,10 @@ def node_types(packs: bool = True, files: Iterable[Path] = ()) -> tuple[Registry
 
 
 def find_workflow(name: str) -> Path:
-    """Return the workflow at a path; if there is none, the shipped one of that name. Raises WorkflowError."""
+    """Return the workflow at a path; if there is none, the shipped one of that name.
+
+    Raises WorkflowError.
+    """
     path = Path(name)
     if path.is_file():
         return path
@@ -43,11 +49,16 @@ def find_workflow(name: str) -> Path:
         return own
     names = [file.stem for file in folder.glob("*.json")]
     hint = suggest(path.stem, names) or f"The shipped ones are in {folder}"
-    raise WorkflowError([Fault("there is no such workflow file", hint=hint, code="invalid_file")], name)
+    raise WorkflowError(
+        [Fault("there is no such workflow file", hint=hint, code="invalid_file")], name
+    )
 
 
-def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: Path | None = None) -> FindBrain:
-    """Return a function that finds brains in the workflow's folder, in the user's `models` or in models/, and nowhere else.
+def brain_finder(
+    workflow: Path | None, overrides: Iterable[Path] = (), models: Path | None = None
+) -> FindBrain:
+    """Return a function that finds brains in the workflow's folder,
+    in the user's `models` or in models/, and nowhere else.
 
     `overrides` are files that were named on the command line, which may be anywhere.
     """
@@ -62,7 +73,10 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: 
     def find(pin: BrainPin) -> Path:
         path = allowed.get(pin.file) or find_inside(pin.file, folders)
         if path is None and any(os.path.islink(folder / pin.file) for folder in folders):
-            raise BrainError(f"the brain {pin.file!r} is a link that leads out of its folder; put the file itself there")
+            raise BrainError(
+                f"the brain {pin.file!r} is a link that leads out of its folder; "
+                "put the file itself there"
+            )
         path = path or find_moved_brain(pin.file)
         if path is None:
             known = _shipped_brains()
@@ -70,7 +84,12 @@ def brain_finder(workflow: Path | None, overrides: Iterable[Path] = (), models: 
                 beside = [file.name for file in workflow.parent.glob("*.safetensors")]
                 known = beside + known
             looked = ", ".join(map(str, folders))
-            raise BrainError(f"there is no brain {pin.file!r} within {looked}. {suggest(pin.file, known) or ''}".rstrip(" "))
+            raise BrainError(
+                (
+                    f"there is no brain {pin.file!r} within {looked}. "
+                    f"{suggest(pin.file, known) or ''}"
+                ).rstrip(" ")
+            )
         return path
 
     return find
@@ -107,7 +126,9 @@ def _shipped_brains() -> list[str]:
 
 
 def find_brain_file(name: str, workflow: Path | None, models: Path | None = None) -> Path:
-    """Return the brain file that was named on the command line: a path, or a name in the form of a workflow file."""
+    """Return the brain file that was named on the command line: a path,
+    or a name in the form of a workflow file.
+    """
     path = Path(name)
     if path.is_file():
         return path

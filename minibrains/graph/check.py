@@ -1,4 +1,6 @@
-"""Check a workflow and build its graph: every fault is reported at once, with node, socket, expected and found."""
+"""Check a workflow and build its graph: every fault is reported at once, with node, socket,
+expected and found.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ WHEN = Input("when", SocketTypes.named("flag"))
 """The input that a node's `when` is linked to; every node has it."""
 
 OTHER_FILE: Final = "_sha256"
-"""The suffix of a brain setting that says which other file the brain was made for. The setting without the suffix has the
-title of that file.
+"""The suffix of a brain setting that says which other file the brain was made for. The setting
+without the suffix has the title of that file.
 """
 
 Sizes = Mapping[str, Mapping[str, int]]
@@ -68,7 +70,9 @@ class CheckedNode:
 
     @property
     def fallback(self) -> Any:
-        """The value to deliver in place of a result after an error, if the workflow says so; None if there is none."""
+        """The value to deliver in place of a result after an error, if the workflow says so;
+        None if there is none.
+        """
         fallback = self.cls.fallback
         if callable(fallback):
             return fallback(self.sizes)
@@ -77,7 +81,8 @@ class CheckedNode:
     def known(self, name: str) -> Known | None:
         """Return the value that the node itself gives to a name in the specs of its sockets.
 
-        That is one of its sizes, the hash of its `brain` file, or the hash in a setting of the brain called `…_sha256`.
+        That is one of its sizes, the hash of its `brain` file, or the hash in a setting of the
+        brain called `…_sha256`.
         """
         if name == "brain":
             digest = self.brain_sha256
@@ -91,7 +96,9 @@ class CheckedNode:
 
     @property
     def delays(self) -> bool:
-        """True if its inputs on one tick affect its outputs only on later ticks, so that loops may go through it."""
+        """True if its inputs on one tick affect its outputs only on later ticks,
+        so that loops may go through it.
+        """
         return self.register or self.continues
 
 
@@ -149,8 +156,8 @@ class Draft:
 FindBrain = Callable[[BrainPin], Path]
 """A function that finds the file of a brain named in the workflow. Raises BrainError."""
 HashBrain = Callable[[Path, bool], str | None]
-"""A function that returns the SHA-256 of a brain file, or None while it is not known. The second argument tells whether the hash
-is compared with anything.
+"""A function that returns the SHA-256 of a brain file, or None while it is not known. The second
+argument tells whether the hash is compared with anything.
 """
 
 
@@ -163,7 +170,12 @@ def _hash_brain(path: Path, compared: bool) -> str:
     return hash_file(path)
 
 
-def examine(workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain = _hash_brain) -> Draft:
+def examine(
+    workflow: Workflow,
+    registry: Registry,
+    find_brain: FindBrain,
+    hash_brain: HashBrain = _hash_brain,
+) -> Draft:
     """Read a workflow as far as it can be understood, and collect everything that is wrong with it.
 
     A caller that cannot wait while a large file is read passes its own `hash_brain`.
@@ -172,14 +184,19 @@ def examine(workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_
 
 
 def check_sizes(graph: Graph, opened: Sizes) -> None:
-    """Unify the socket types again with the sizes that the nodes gave when they were opened. Raises WorkflowError."""
+    """Unify the socket types again with the sizes that the nodes gave when they were opened.
+
+    Raises WorkflowError.
+    """
     faults = list(_type_faults(graph.nodes, graph.edges, opened))
     if faults:
         raise WorkflowError(faults, graph.workflow.where)
 
 
 class _Checker:
-    def __init__(self, workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain) -> None:
+    def __init__(
+        self, workflow: Workflow, registry: Registry, find_brain: FindBrain, hash_brain: HashBrain
+    ) -> None:
         self.workflow = registry.migrate(workflow)
         self.find_brain = find_brain
         self.hash_brain = hash_brain
@@ -219,7 +236,14 @@ class _Checker:
                 for link in links:
                     self._require_output(link, name, socket)
 
-    def _fault(self, code: FaultCode, message: str, node: str, socket: str | None = None, **details: str | None) -> None:
+    def _fault(
+        self,
+        code: FaultCode,
+        message: str,
+        node: str,
+        socket: str | None = None,
+        **details: str | None,
+    ) -> None:
         self.faults.append(Fault(message, node, socket, **details, code=code))
 
     def _node(self, name: str) -> CheckedNode:
@@ -236,23 +260,48 @@ class _Checker:
     def _check_keys(self, name: str) -> None:
         """Report keys of the entry that a node of this class cannot have."""
         cls, entry = self.classes[name], self.entries[name]
-        within_tick = cls.background == "optional" and entry.background is None and "busy" not in entry.raw
+        within_tick = (
+            cls.background == "optional" and entry.background is None and "busy" not in entry.raw
+        )
         for key in ("background", "busy", "latency", "timeout"):
             if key in entry.raw and cls.background is None:
-                self._fault("not_applicable", f'"{key}" is for background nodes, and {entry.type} is not one', name)
+                self._fault(
+                    "not_applicable",
+                    f'"{key}" is for background nodes, and {entry.type} is not one',
+                    name,
+                )
             elif key in entry.raw and within_tick:
-                message = f'"{key}" is for a node that computes beside the tick, and {entry.type} does so only with "busy"'
-                self._fault("not_applicable", message, name, hint='Write "busy": "continue", or "hold", as well')
+                message = (
+                    f'"{key}" is for a node that computes beside the tick, '
+                    f'and {entry.type} does so only with "busy"'
+                )
+                self._fault(
+                    "not_applicable",
+                    message,
+                    name,
+                    hint='Write "busy": "continue", or "hold", as well',
+                )
         executors = EXECUTORS[cls.background]
         if executors and entry.background not in (None, *executors):
-            message = f'"background": "{entry.background}" is not for {entry.type}; expected "{executors[0]}"'
+            message = (
+                f'"background": "{entry.background}" is not for {entry.type}; '
+                f'expected "{executors[0]}"'
+            )
             self._fault("not_applicable", message, name)
         if gives_fallback(entry.on_error) and cls.fallback is None:
-            message = f'{entry.type} has no fallback for "on_error": "fallback"; expected "stop" or "hold"'
+            message = (
+                f'{entry.type} has no fallback for "on_error": "fallback"; '
+                'expected "stop" or "hold"'
+            )
             self._fault("not_applicable", message, name)
-        has_clock = entry.every != 1 or entry.hertz is not None or entry.when is not None or entry.optional
+        has_clock = (
+            entry.every != 1 or entry.hertz is not None or entry.when is not None or entry.optional
+        )
         if issubclass(cls, Register) and has_clock:
-            message = f'"every", "when" and "optional" are not for a register, and {entry.type} is one: it runs on every tick'
+            message = (
+                '"every", "when" and "optional" are not for a register, '
+                f"and {entry.type} is one: it runs on every tick"
+            )
             self._fault("not_applicable", message, name)
 
     def _widgets(self, name: str) -> Iterator[tuple[str, Any]]:
@@ -260,7 +309,12 @@ class _Checker:
         known = cls.schema.widgets
         for key in entry.set:
             if key not in known:
-                self._fault("unknown_widget", f"{entry.type} has no widget {key!r}", name, hint=suggest(key, known))
+                self._fault(
+                    "unknown_widget",
+                    f"{entry.type} has no widget {key!r}",
+                    name,
+                    hint=suggest(key, known),
+                )
         for key, widget in known.items():
             expected = widget.describe()
             if key in entry.set:
@@ -269,25 +323,40 @@ class _Checker:
                     yield key, widget.read(value)
                 except ValueError:
                     code = _value_code(widget, value)
-                    self._fault(code, "the widget has a wrong value", name, key, expected=expected, found=repr(value))
+                    self._fault(
+                        code,
+                        "the widget has a wrong value",
+                        name,
+                        key,
+                        expected=expected,
+                        found=repr(value),
+                    )
             elif widget.required:
-                self._fault("required_input_missing", "the widget must be set", name, key, expected=expected)
+                self._fault(
+                    "required_input_missing", "the widget must be set", name, key, expected=expected
+                )
             else:
                 yield key, widget.default
 
     def _brain(self, name: str) -> tuple[BrainHeader | None, str | None, dict[str, int]]:
-        """Return the header of a node's brain file, its SHA-256, and the sizes that follow from it."""
+        """Return the header of a node's brain file, its SHA-256,
+        and the sizes that follow from it.
+        """
         cls, entry = self.classes[name], self.entries[name]
         kind, pin = cls.schema.brain, entry.brain
         if pin is None:
             # an entry that cannot be read was reported when the file was read
             if kind is not None and cls.schema.brain_required and entry.raw.get("brain") is None:
-                message = f'{entry.type} needs a brain of kind {kind.kind!r}: "brain": "….safetensors"'
+                message = (
+                    f'{entry.type} needs a brain of kind {kind.kind!r}: "brain": "….safetensors"'
+                )
                 self._fault("required_brain_missing", message, name, "brain")
             return None, None, {}
         try:
             if kind is None:
-                raise BrainError(f"{entry.type} has no brain, but the workflow gives it {pin.file!r}")
+                raise BrainError(
+                    f"{entry.type} has no brain, but the workflow gives it {pin.file!r}"
+                )
             path = self.find_brain(pin)
             header = read_header(path)
             sizes = dict(kind.check_header(header))
@@ -296,10 +365,16 @@ class _Checker:
             self._fault("invalid_brain", str(error), name, "brain")
             return None, None, {}
         if pin.sha256 is not None and sha256 is None:
-            message = f"{path}: its SHA-256 is still being worked out, expected {pin.sha256}. Try again in a while"
+            message = (
+                f"{path}: its SHA-256 is still being worked out, expected {pin.sha256}. "
+                "Try again in a while"
+            )
             self._fault("invalid_brain", message, name, "brain")
         elif pin.sha256 not in (None, sha256):
-            message = f"{path} is not the brain this workflow was saved with; expected SHA-256 {pin.sha256}"
+            message = (
+                f"{path} is not the brain this workflow was saved with; "
+                f"expected SHA-256 {pin.sha256}"
+            )
             self._fault("invalid_brain", message, name, "brain")
         return header, sha256, sizes
 
@@ -308,7 +383,12 @@ class _Checker:
         inputs = cls.schema.inputs
         for socket, links in entry.inputs.items():
             if socket not in inputs:
-                self._fault("unknown_input", f"{entry.type} has no input {socket!r}", name, hint=suggest(socket, inputs))
+                self._fault(
+                    "unknown_input",
+                    f"{entry.type} has no input {socket!r}",
+                    name,
+                    hint=suggest(socket, inputs),
+                )
                 for link in links:
                     self._require_output(link, name, socket)
         for socket, declared in inputs.items():
@@ -319,7 +399,9 @@ class _Checker:
             if not links and declared.must_be_linked and socket not in entry.inputs:
                 hint = f'Link it: "in": {{"{socket}": "node.output"}}'
                 message, expected = "nothing is linked to this input", str(declared.kind)
-                self._fault("required_input_missing", message, name, socket, expected=expected, hint=hint)
+                self._fault(
+                    "required_input_missing", message, name, socket, expected=expected, hint=hint
+                )
             for link in links:
                 yield from self._edge(link, name, declared)
 
@@ -337,7 +419,9 @@ class _Checker:
             outputs = self.classes[link.node].schema.outputs
             if link.socket in outputs:
                 return True
-            hint = suggest(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
+            hint = (
+                suggest(link.socket, outputs) or f"Its outputs are: {', '.join(outputs) or 'none'}"
+            )
             message = f"{link.node!r} has no output {link.socket!r}"
             self._fault("unknown_output", message, name, socket, hint=hint)
         elif link.node not in self.workflow.nodes and link.node not in self.unreadable:
@@ -346,7 +430,9 @@ class _Checker:
         return False
 
     def _resolve_source(self, link: Link) -> Link | None:
-        """Return the output that feeds a link after bypassed nodes are skipped; None behind a muted node."""
+        """Return the output that feeds a link after bypassed nodes are skipped;
+        None behind a muted node.
+        """
         seen: set[Link] = set()
         while link not in seen and link.node in self.entries:
             seen.add(link)
@@ -363,9 +449,13 @@ class _Checker:
 
 
 def _bypassed_input(schema: NodeSchema, output: str) -> str | None:
-    """Return the input that a bypassed node passes on to an output: the one in the same position, or the first that fits."""
+    """Return the input that a bypassed node passes on to an output:
+    the one in the same position, or the first that fits.
+    """
     kind = schema.outputs[output].kind
-    candidates = [socket for socket, declared in schema.inputs.items() if _fits(declared.kind, kind)]
+    candidates = [
+        socket for socket, declared in schema.inputs.items() if _fits(declared.kind, kind)
+    ]
     opposite = dict(zip(schema.outputs, schema.inputs, strict=False)).get(output)
     if opposite in candidates:
         return opposite
@@ -375,8 +465,12 @@ def _bypassed_input(schema: NodeSchema, output: str) -> str | None:
 
 
 def _compares_brain(cls: type[Node], entry: NodeEntry) -> bool:
-    """Return whether a socket that is or may be linked depends on the hash of the node's brain file."""
-    sockets: list[Input | Output] = [cls.schema.inputs[name] for name in entry.inputs if name in cls.schema.inputs]
+    """Return whether a socket that is or may be linked depends on the hash
+    of the node's brain file.
+    """
+    sockets: list[Input | Output] = [
+        cls.schema.inputs[name] for name in entry.inputs if name in cls.schema.inputs
+    ]
     sockets.extend(cls.schema.outputs.values())
     for socket in sockets:
         for option in socket.kind.options:
@@ -397,22 +491,30 @@ def _loops(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[
     within_tick = [name for name, node in nodes.items() if not node.delays]
     for loop in _cycles(within_tick, edges):
         hint = "Every loop must cross a register; put a Previous into it"
-        yield Fault(f"the links form a loop: {' -> '.join(loop)}", hint=hint, code="dependency_cycle")
+        yield Fault(
+            f"the links form a loop: {' -> '.join(loop)}", hint=hint, code="dependency_cycle"
+        )
 
 
 def _deadlocks(nodes: Mapping[str, CheckedNode], edges: Iterable[Edge]) -> Iterator[Fault]:
-    """Yield a fault for each loop, closed only by `"busy": "continue"`, whose nodes all wait for each other's first value."""
+    """Yield a fault for each loop, closed only by `"busy": "continue"`,
+    whose nodes all wait for each other's first value.
+    """
     awaited = [edge for edge in edges if edge.input is WHEN or edge.input.awaited]
     waiting = [name for name, node in nodes.items() if not node.register]
     for loop in _cycles(waiting, awaited):
         if any(nodes[name].continues for name in loop):
             hint = 'Make one of the inputs optional, or put a Previous with "initial" into it'
-            message = f"the loop {' -> '.join(loop)} never begins: each node waits for the one before it"
+            message = (
+                f"the loop {' -> '.join(loop)} never begins: each node waits for the one before it"
+            )
             yield Fault(message, hint=hint, code="cycle_never_begins")
 
 
 def _cycles(names: Iterable[str], edges: Iterable[Edge]) -> Iterator[list[str]]:
-    """Yield loops among these nodes, taking one link out of each, until none is left or there were 20."""
+    """Yield loops among these nodes, taking one link out of each,
+    until none is left or there were 20.
+    """
     before: dict[str, set[str]] = {name: set() for name in names}
     for edge in edges:
         if edge.source in before and edge.target in before:
@@ -428,7 +530,9 @@ def _cycles(names: Iterable[str], edges: Iterable[Edge]) -> Iterator[list[str]]:
             return
 
 
-def _type_faults(nodes: Mapping[str, CheckedNode], edges: Iterator[Edge] | Any, opened: Sizes) -> Iterator[Fault]:
+def _type_faults(
+    nodes: Mapping[str, CheckedNode], edges: Iterator[Edge] | Any, opened: Sizes
+) -> Iterator[Fault]:
     def known(node: str, name: str) -> Known | None:
         if node in opened and name in opened[node]:
             return opened[node][name]
@@ -464,7 +568,14 @@ def _value_faults(node: CheckedNode, unifier: Unifier) -> Iterator[Fault]:
         if kind.options and not any(_is_of_type(value, option) for option in kind.options):
             message = "the widget's value is not what its links carry"
             expected = " or ".join(map(str, kind.options))
-            yield Fault(message, node.id, name, expected=expected, found=repr(value), code="invalid_input_type")
+            yield Fault(
+                message,
+                node.id,
+                name,
+                expected=expected,
+                found=repr(value),
+                code="invalid_input_type",
+            )
 
 
 def _is_of_type(value: Any, kind: SocketType) -> bool:
@@ -480,7 +591,9 @@ def _is_of_type(value: Any, kind: SocketType) -> bool:
     return True
 
 
-def _cause(nodes: Mapping[str, CheckedNode], opened: Sizes, sizes: tuple[Size, Size] | None) -> str | None:
+def _cause(
+    nodes: Mapping[str, CheckedNode], opened: Sizes, sizes: tuple[Size, Size] | None
+) -> str | None:
     """Return where each of two sizes that disagree comes from, for people."""
     if sizes is None:
         return None
@@ -493,7 +606,9 @@ def _remedy(sizes: tuple[Size, Size] | None) -> str | None:
     if sizes is None or not isinstance(sizes[0].value, Sha256):
         return None
     expected, found = (size.node for size in sizes)
-    return f"Give {expected} and {found} brains that belong together, or mute {found} (--mute {found})"
+    return (
+        f"Give {expected} and {found} brains that belong together, or mute {found} (--mute {found})"
+    )
 
 
 def _origin(node: CheckedNode, opened: Sizes, size: Size) -> str:
@@ -509,7 +624,9 @@ def _origin(node: CheckedNode, opened: Sizes, size: Size) -> str:
 
 
 def _file_meant(node: CheckedNode, name: str, file: Sha256) -> str:
-    """Describe the file that a node refers to by a name: its brain, or the file that its brain was made for."""
+    """Describe the file that a node refers to by a name: its brain,
+    or the file that its brain was made for.
+    """
     assert node.header is not None
     if name == "brain":
         title = node.header.metadata.get("title")

@@ -1,4 +1,6 @@
-"""Refuse graphs in which a node collects or trains while another brings held-back states or opponents into the game."""
+"""Refuse graphs in which a node collects or trains while another brings held-back states or
+opponents into the game.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ def check_collectors(graph: Graph, nodes: Mapping[str, object]) -> None:
         nodes: The nodes by id; they need not be open.
 
     Raises:
-        WorkflowError: A console plays such a state, or a fighter such a style, and a node of the graph collects or trains.
+        WorkflowError: A console plays such a state, or a fighter such a style, and a node of the
+            graph collects or trains.
     """
     collectors = [name for name, node in graph.nodes.items() if node.cls.collects]
     if not collectors:

@@ -79,7 +79,9 @@ def _describe_brain(kind: type[Brain], required: bool) -> dict[str, Any]:
         "required": required,
         "tensors": tensors,
         "further_tensors": _overrides(kind, "tensor_specs") or _overrides(kind, "check_tensors"),
-        "settings": [_describe_setting(name, declared) for name, declared in kind.schema.settings.items()],
+        "settings": [
+            _describe_setting(name, declared) for name, declared in kind.schema.settings.items()
+        ],
     }
 
 
@@ -102,7 +104,8 @@ def _describe_setting(name: str, declared: SettingField) -> dict[str, Any]:
 
 
 def node_heading(name: str, cls: type[Node]) -> dict[str, Any]:
-    """Return a node type's entry for lists: its type, its category and the first line of its documentation.
+    """Return a node type's entry for lists: its type,
+    its category and the first line of its documentation.
 
     A pack's node without a category is shown under the pack's name.
     """
@@ -115,7 +118,9 @@ def describe_brain(header: BrainHeader, sha256: str | None) -> dict[str, Any]:
     tensors = []
     for name, info in header.tensors.items():
         size = info.end - info.start
-        tensors.append({"name": name, "dtype": info.dtype, "shape": list(info.shape), "bytes": size})
+        tensors.append(
+            {"name": name, "dtype": info.dtype, "shape": list(info.shape), "bytes": size}
+        )
     return {
         "file": str(header.path),
         "size": header.size,
@@ -140,7 +145,10 @@ def _plain(text: str | None) -> Any:
 
 
 def users(header: BrainHeader, registry: Registry) -> Iterator[str]:
-    """Yield the node types that take this brain. Raises BrainError if it is of their kind but does not fit."""
+    """Yield the node types that take this brain.
+
+    Raises BrainError if it is of their kind but does not fit.
+    """
     for name, cls in registry.items():
         if cls.schema.brain is not None and cls.schema.brain.kind == header.kind:
             cls.schema.brain.check_header(header)

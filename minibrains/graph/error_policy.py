@@ -3,9 +3,9 @@
 | what fails | `stop` | `hold` | `fallback` |
 |---|---|---|---|
 | `open`, `warm_up`, `state`, a constant result | the run ends | the run ends | the run ends |
-| `tick` | the run ends | counted, nothing is delivered | counted, the class's `fallback` is delivered |
+| `tick` | the run ends | counted, nothing is delivered | counted, `fallback` is delivered |
 | `emit` | the run ends | counted, nothing is delivered, lazy outputs are absent | the run ends |
-| `latch`, a lazy output, ABSENT that was not declared | the run ends | counted, nothing is delivered | the run ends |
+| `latch`, a lazy output, undeclared ABSENT | the run ends | counted, not delivered | the run ends |
 | a BrainError in any of these | the run ends | the run ends | the run ends |
 | `reset`, `report` | the run ends | the run ends | the run ends |
 | the same, because the node's process died | the run ends | counted | counted |
@@ -13,8 +13,9 @@
 | `close` | reported | reported | reported |
 | the same, because a background thread hangs | reported | nothing more | nothing more |
 
-The later result of a background node counts as its `tick`, and so does exceeding its time limit. A thread that hangs was
-counted when its time limit was over, and every new call of the node fails at once.
+The later result of a background node counts as its `tick`, and so does exceeding its time limit. A
+thread that hangs was counted when its time limit was over, and every new call of the node fails at
+once.
 
 What the compiler and the checker may assume follows from this table:
 
@@ -32,7 +33,9 @@ from minibrains.graph.workflow import OnError
 
 
 def gives_fallback(on_error: OnError) -> bool:
-    """Return whether the class's `fallback` is delivered in place of a failed result; the class must have one."""
+    """Return whether the class's `fallback` is delivered in place of a failed result;
+    the class must have one.
+    """
     return on_error == "fallback"
 
 
@@ -52,14 +55,15 @@ def may_skip_runs(on_error: OnError) -> bool:
 def after_failed_step(on_error: OnError, error: BaseException) -> OnError:
     """Return what to do when `emit`, `tick` or `latch` raised.
 
-    A brain that does not fit ends the run in any case: the workflow is wrong, and its games would be those of the
-    fallback.
+    A brain that does not fit ends the run in any case: the workflow is wrong, and its games would
+    be those of the fallback.
     """
     return "stop" if isinstance(error, BrainError) else on_error
 
 
 def ends_when_unanswered(on_error: OnError, died: bool) -> bool:
-    """Return whether the run ends when `reset` or `report` raised; `died`: because the node's process ended.
+    """Return whether the run ends when `reset` or `report` raised; `died`:
+    because the node's process ended.
 
     A process that died is replaced by another.
     """

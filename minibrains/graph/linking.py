@@ -1,6 +1,7 @@
 """Possible links in a workflow, which the editor needs to know before a link is made.
 
-They are computed by the code that checks workflows, so the editor offers exactly the links that will be accepted.
+They are computed by the code that checks workflows, so the editor offers exactly the links that
+will be accepted.
 """
 
 from __future__ import annotations
@@ -20,16 +21,21 @@ SocketKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Linking:
-    """The types of outputs and inputs, as text, which of them fit, and which nodes wait for which."""
+    """The types of outputs and inputs, as text, which of them fit,
+    and which nodes wait for which.
+    """
 
     outputs: Mapping[SocketKey, str]
     """The type of each output, with the sizes that links decide."""
     inputs: Mapping[SocketKey, str]
-    """The type of each input, apart from what its own link determines, because another link may replace that one."""
+    """The type of each input, apart from what its own link determines, because another link may
+    replace that one."""
     fits: Mapping[str, list[str]]
-    """Type of an output, here or of any node type -> types of the inputs that it fits, here or of any node type."""
+    """Type of an output, here or of any node type -> types of the inputs that it fits, here or of
+    any node type."""
     before: Mapping[str, list[str]]
-    """Node that does not delay its inputs -> the other such nodes that it depends on within a tick."""
+    """Node that does not delay its inputs -> the other such nodes that it depends on within a
+    tick."""
 
 
 def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
@@ -57,7 +63,9 @@ def linking(draft: Draft, types: Iterable[type[Node]]) -> Linking:
 
 @lru_cache(maxsize=1 << 16)
 def may_flow(given: SocketTypes, expected: SocketTypes) -> bool:
-    """Return whether a value of type `given` may flow into `expected`; an unknown size may be any number."""
+    """Return whether a value of type `given` may flow into `expected`;
+    an unknown size may be any number.
+    """
     unifier = Unifier(lambda node, name: None)
     try:
         unifier.link("source", given, "target", expected)
@@ -86,7 +94,8 @@ def _inputs(draft: Draft) -> Iterator[tuple[SocketKey, SocketTypes]]:
             if key not in linked or declared.many:
                 unifier = all_linked
             elif declared.kind.variable is None:
-                # only the sizes of the node itself count: a unifier for every input would take too long
+                # only the sizes of the node itself count: a unifier for every input would take too
+                # long
                 unifier = unlinked
             else:
                 others = [edge for edge in _links(draft) if (edge.target, edge.input.name) != key]
@@ -108,7 +117,9 @@ def _unifier(draft: Draft, links: Iterable[Edge]) -> Unifier:
 
 
 def _before(draft: Draft) -> dict[str, list[str]]:
-    before: dict[str, list[str]] = {name: [] for name, node in draft.nodes.items() if not node.delays}
+    before: dict[str, list[str]] = {
+        name: [] for name, node in draft.nodes.items() if not node.delays
+    }
     for edge in _links(draft):
         if edge.source in before and edge.target in before:
             before[edge.target].append(edge.source)

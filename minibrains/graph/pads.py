@@ -53,8 +53,16 @@ def _pad_faults(graph: Graph, nodes: Mapping[str, object]) -> Iterator[Fault]:
             if missing:
                 pin = graph.nodes[name].entry.brain
                 table = f"the brain {pin.file}" if pin else "it"
-                message = f"{table} presses {', '.join(missing)}, which the pad of {console} does not have"
-                yield Fault(message, name, expected=f"buttons out of {', '.join(buttons)}", code="custom_validation_failed")
+                message = (
+                    f"{table} presses {', '.join(missing)}, "
+                    f"which the pad of {console} does not have"
+                )
+                yield Fault(
+                    message,
+                    name,
+                    expected=f"buttons out of {', '.join(buttons)}",
+                    code="custom_validation_failed",
+                )
 
 
 def _upstream(node: str, in_edges: Mapping[str, list[Edge]]) -> Iterator[str]:

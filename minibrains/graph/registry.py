@@ -21,7 +21,8 @@ from minibrains.node import Node
 from minibrains.software import hash_pack, remember_pack
 
 ENTRY_POINT = "minibrains.packs"
-"""The entry-point group in which an installed package names its module of nodes: `myfight = "myfight.nodes"`."""
+"""The entry-point group in which an installed package names its module of nodes: `myfight =
+"myfight.nodes"`."""
 
 
 class Registry(Mapping[str, type[Node]]):
@@ -43,25 +44,40 @@ class Registry(Mapping[str, type[Node]]):
         """Add one node class. Raises MinibrainsError if its name is taken."""
         name = f"{pack}.{cls.__name__}" if pack else cls.__name__
         if self._types.setdefault(name, cls) is not cls:
-            raise MinibrainsError(f"two node classes are called {name}: {self._types[name].__module__} and {cls.__module__}")
+            raise MinibrainsError(
+                f"two node classes are called {name}: "
+                f"{self._types[name].__module__} and {cls.__module__}"
+            )
 
     def add_module(self, module: ModuleType, pack: str | None = None) -> None:
-        """Add every node class that a module, or the modules of a package, define, unless its name begins with _."""
+        """Add every node class that a module, or the modules of a package, define,
+        unless its name begins with _.
+        """
         inner = pkgutil.walk_packages(getattr(module, "__path__", ()), f"{module.__name__}.")
         for source in [module, *(importlib.import_module(info.name) for info in inner)]:
             for name, value in list(vars(source).items()):
-                node = isinstance(value, type) and issubclass(value, Node) and "schema" in value.__dict__
+                node = (
+                    isinstance(value, type)
+                    and issubclass(value, Node)
+                    and "schema" in value.__dict__
+                )
                 if node and value.__module__ == source.__name__ and not name.startswith("_"):
                     self.add(value, pack)
 
     def add_file(self, path: Path) -> None:
-        """Add the nodes of one Python file as a pack named like the file, to try out nodes while writing them."""
-        name = f"minibrains_pack_{path.stem}"  # not the stem itself: random.py must not replace the module random
+        """Add the nodes of one Python file as a pack named like the file,
+        to try out nodes while writing them.
+        """
+        # not the stem itself: random.py must not replace the module random
+        name = f"minibrains_pack_{path.stem}"
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None or not path.is_file():
             raise MinibrainsError(f"{path}: there is no such Python file to take nodes from")
         if not path.stem.isidentifier():
-            raise MinibrainsError(f"{path}: nodes are named {path.stem}.…; rename the file so that this is a valid name")
+            raise MinibrainsError(
+                f"{path}: nodes are named {path.stem}.…; "
+                "rename the file so that this is a valid name"
+            )
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         try:
@@ -69,26 +85,34 @@ class Registry(Mapping[str, type[Node]]):
         except MinibrainsError:
             raise
         except Exception as error:
-            raise MinibrainsError(f"{path}: the file cannot be imported: {type(error).__name__}: {error}") from error
+            raise MinibrainsError(
+                f"{path}: the file cannot be imported: {type(error).__name__}: {error}"
+            ) from error
         remember_pack(name)
         self.add_module(module, path.stem)
 
     def add_packs(self) -> list[str]:
-        """Add the packs of installed packages; return a sentence for each that could not be loaded."""
+        """Add the packs of installed packages;
+        return a sentence for each that could not be loaded.
+        """
         broken = []
         for point in entry_points(group=ENTRY_POINT):
             try:
                 self.add_module(importlib.import_module(point.value), point.name)
                 hash_pack(point.value)  # now, before anybody edits it
             except Exception as error:
-                broken.append(f"the node pack {point.name!r} ({point.value}) was left out: {type(error).__name__}: {error}")
+                broken.append(
+                    f"the node pack {point.name!r} ({point.value}) was left out: "
+                    f"{type(error).__name__}: {error}"
+                )
         return broken
 
     def migrate(self, workflow: Workflow) -> Workflow:
-        """Return the workflow with every older node, and the links to it, brought up to the version of its class.
+        """Return the workflow with every older node, and the links to it,
+        brought up to the version of its class.
 
-        Links are in the entries of other nodes, where the name of a renamed output is replaced. A node that cannot be
-        migrated stays as it is, and `faults` of the result says so.
+        Links are in the entries of other nodes, where the name of a renamed output is replaced. A
+        node that cannot be migrated stays as it is, and `faults` of the result says so.
         """
         old = {name: entry for name, entry in workflow.nodes.items() if self._is_old(entry)}
         if not old:
@@ -112,19 +136,47 @@ class Registry(Mapping[str, type[Node]]):
 
     def consoles(self, workflow: Workflow) -> list[NodeEntry]:
         """Return the entries of the consoles in a workflow."""
-        return [entry for entry in workflow.nodes.values() if issubclass(self.get(entry.type, Node), Console)]
+        return [
+            entry
+            for entry in workflow.nodes.values()
+            if issubclass(self.get(entry.type, Node), Console)
+        ]
 
     def class_of(self, entry: NodeEntry, faults: list[Fault]) -> type[Node] | None:
-        """Return the class of a node in a migrated workflow; if its type is wrong, return None and append to `faults`."""
+        """Return the class of a node in a migrated workflow; if its type is wrong,
+        return None and append to `faults`.
+        """
         cls = self._types.get(entry.type)
         if cls is None:
-            hint = suggest(entry.type, self._types) or "Is a node pack missing, or was --no-packs given?"
-            faults.append(Fault(f"the node type {entry.type!r} is not known", entry.id, hint=hint, code="missing_node_type"))
+            hint = (
+                suggest(entry.type, self._types)
+                or "Is a node pack missing, or was --no-packs given?"
+            )
+            faults.append(
+                Fault(
+                    f"the node type {entry.type!r} is not known",
+                    entry.id,
+                    hint=hint,
+                    code="missing_node_type",
+                )
+            )
             return None
         if entry.version > cls.version:
-            hint, found = "Update Minibrains, or the pack that has this node", f"{entry.type}@{entry.version}"
+            hint, found = (
+                "Update Minibrains, or the pack that has this node",
+                f"{entry.type}@{entry.version}",
+            )
             expected = f"at most @{cls.version}"
-            faults.append(Fault("the node is newer", entry.id, expected=expected, found=found, hint=hint, code="newer_version"))
+            faults.append(
+                Fault(
+                    "the node is newer",
+                    entry.id,
+                    expected=expected,
+                    found=found,
+                    hint=hint,
+                    code="newer_version",
+                )
+            )
             return None
         if entry.version < cls.version:
             return None  # it could not be migrated, which the workflow's faults say already
@@ -146,16 +198,21 @@ def _migrate(raw: dict[str, Any], entry: NodeEntry, cls: type[Node]) -> dict[str
             raw = {**changed, "type": f"{entry.type}@{version + 1}"}
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            raise MinibrainsError(f"the node cannot be brought from @{version} to @{version + 1}: {reason}") from error
+            raise MinibrainsError(
+                f"the node cannot be brought from @{version} to @{version + 1}: {reason}"
+            ) from error
     return raw
 
 
 def _rename_links(raw: Any, renamed: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
-    """Rename the sources of the inputs and of the `when` in a node's entry. Values that are not links stay as they are.
+    """Rename the sources of the inputs and of the `when` in a node's entry.
+
+    Values that are not links stay as they are.
 
     Args:
         raw: The entry.
-        renamed: Node id -> the new names of its outputs, for each version from which it was migrated.
+        renamed: Node id -> the new names of its outputs, for each version from which it was
+            migrated.
     """
 
     def follow(link: Any) -> Any:

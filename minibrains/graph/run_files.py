@@ -1,4 +1,6 @@
-"""Check the names of files in the run folder: no two nodes may write the same one, and no node a file of the run itself."""
+"""Check the names of files in the run folder: no two nodes may write the same one,
+and no node a file of the run itself.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,23 @@ if TYPE_CHECKING:
     from minibrains.graph.check import CheckedNode
 
 OF_THE_RUN: Final = frozenset(
-    {"episodes.jsonl", "error.txt", "request.json", "run.tape", "summary.json", "workers", "workflow.json"},
+    {
+        "episodes.jsonl",
+        "error.txt",
+        "request.json",
+        "run.tape",
+        "summary.json",
+        "workers",
+        "workflow.json",
+    },
 )
 """Files and folders that a run, its workers and the service write into the run folder."""
 
 
 def file_faults(nodes: Mapping[str, CheckedNode]) -> Iterator[Fault]:
-    """Yield a fault for each name in the run folder that is invalid or taken, ignoring upper and lower case."""
+    """Yield a fault for each name in the run folder that is invalid or taken,
+    ignoring upper and lower case.
+    """
     owners = dict.fromkeys(OF_THE_RUN, "the run itself")
     for name, node in nodes.items():
         if node.widgets.keys() != node.cls.schema.widgets.keys():

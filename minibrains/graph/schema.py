@@ -1,6 +1,8 @@
-"""The JSON Schema of workflow files, generated from the node classes, for editors and for programs that write such files.
+"""The JSON Schema of workflow files, generated from the node classes,
+for editors and for programs that write such files.
 
-It describes the form of a file and its widgets. Links, socket types and brains are left to the checker.
+It describes the form of a file and its widgets. Links, socket types and brains are left to the
+checker.
 """
 
 from __future__ import annotations
@@ -10,7 +12,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from minibrains.graph.workflow import FORMAT, LINK, NODE_ID, RATE, SHA256, Mode, OnError, RunClock, RunSettings
+from minibrains.graph.workflow import (
+    FORMAT,
+    LINK,
+    NODE_ID,
+    RATE,
+    SHA256,
+    Mode,
+    OnError,
+    RunClock,
+    RunSettings,
+)
 from minibrains.node import Node
 from minibrains.node_options import Executor
 from minibrains.values import to_json, value_schema
@@ -23,7 +35,8 @@ _NULL = {"type": "null"}
 def workflow_schema(registry: Mapping[str, type[Node]]) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of workflow files with these node types.
 
-    It cannot express that a whole number is not written `8.0`, a rate is above 0, `offset` is below `every`.
+    It cannot express that a whole number is not written `8.0`, a rate is above 0, `offset` is below
+    `every`.
     """
     known: list[str] = []
     by_type: list[dict[str, Any]] = []
@@ -107,14 +120,18 @@ def _node_keys() -> dict[str, Any]:
         "title": {"type": "string"},
         "set": {"type": "object"},
         "in": {"type": "object"},
-        "brain": {"anyOf": [file, _object({"file": file, "sha256": sha256}, required=("file",)), _NULL]},
+        "brain": {
+            "anyOf": [file, _object({"file": file, "sha256": sha256}, required=("file",)), _NULL]
+        },
         "every": {"anyOf": [_whole(1, 2**31 - 1), _matching(RATE)]},
         "offset": _whole(0, 2**31 - 2),
         "when": {"anyOf": [_LINK, _NULL]},
         "background": {"anyOf": [value_schema(Executor), _NULL]},
         "busy": {"enum": ["hold", "continue"]},
         "latency": {"anyOf": [_whole(1, 2**31 - 1), _NULL]},
-        "timeout": {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e6}, _NULL]},
+        "timeout": {
+            "anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e6}, _NULL]
+        },
         "optional": {"type": "boolean"},
         "mode": value_schema(Mode),
         "on_error": value_schema(OnError),
@@ -122,7 +139,12 @@ def _node_keys() -> dict[str, Any]:
 
 
 def _object(properties: dict[str, Any], required: Iterable[str] = ()) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
 
 
 def _whole(minimum: int, maximum: int) -> dict[str, Any]:

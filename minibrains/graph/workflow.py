@@ -1,4 +1,7 @@
-"""The workflow file: nodes, links, widget values, brains and layout. The editor and the command line read the same file."""
+"""The workflow file: nodes, links, widget values, brains and layout.
+
+The editor and the command line read the same file.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +79,13 @@ class NodeEntry:
     latency: int | None = None
     """Ticks from launch to delivery under `continue`; None: 1."""
     timeout: float | None = None
-    """Time limit of its thinking in seconds; exceeding it is an error, to which `on_error` applies."""
+    """Time limit of its thinking in seconds; exceeding it is an error, to which `on_error`
+    applies."""
     optional: bool = False
     """The node may run less often when deadlines are missed."""
     raw: Mapping[str, Any] = field(default_factory=dict)
-    """The entry as it was read. Keys that this version does not know are kept here and saved again."""
+    """The entry as it was read. Keys that this version does not know are kept here and saved
+    again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,10 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow file that was read. `faults` lists what is wrong with its form; checking finds the rest."""
+    """A workflow file that was read.
+
+    `faults` lists what is wrong with its form; checking finds the rest.
+    """
 
     nodes: Mapping[str, NodeEntry]
     title: str = ""
@@ -103,7 +111,8 @@ class Workflow:
     path: Path | None = None
     faults: tuple[Fault, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=dict)
-    """The file as it was read, migrated to this format. Unknown and unreadable parts are kept here and saved again."""
+    """The file as it was read, migrated to this format. Unknown and unreadable parts are kept here
+    and saved again."""
 
     @property
     def name(self) -> str:
@@ -137,7 +146,9 @@ class Workflow:
 
 
 def dump_json(value: Any) -> str:
-    """Return JSON in the layout of our files: indented, short lists on one line, a newline at the end."""
+    """Return JSON in the layout of our files: indented, short lists on one line,
+    a newline at the end.
+    """
     text = json.dumps(value, indent=1, ensure_ascii=False)
     # a line ends with [ only where a list begins: JSON texts contain no line breaks
     return re.sub(r"\[\n([^\[\]{}]{0,200}?)\n *\]", _in_one_line, text) + "\n"
@@ -149,16 +160,24 @@ def _in_one_line(lines: re.Match[str]) -> str:
 
 
 def load_workflow(path: Path) -> Workflow:
-    """Read a workflow file. Raises WorkflowError if it is not a workflow at all; `Workflow.faults` has the rest."""
+    """Read a workflow file.
+
+    Raises WorkflowError if it is not a workflow at all; `Workflow.faults` has the rest.
+    """
     try:
         if path.stat().st_size > SIZE_LIMIT:
-            raise WorkflowError([Fault(f"the file is larger than {SIZE_LIMIT >> 20} MB", code="invalid_file")], str(path))
+            raise WorkflowError(
+                [Fault(f"the file is larger than {SIZE_LIMIT >> 20} MB", code="invalid_file")],
+                str(path),
+            )
         data = parse_json(path.read_bytes())
     except OSError as error:
         fault = Fault(f"the file cannot be read: {error.strerror or error}", code="invalid_file")
         raise WorkflowError([fault], str(path)) from None
     except ValueError as error:
-        raise WorkflowError([Fault(f"this is not JSON: {error}", code="invalid_file")], str(path)) from None
+        raise WorkflowError(
+            [Fault(f"this is not JSON: {error}", code="invalid_file")], str(path)
+        ) from None
     return parse_workflow(data, path)
 
 
@@ -168,7 +187,9 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
     faults: list[Fault] = []
     nodes = data.get("nodes")
     if not isinstance(nodes, dict) or not nodes:
-        faults.append(Fault('"nodes" is not an object with at least one node', code="invalid_workflow"))
+        faults.append(
+            Fault('"nodes" is not an object with at least one node', code="invalid_workflow")
+        )
         nodes = {}
     entries: dict[str, NodeEntry] = {}
     for name in nodes:
@@ -185,38 +206,61 @@ def parse_workflow(data: Any, path: Path | None = None) -> Workflow:
     if not isinstance(title, str):
         faults.append(Fault('"title" is not a text', found=repr(title), code="invalid_value"))
         title = ""
-    return Workflow(entries, title, _read_run(data.get("run", {}), faults), path, tuple(faults), data)
+    return Workflow(
+        entries, title, _read_run(data.get("run", {}), faults), path, tuple(faults), data
+    )
 
 
 def _in_our_format(data: Any, where: str) -> Any:
-    """Return a workflow's data in today's format. Raises WorkflowError if it is not a workflow, or cannot be migrated."""
+    """Return a workflow's data in today's format.
+
+    Raises WorkflowError if it is not a workflow, or cannot be migrated.
+    """
     if not isinstance(data, dict):
-        fault = Fault("a workflow is a JSON object", found=type(data).__name__, code="invalid_workflow")
+        fault = Fault(
+            "a workflow is a JSON object", found=type(data).__name__, code="invalid_workflow"
+        )
         raise WorkflowError([fault], where)
     number = data.get("minibrains")
     if type(number) is not int or number < 1:
-        fault = Fault('the key "minibrains" is missing', expected=f'"minibrains": {FORMAT}', code="invalid_workflow")
+        fault = Fault(
+            'the key "minibrains" is missing',
+            expected=f'"minibrains": {FORMAT}',
+            code="invalid_workflow",
+        )
         raise WorkflowError([fault], where)
     if number > FORMAT:
         hint = "It was saved by a newer Minibrains; update yours"
-        fault = Fault(f"format {number} is not known", expected=f"at most {FORMAT}", hint=hint, code="newer_version")
+        fault = Fault(
+            f"format {number} is not known",
+            expected=f"at most {FORMAT}",
+            hint=hint,
+            code="newer_version",
+        )
         raise WorkflowError([fault], where)
     for step in range(number, FORMAT):
         try:
             data = FORMAT_MIGRATIONS[step](data)
         except Exception as error:
-            message = f"format {step} cannot be brought to format {step + 1}: {type(error).__name__}: {error}"
+            message = (
+                f"format {step} cannot be brought to format {step + 1}: "
+                f"{type(error).__name__}: {error}"
+            )
             raise WorkflowError([Fault(message, code="migration_failed")], where) from error
     return data
 
 
 _KEYS = ("minibrains", "title", "description", "nodes", "layout", "groups", "run", "defs", "extra")
-_NODE_KEYS = ("type", "set", "in", "brain", "every", "offset", "when", "background", "busy", "latency", "timeout",
-              "optional", "mode", "on_error", "title")  # fmt: skip
+_NODE_KEYS = (
+    "type", "set", "in", "brain", "every", "offset", "when", "background", "busy", "latency",
+    "timeout", "optional", "mode", "on_error", "title",
+)  # fmt: skip
 
 
 def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
-    """Read one node's entry and append its faults to `faults`; return None if it cannot be read at all."""
+    """Read one node's entry and append its faults to `faults`;
+    return None if it cannot be read at all.
+    """
 
     def wrong(message: str, code: FaultCode = "invalid_value", **details: Any) -> None:
         faults.append(Fault(message, name, code=code, **details))
@@ -231,7 +275,9 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         return options[0]
 
     if not NODE_ID.fullmatch(name):
-        faults.append(Fault(f"the node id {name!r} may only have a-z, 0-9 and _", code="invalid_node_id"))
+        faults.append(
+            Fault(f"the node id {name!r} may only have a-z, 0-9 and _", code="invalid_node_id")
+        )
     if not isinstance(entry, dict):
         wrong("a node is a JSON object", found=type(entry).__name__)
         return None
@@ -240,7 +286,12 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
         match = NODE_TYPE.fullmatch(entry["type"])
     if match is None:
         expected = 'a type with its version, for example "FrameStack@1"'
-        wrong('"type" cannot be read', "invalid_node_type", expected=expected, found=repr(entry.get("type")))
+        wrong(
+            '"type" cannot be read',
+            "invalid_node_type",
+            expected=expected,
+            found=repr(entry.get("type")),
+        )
         return None
     for key in entry:
         if key not in _NODE_KEYS:
@@ -275,32 +326,58 @@ def read_node(name: str, entry: Any, faults: list[Fault]) -> NodeEntry | None:
     )
 
 
-def _read_rate(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[int, float | None, int]:
+def _read_rate(
+    entry: Mapping[str, Any], wrong: Callable[..., None]
+) -> tuple[int, float | None, int]:
     every, hertz = entry.get("every", 1), None
     if isinstance(every, str) and (match := RATE.fullmatch(every)) and 0 < float(match[1]) < 1e6:
         every, hertz = 1, float(match[1])
     elif type(every) is not int or not 1 <= every < 2**31:
-        wrong('"every" cannot be read', expected='a number of ticks from 1 or a rate like "10 hz"', found=repr(every))
+        wrong(
+            '"every" cannot be read',
+            expected='a number of ticks from 1 or a rate like "10 hz"',
+            found=repr(every),
+        )
         every = 1
     offset = entry.get("offset", 0)
     if type(offset) is not int or not 0 <= offset < every:
-        wrong('"offset" cannot be read', expected=f'a number of ticks below "every" ({every})', found=repr(offset))
+        wrong(
+            '"offset" cannot be read',
+            expected=f'a number of ticks below "every" ({every})',
+            found=repr(offset),
+        )
         offset = 0
     return every, hertz, offset
 
 
-def _read_background_keys(entry: Mapping[str, Any], wrong: Callable[..., None]) -> tuple[int | None, float | None, bool]:
+def _read_background_keys(
+    entry: Mapping[str, Any], wrong: Callable[..., None]
+) -> tuple[int | None, float | None, bool]:
     """Return `latency`, `timeout` and `optional` of an entry."""
-    latency, timeout, optional = entry.get("latency"), entry.get("timeout"), entry.get("optional", False)
+    latency, timeout, optional = (
+        entry.get("latency"),
+        entry.get("timeout"),
+        entry.get("optional", False),
+    )
     if latency is not None and (type(latency) is not int or not 1 <= latency < 2**31):
-        wrong('"latency" is not a number of ticks', expected="a whole number from 1", found=repr(latency))
+        wrong(
+            '"latency" is not a number of ticks',
+            expected="a whole number from 1",
+            found=repr(latency),
+        )
         latency = None
     elif latency is not None and entry.get("busy") != "continue":
         wrong(
-            '"latency" is for nodes with "busy": "continue"; under "hold" the result is there on the same tick', "not_applicable"
+            (
+                '"latency" is for nodes with "busy": "continue"; '
+                'under "hold" the result is there on the same tick'
+            ),
+            "not_applicable",
         )
     if timeout is not None and (type(timeout) not in (int, float) or not 0 < timeout < 1e6):
-        wrong('"timeout" is not a number of seconds', expected="a number above 0", found=repr(timeout))
+        wrong(
+            '"timeout" is not a number of seconds', expected="a number above 0", found=repr(timeout)
+        )
         timeout = None
     if type(optional) is not bool:
         wrong('"optional" is neither true nor false', found=repr(optional))
@@ -313,7 +390,13 @@ def _read_link(key: str, text: Any, wrong: Callable[..., None]) -> Link | None:
     if isinstance(text, str):
         match = LINK.fullmatch(text)
     if match is None:
-        wrong("the link cannot be read", "bad_linked_input", socket=key, expected='"node.output"', found=repr(text))
+        wrong(
+            "the link cannot be read",
+            "bad_linked_input",
+            socket=key,
+            expected='"node.output"',
+            found=repr(text),
+        )
         return None
     return Link(match[1], match[2])
 
@@ -345,9 +428,16 @@ def _read_brain(brain: Any, wrong: Callable[..., None]) -> BrainPin | None:
         or not isinstance(pin["file"], str)
         or not pin["file"]
         or "\0" in pin["file"]
-        or not (pin.get("sha256") is None or (isinstance(pin["sha256"], str) and SHA256.fullmatch(pin["sha256"])))
+        or not (
+            pin.get("sha256") is None
+            or (isinstance(pin["sha256"], str) and SHA256.fullmatch(pin["sha256"]))
+        )
     ):
-        wrong('"brain" cannot be read', expected='a file name, or {"file": …, "sha256": …}', found=repr(brain))
+        wrong(
+            '"brain" cannot be read',
+            expected='a file name, or {"file": …, "sha256": …}',
+            found=repr(brain),
+        )
         return None
     return BrainPin(pin["file"], pin.get("sha256"))
 
@@ -361,10 +451,14 @@ def _read_run(settings: Any, faults: list[Fault]) -> RunSettings:
     run_clocks, known = get_args(RunClock), [field.name for field in fields(RunSettings)]
     for key, value in settings.items():
         if key not in known:
-            faults.append(Fault(f'"run" has no key {key!r}', hint=suggest(key, known), code="unknown_key"))
+            faults.append(
+                Fault(f'"run" has no key {key!r}', hint=suggest(key, known), code="unknown_key")
+            )
         elif key == "clock" and value not in run_clocks:
             message, expected = f'"run": {key!r} is not known', "one of " + ", ".join(run_clocks)
-            faults.append(Fault(message, expected=expected, found=repr(value), code="value_not_in_list"))
+            faults.append(
+                Fault(message, expected=expected, found=repr(value), code="value_not_in_list")
+            )
         elif key != "clock" and (type(value) is not int or not (key != "seed") <= value < 2**63):
             message = f'"run": {key!r} is not a whole number from {int(key != "seed")}'
             faults.append(Fault(message, found=repr(value), code="invalid_value"))

@@ -22,7 +22,8 @@ from minibrains.process.signals import start_with_signals_blocked
 
 _SPAWN: Final = multiprocessing.get_context("spawn")
 _LIVENESS_INTERVAL: Final = 1.0
-"""Seconds after which a silent process is checked: a process that it forked may hold its end of the pipe open."""
+"""Seconds after which a silent process is checked: a process that it forked may hold its end of the
+pipe open."""
 _LAST_WORDS: Final = 4000
 """Number of bytes that are read from the end of a process's output."""
 
@@ -32,11 +33,13 @@ _running: Final[set[ChildProcess]] = set()
 class ChildProcess:
     """A child process. It is spawned: a fork would copy the emulator and its threads.
 
-    There are two ways to communicate with it. One thread may send and wait, with `send`, `receive` and finally
-    `close`. Or, where neither side may wait for the other, `listen` starts a thread that reads, and one that writes the
-    messages given to `post`. `kill` may be called from any thread at any time.
+    There are two ways to communicate with it. One thread may send and wait, with `send`, `receive`
+    and finally `close`. Or, where neither side may wait for the other, `listen` starts a thread
+    that reads, and one that writes the messages given to `post`. `kill` may be called from any
+    thread at any time.
 
-    Ctrl-C, SIGTERM and SIGHUP do not reach it. It ends when this process does, at the latest `shutdown_timeout` later.
+    Ctrl-C, SIGTERM and SIGHUP do not reach it. It ends when this process does, at the latest
+    `shutdown_timeout` later.
     """
 
     def __init__(
@@ -73,7 +76,9 @@ class ChildProcess:
             self._output = _make_file()
             output = Path(self._output.name)
         self._connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=run_child, args=(theirs, task, shutdown_timeout, output), name=name)
+        self._process = _SPAWN.Process(
+            target=run_child, args=(theirs, task, shutdown_timeout, output), name=name
+        )
         try:
             start_with_signals_blocked(self._process)
         except BaseException:
@@ -94,7 +99,7 @@ class ChildProcess:
         """True once the process has ended."""
         return not self._process.is_alive()
 
-    # -- send and wait --------------------------------------------------------------------------------
+    # -- send and wait -----------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
         """Send a message, waiting while the process does not read.
@@ -127,7 +132,7 @@ class ChildProcess:
         self._connection.close()
         self._wait_or_kill()
 
-    # -- read and write on threads --------------------------------------------------------------------
+    # -- read and write on threads -----------------------------------------------------------------
 
     def listen(self, on_message: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
         """Start reading and writing on threads.
@@ -137,7 +142,9 @@ class ChildProcess:
             on_exit: Called on the same thread, once the process has ended.
         """
         name = self._process.name
-        threading.Thread(target=self._read, args=(on_message, on_exit), name=f"reads from {name}", daemon=True).start()
+        threading.Thread(
+            target=self._read, args=(on_message, on_exit), name=f"reads from {name}", daemon=True
+        ).start()
         threading.Thread(target=self._write, name=f"writes to {name}", daemon=True).start()
 
     def post(self, data: bytes) -> None:
@@ -166,7 +173,7 @@ class ChildProcess:
                 self._connection.send_bytes(data)
         self._connection.close()
 
-    # -- the end --------------------------------------------------------------------------------------
+    # -- the end -----------------------------------------------------------------------------------
 
     def kill(self) -> None:
         """Kill the process, without waiting for its end."""
@@ -204,7 +211,8 @@ class ChildProcess:
 
     def _ends_within(self, seconds: float) -> bool:
         deadline = monotonic() + seconds
-        # A single `join` is not enough: like the pipe, what it waits for may be held open by a process that this one forked.
+        # A single `join` is not enough: like the pipe, what it waits for may be held open by a
+        # process that this one forked.
         while self._process.is_alive():
             if monotonic() >= deadline:
                 return False
@@ -230,12 +238,17 @@ def _next_wait(deadline: float) -> float:
 
 
 def _make_file() -> IO[bytes]:
-    """Return a new temporary file. The child unlinks it, so that no file is left behind if both processes are killed."""
+    """Return a new temporary file.
+
+    The child unlinks it, so that no file is left behind if both processes are killed.
+    """
     return tempfile.NamedTemporaryFile(prefix="minibrains-worker-", suffix=".txt", delete=False)
 
 
 @atexit.register
 def _kill_all() -> None:
-    """Kill all remaining processes: otherwise multiprocessing would wait for them at exit without limit."""
+    """Kill all remaining processes: otherwise multiprocessing would wait for
+    them at exit without limit.
+    """
     for child in list(_running):
         child.kill()

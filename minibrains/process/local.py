@@ -21,8 +21,13 @@ class ProcessLauncher:
         self.count = count
 
     def launch(self, number: int, task: bytes, events: Events) -> ChildProcess:
-        """Start the worker `number` on a pickled Task. Raises OSError if the system cannot start another process."""
-        child = ChildProcess(_work, number, task, name=f"worker {number}", shutdown_timeout=_SHUTDOWN_TIMEOUT)
+        """Start the worker `number` on a pickled Task.
+
+        Raises OSError if the system cannot start another process.
+        """
+        child = ChildProcess(
+            _work, number, task, name=f"worker {number}", shutdown_timeout=_SHUTDOWN_TIMEOUT
+        )
         child.listen(
             on_message=lambda data: events.put((number, data)),
             on_exit=lambda: events.put((number, None)),
@@ -36,7 +41,9 @@ class ProcessLauncher:
 def _work(parent: ParentProcess, number: int, task: bytes) -> None:
     """Run a worker until the pool shuts it down or is gone."""
     worker = Worker(number, pickle.loads(task), parent.send)
-    threading.Thread(target=_listen, args=(parent, worker), name="listens to the pool", daemon=True).start()
+    threading.Thread(
+        target=_listen, args=(parent, worker), name="listens to the pool", daemon=True
+    ).start()
     worker.run()
 
 

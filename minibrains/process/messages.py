@@ -34,7 +34,9 @@ def encode(value: Any, what: str) -> bytes:
     try:
         return bytes(ForkingPickler.dumps(value, pickle.HIGHEST_PROTOCOL))
     except Exception as error:
-        raise RunError(f"{what} cannot be sent to another process: {describe_error(error)}") from error
+        raise RunError(
+            f"{what} cannot be sent to another process: {describe_error(error)}"
+        ) from error
 
 
 def decode(data: bytes, what: str, where: str) -> Any:
@@ -81,7 +83,9 @@ class Failure:
         return cls(message, trace, _pack(error), tuple(causes))
 
     def unpack(self) -> BaseException:
-        """Return the exception, or a RunError with its message; its last cause prints the original traceback."""
+        """Return the exception, or a RunError with its message;
+        its last cause prints the original traceback.
+        """
         error: BaseException
         try:
             error = _unpack(self.exception or b"")
@@ -110,7 +114,8 @@ def _pack(error: BaseException) -> bytes | None:
     arguments = error.args
     attributes = dict(vars(error))
     if isinstance(error, (ImportError, OSError)):
-        # The data that these classes keep outside of `args` and `vars`, such as a file name, is part of their pickles.
+        # The data that these classes keep outside of `args` and `vars`, such as a file name, is
+        # part of their pickles.
         reduced: Any = error.__reduce__()
         _, arguments, *state = reduced
         attributes.update(*state)

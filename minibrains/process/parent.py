@@ -1,4 +1,6 @@
-"""The child's end of the pipe: the first thing to run in every process that `ChildProcess` starts."""
+"""The child's end of the pipe: the first thing to run in every process
+that `ChildProcess` starts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ class ParentProcess:
         self._sending = threading.Lock()
 
     def send(self, data: bytes) -> None:
-        """Send a message, from any thread. Does nothing if the parent is gone: this process is about to end."""
+        """Send a message, from any thread.
+
+        Does nothing if the parent is gone: this process is about to end.
+        """
         with suppress(OSError), self._sending:
             self._connection.send_bytes(data)
 
@@ -39,12 +44,21 @@ class ParentProcess:
             raise EOFError("the parent process is gone") from error
 
 
-def run_child(connection: Connection, task: bytes, shutdown_timeout: float, output: Path | None) -> None:
-    """Run the function that was given to `ChildProcess`; the main function of each child process."""
+def run_child(
+    connection: Connection, task: bytes, shutdown_timeout: float, output: Path | None
+) -> None:
+    """Run the function that was given to `ChildProcess`;
+    the main function of each child process.
+    """
     if output is not None:
         _redirect_output(output)
     ignore_signals()
-    threading.Thread(target=_exit_with_parent, args=(shutdown_timeout,), name="waits for the parent's end", daemon=True).start()
+    threading.Thread(
+        target=_exit_with_parent,
+        args=(shutdown_timeout,),
+        name="waits for the parent's end",
+        daemon=True,
+    ).start()
     function, arguments = decode(task, "what a child process was given", "in that process")
     function(ParentProcess(connection), *arguments)
 
@@ -60,7 +74,9 @@ def _redirect_output(output: Path) -> None:
 
 
 def _exit_with_parent(shutdown_timeout: float) -> None:
-    """End this process once its parent is gone, even if it is busy and does not see that the pipe was closed."""
+    """End this process once its parent is gone,
+    even if it is busy and does not see that the pipe was closed.
+    """
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

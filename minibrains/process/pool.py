@@ -14,7 +14,17 @@ from typing import Any, Literal, Protocol
 
 from minibrains.errors import RunError
 from minibrains.process.messages import Failure, decode, encode
-from minibrains.process.pool_messages import MAIN_LANE, Closed, Job, MapRequest, MapResult, Note, Reply, Shutdown, Stop
+from minibrains.process.pool_messages import (
+    MAIN_LANE,
+    Closed,
+    Job,
+    MapRequest,
+    MapResult,
+    Note,
+    Reply,
+    Shutdown,
+    Stop,
+)
 
 Events = SimpleQueue["tuple[int, bytes | None]"]
 """Messages of workers, each with the worker's number; None once the worker has ended."""
@@ -43,7 +53,10 @@ class Launcher(Protocol):
     """Largest number of workers at a time, from 1."""
 
     def launch(self, number: int, task: bytes, events: Events) -> WorkerHandle:
-        """Start the worker `number` on a pickled Task. Raises MinibrainsError or OSError if that fails."""
+        """Start the worker `number` on a pickled Task.
+
+        Raises MinibrainsError or OSError if that fails.
+        """
 
     def close(self) -> None:
         """Release the resources of the launcher, after all workers have ended."""
@@ -111,7 +124,8 @@ class Pool:
         Args:
             launcher: Starts the workers.
             task: The Task of every worker.
-            note: Called with a worker's number and its note, which is a WorkerLost if the worker ended unexpectedly.
+            note: Called with a worker's number and its note, which is a WorkerLost if the worker
+                ended unexpectedly.
 
         Raises:
             RunError: The task cannot be pickled.
@@ -139,7 +153,9 @@ class Pool:
 
     @property
     def stopping(self) -> bool:
-        """Once set, for example by a signal handler, no item is begun any more, and workers stop after the current tick."""
+        """Once set, for example by a signal handler, no item is begun any more,
+        and workers stop after the current tick.
+        """
         return self._stopping
 
     @stopping.setter
@@ -167,8 +183,9 @@ class Pool:
             items: Anything that can be pickled.
 
         Yields:
-            The index and the result of each item, as it ends. The result is an exception if the item raised one, and
-            WorkerExited if its worker ended twice. Items not begun when `stopping` is set are left out.
+            The index and the result of each item, as it ends. The result is an exception if the
+            item raised one, and WorkerExited if its worker ended twice. Items not begun when
+            `stopping` is set are left out.
         """
         pickled = [encode(item, f"item {index}") for index, item in enumerate(items)]
         batch = self._add(None, pickled, None)
@@ -187,9 +204,11 @@ class Pool:
             batch.failures.clear()
         self._batches.remove(batch)
 
-    # -- assigning work -------------------------------------------------------------------------------
+    # -- assigning work ----------------------------------------------------------------------------
 
-    def _add(self, function: bytes | None, items: list[bytes], owner: tuple[int, int] | None) -> _Batch:
+    def _add(
+        self, function: bytes | None, items: list[bytes], owner: tuple[int, int] | None
+    ) -> _Batch:
         batch = _Batch(function, owner)
         batch.waiting.extend(_Work(batch, index, item) for index, item in enumerate(items))
         self._batches.append(batch)
@@ -203,7 +222,9 @@ class Pool:
             for lane, job in worker.lanes.items():
                 if job is None and (work := self._next_work(number, lane)):
                     self._assign(worker, lane, work)
-        while len(self._workers) < self.count and (work := self._next_work(self._launched, MAIN_LANE)):
+        while len(self._workers) < self.count and (
+            work := self._next_work(self._launched, MAIN_LANE)
+        ):
             number = self._launched
             self._launched += 1
             handle = self._launcher.launch(number, self._task, self._events)
@@ -211,7 +232,10 @@ class Pool:
             self._assign(worker, MAIN_LANE, work)
 
     def _next_work(self, number: int, lane: int) -> _Work | None:
-        """Return work for a free lane: that of the newest map first, which a worker waits for. A map's lane is for it alone."""
+        """Return work for a free lane: that of the newest map first, which a worker waits for.
+
+        A map's lane is for it alone.
+        """
         for batch in reversed(self._batches):
             if batch.waiting and (lane == MAIN_LANE or batch.owner == (number, lane)):
                 return batch.waiting.popleft()
@@ -225,7 +249,7 @@ class Pool:
         work.batch.running += 1
         worker.send(Job(self._assigned, lane, work.batch.function, work.item))
 
-    # -- taking results -------------------------------------------------------------------------------
+    # -- taking results ----------------------------------------------------------------------------
 
     def _take_event(self) -> None:
         number, data = self._events.get()
@@ -260,7 +284,9 @@ class Pool:
         self._answer_map(batch)
 
     def _answer_map(self, batch: _Batch) -> None:
-        """Answer a map that is done, or one with a failed item, whose running items are no longer needed."""
+        """Answer a map that is done, or one with a failed item,
+        whose running items are no longer needed.
+        """
         if batch.owner is None or batch not in self._batches:
             return
         if batch.failures:
@@ -278,18 +304,25 @@ class Pool:
             results = [batch.results[index] for index in range(len(batch.results))]
             worker.send(MapResult(lane, results, None))
 
-    # -- the end of a worker, and of the pool ---------------------------------------------------------
+    # -- the end of a worker, and of the pool ------------------------------------------------------
 
     def _replace(self, number: int) -> None:
-        """Handle the end of a worker. If it was unexpected, another worker repeats its jobs, once."""
+        """Handle the end of a worker.
+
+        If it was unexpected, another worker repeats its jobs, once.
+        """
         worker = self._workers.pop(number)
         reason = worker.handle.exit_reason()
         if worker.state == "working":
             self.deaths += 1
             self._note(number, WorkerLost(reason))
         if worker.state == "ending":
-            self.troubles.append(f"worker {number} died ({reason}) before everything in it was closed")
-        self._batches = [batch for batch in self._batches if batch.owner is None or batch.owner[0] != number]
+            self.troubles.append(
+                f"worker {number} died ({reason}) before everything in it was closed"
+            )
+        self._batches = [
+            batch for batch in self._batches if batch.owner is None or batch.owner[0] != number
+        ]
         for job in worker.lanes.values():
             if job is not None:
                 self._try_again(self._jobs.pop(job), reason)
@@ -299,7 +332,11 @@ class Pool:
             work.batch.running -= 1
             work.batch.waiting.appendleft(work)
             return
-        what = "the worker" if work.batch.owner is None else f"item {work.index} of host.map: its worker"
+        what = (
+            "the worker"
+            if work.batch.owner is None
+            else f"item {work.index} of host.map: its worker"
+        )
         times = "twice" if work.tries == _TRIES else "and the run was being stopped"
         self._finish(work, b"", Failure.of(WorkerExited(f"{what} died {times} ({reason})")))
 

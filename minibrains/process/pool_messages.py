@@ -16,7 +16,10 @@ MAIN_LANE = 0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Do an item in a lane, and reply. `function` is a pickled function; None means the worker's task."""
+    """Do an item in a lane, and reply.
+
+    `function` is a pickled function; None means the worker's task.
+    """
 
     number: int
     lane: int
@@ -57,7 +60,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class MapRequest:
-    """Apply a pickled function to pickled items on all free workers. Meanwhile the sender works on them in this lane too."""
+    """Apply a pickled function to pickled items on all free workers.
+
+    Meanwhile the sender works on them in this lane too.
+    """
 
     lane: int
     function: bytes

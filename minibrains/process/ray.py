@@ -17,36 +17,51 @@ class RayLauncher:
     """Starts workers as Ray actors of one CPU each."""
 
     def __init__(self, address: str, count: int | None) -> None:
-        """Connect to the cluster at `address`, in the form of `ray.init`, or start one on this machine for "local".
+        """Connect to the cluster at `address`, in the form of `ray.init`,
+        or start one on this machine for "local".
 
         With `count` None there is a worker for each CPU of the cluster. Raises MinibrainsError.
         """
-        # Ray reads these when it is imported: no usage reports, no warning about a future change of GPU variables
+        # Ray reads these when it is imported: no usage reports, no warning about a future change of
+        # GPU variables
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # otherwise a call would start a cluster here when the real one is gone
+        os.environ["RAY_ENABLE_AUTO_CONNECT"] = (
+            "0"  # otherwise a call would start a cluster here when the real one is gone
+        )
         try:
             import ray
         except ImportError:
             raise MinibrainsError(
-                "--workers ray://… needs Ray, which is not installed: pip install 'minibrains[cluster]'"
+                "--workers ray://… needs Ray, which is not installed: "
+                "pip install 'minibrains[cluster]'"
             ) from None
-        options: dict[str, object] = {"address": address, "log_to_driver": False, "logging_level": "ERROR"}
+        options: dict[str, object] = {
+            "address": address,
+            "log_to_driver": False,
+            "logging_level": "ERROR",
+        }
         if address == "local":
             options |= {"include_dashboard": False, "num_cpus": count}
         try:
             try:
                 ray.init(**options)
             except ConnectionAbortedError:
-                # the head starts a process for each client, which now and then dies as it starts: ask for another one
+                # the head starts a process for each client, which now and then dies as it starts:
+                # ask for another one
                 ray.init(**options)
         except Exception as error:
             reason = _first_sentence(error)
-            raise MinibrainsError(f"workers: the Ray cluster {address} cannot be reached: {reason}") from error
+            raise MinibrainsError(
+                f"workers: the Ray cluster {address} cannot be reached: {reason}"
+            ) from error
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if cpus < (count or 1):
             ray.shutdown()
-            raise MinibrainsError(f"workers: {count or 1} workers need a CPU each; the Ray cluster {address} has {cpus}")
+            raise MinibrainsError(
+                f"workers: {count or 1} workers need a CPU each; "
+                f"the Ray cluster {address} has {cpus}"
+            )
         self.count = count or cpus
         self._address = address
 
@@ -56,7 +71,9 @@ class RayLauncher:
             return RayWorker(number, task, events)
         except Exception as error:  # a lost connection shows as one of a dozen exception classes
             reason = _first_sentence(error)
-            raise RunError(f"worker {number} cannot be started on the Ray cluster {self._address}: {reason}") from error
+            raise RunError(
+                f"worker {number} cannot be started on the Ray cluster {self._address}: {reason}"
+            ) from error
 
     def close(self) -> None:
         """Disconnect from the cluster."""
@@ -117,10 +134,14 @@ class RayWorker:
 
 
 class _Actor:
-    """A worker within an actor. It runs on a thread of its own, because an actor is called on any thread."""
+    """A worker within an actor.
+
+    It runs on a thread of its own, because an actor is called on any thread.
+    """
 
     def __init__(self, number: int, task: bytes, threads: str) -> None:
-        # Ray gives an actor as many threads as CPUs, but sums depend on the number of threads. torch reads this on import
+        # Ray gives an actor as many threads as CPUs, but sums depend on the number of threads.
+        # torch reads this on import
         os.environ["OMP_NUM_THREADS"] = threads
         self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
         self._worker = Worker(number, pickle.loads(task), self._outbox.put)
@@ -131,7 +152,9 @@ class _Actor:
         self._worker.deliver(data)
 
     def receive(self) -> list[bytes]:
-        """Return the worker's messages since the last call, waiting for at least one; empty after the end."""
+        """Return the worker's messages since the last call, waiting for at least one;
+        empty after the end.
+        """
         batch = []
         while (data := self._outbox.get()) is not None:
             batch.append(data)

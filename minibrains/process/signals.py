@@ -1,4 +1,6 @@
-"""Keep signals away from child processes: a terminal sends Ctrl-C and hang-ups to all, but only the command may react."""
+"""Keep signals away from child processes: a terminal sends Ctrl-C and hang-ups to all,
+but only the command may react.
+"""
 
 from __future__ import annotations
 

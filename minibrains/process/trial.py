@@ -1,4 +1,6 @@
-"""Run a function once in a process with limited memory and processor time, and keep the outcome on disk."""
+"""Run a function once in a process with limited memory and processor time,
+and keep the outcome on disk.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,14 @@ class Verdict(NamedTuple):
 
 
 def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the result of `function(*arguments)` in a process with limits, or the kept result of an earlier trial.
+    """Return the result of `function(*arguments)` in a process with limits,
+    or the kept result of an earlier trial.
 
     Args:
-        key: A SHA-256 in hexadecimal digits of everything that the result follows from, besides software and machine.
-        function: A function at the top level of a module. `minibrains.codec` must be able to pack its result.
+        key: A SHA-256 in hexadecimal digits of everything that the result follows from, besides
+            software and machine.
+        function: A function at the top level of a module. `minibrains.codec` must be able to pack
+            its result.
         arguments: Anything that can be pickled.
 
     Raises:
@@ -62,10 +67,20 @@ def try_out(key: str, function: Callable[..., Any], *arguments: Any) -> Any:
 def _verdict(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Verdict:
     """Run the trial. Errors that do not come from the function, such as a full disk, are raised."""
     limits = SECONDS, MEMORY
-    child = ChildProcess(_try, limits, function, arguments, name="trial", shutdown_timeout=_SHUTDOWN_TIMEOUT, keep_output=True)
+    child = ChildProcess(
+        _try,
+        limits,
+        function,
+        arguments,
+        name="trial",
+        shutdown_timeout=_SHUTDOWN_TIMEOUT,
+        keep_output=True,
+    )
     with closing(child):
         try:
-            result, failure = decode(child.receive(_WALL_SECONDS), _ANSWER, "outside of its process")
+            result, failure = decode(
+                child.receive(_WALL_SECONDS), _ANSWER, "outside of its process"
+            )
         except EOFError:
             return Verdict(_why_it_ended(child))
         except BaseException:
@@ -91,12 +106,21 @@ def _why_it_ended(child: ChildProcess) -> str:
         return f"it takes more than {SECONDS} s of processor time"
     if "memory" in child.output_tail:
         return _TOO_MUCH_MEMORY
-    # a process that ended before the function began sent nothing: it imports the script that this process runs
-    why = child.output_tail[-300:] or 'a script of your own must keep its code below if __name__ == "__main__":'
+    # a process that ended before the function began sent nothing: it imports the script that this
+    # process runs
+    why = (
+        child.output_tail[-300:]
+        or 'a script of your own must keep its code below if __name__ == "__main__":'
+    )
     raise MinibrainsError(f"the process it was tried in ended with {child.exit_reason()}: {why}")
 
 
-def _try(parent: ParentProcess, limits: tuple[int, int], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def _try(
+    parent: ParentProcess,
+    limits: tuple[int, int],
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+) -> None:
     """Set the limits in the new process, and send what the function returns or raises."""
     import resource  # not available on Windows
 

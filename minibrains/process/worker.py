@@ -10,7 +10,17 @@ from typing import Any, Protocol
 
 from minibrains.host import Item, Result, pickle_function
 from minibrains.process.messages import Failure, decode, encode
-from minibrains.process.pool_messages import MAIN_LANE, Closed, Job, MapRequest, MapResult, Note, Reply, Shutdown, Stop
+from minibrains.process.pool_messages import (
+    MAIN_LANE,
+    Closed,
+    Job,
+    MapRequest,
+    MapResult,
+    Note,
+    Reply,
+    Shutdown,
+    Stop,
+)
 
 
 class Task(Protocol):
@@ -30,7 +40,10 @@ class Task(Protocol):
 
 
 class Worker:
-    """A worker in a process of its own. `run` is its main loop; `deliver` may be called from any thread."""
+    """A worker in a process of its own.
+
+    `run` is its main loop; `deliver` may be called from any thread.
+    """
 
     def __init__(self, number: int, task: Task, send: Callable[[bytes], None]) -> None:
         self.number = number
@@ -67,7 +80,9 @@ class Worker:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply the function to every item, on this worker and on those that are free."""
         pickled_function = pickle_function(function)
-        pickled_items = [encode(item, f"host.map: item {number}") for number, item in enumerate(items)]
+        pickled_items = [
+            encode(item, f"host.map: item {number}") for number, item in enumerate(items)
+        ]
         lane = next(self._lanes)
         inbox = self._inboxes[lane] = SimpleQueue()
         self._post(MapRequest(lane, pickled_function, pickled_items))
@@ -77,7 +92,10 @@ class Worker:
         done: MapResult = message
         if done.failure is not None:
             raise done.failure.unpack()
-        return [decode(result, "host.map: a result", "in the worker that asked") for result in done.results]
+        return [
+            decode(result, "host.map: a result", "in the worker that asked")
+            for result in done.results
+        ]
 
     def _do(self, job: Job) -> None:
         try:

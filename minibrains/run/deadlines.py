@@ -1,4 +1,7 @@
-"""The deadlines of a realtime run: when each tick is due, and which node made it late. Pure arithmetic, without a clock."""
+"""The deadlines of a realtime run: when each tick is due, and which node made it late.
+
+Pure arithmetic, without a clock.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,17 @@ from typing import Any, Final
 from minibrains.engine.timing import LatencyHistogram
 
 MAX_FRAMES_BEHIND: Final = 60
-"""Number of frames that are caught up. If the run is further behind, the schedule moves: after a laptop was suspended, a
-minute of the game must not be played in a second."""
+"""Number of frames that are caught up. If the run is further behind, the schedule moves: after a
+laptop was suspended, a minute of the game must not be played in a second."""
 
 
 class Deadlines:
-    """The schedule of an episode: tick n is due at T0 + n / rate, and must be finished when the next one is due.
+    """The schedule of an episode: tick n is due at T0 + n / rate,
+    and must be finished when the next one is due.
 
-    Points in time and durations are in seconds. `own` time is time that the run itself used, without the time in which
-    the system did not schedule the process. For each tick call `started`, then `finished`.
+    Points in time and durations are in seconds. `own` time is time that the run itself used,
+    without the time in which the system did not schedule the process. For each tick call `started`,
+    then `finished`.
     """
 
     def __init__(self, rate: float) -> None:
@@ -28,7 +33,8 @@ class Deadlines:
         self.engine = 0
         """Number of deadlines missed because of everything around the nodes."""
         self.unscheduled = 0
-        """Number of deadlines that were missed only because the system did not schedule the process."""
+        """Number of deadlines that were missed only because the system did not schedule the
+        process."""
         self.slipped = 0.0
         """Seconds by which the schedule was moved, because the run was too far behind."""
         self.blocked_seconds = 0.0
@@ -46,7 +52,9 @@ class Deadlines:
 
     @property
     def due(self) -> float:
-        """The time at which the current or next tick is due, recomputed for each tick so that rounding does not add up."""
+        """The time at which the current or next tick is due,
+        recomputed for each tick so that rounding does not add up.
+        """
         return self._origin + self._tick / self.rate
 
     @property
@@ -55,23 +63,29 @@ class Deadlines:
         return sum(self.nodes.values()) + self.engine + self.unscheduled
 
     def started(self, now: float, own: float) -> bool:
-        """Begin a tick; `own` seconds were used since the last one. Returns False if there is work to catch up from that one."""
+        """Begin a tick; `own` seconds were used since the last one.
+
+        Returns False if there is work to catch up from that one.
+        """
         fresh = self._behind <= 0
         self._behind = max(0.0, self._behind + own)
         self._last_late = max(0.0, now - self.due)
         self._late.add(self._last_late)
         return fresh
 
-    def finished(self, now: float, own: float, blocked_seconds: float, culprit: Callable[[], str | None]) -> None:
-        """End a tick that took `own` seconds; for another `blocked_seconds`, which move the schedule, the game waited for nodes.
+    def finished(
+        self, now: float, own: float, blocked_seconds: float, culprit: Callable[[], str | None]
+    ) -> None:
+        """End a tick that took `own` seconds; for another `blocked_seconds`,
+        which move the schedule, the game waited for nodes.
 
-        `culprit` is called for a miss that the run itself caused: it returns the node that it is attributed to, or None for
-        the engine.
+        `culprit` is called for a miss that the run itself caused: it returns the node that it is
+        attributed to, or None for the engine.
         """
         self._origin += blocked_seconds
         self.blocked_seconds += blocked_seconds
-        # the lateness of this tick in a process that is always scheduled: the rest is carried into the next tick, so
-        # that a miss with inherited lateness is attributed to its first cause
+        # the lateness of this tick in a process that is always scheduled: the rest is carried into
+        # the next tick, so that a miss with inherited lateness is attributed to its first cause
         self._behind += own
         if now > self.due + self._period:
             if self._behind <= self._period:
@@ -114,9 +128,16 @@ class Deadlines:
             on_time = round((self.ticks - self.misses) / scheduled, 6)
         return {
             "rate": round(self.rate, 4),
-            "missed": {"nodes": dict(self.nodes), "engine": self.engine, "unscheduled": self.unscheduled},
+            "missed": {
+                "nodes": dict(self.nodes),
+                "engine": self.engine,
+                "unscheduled": self.unscheduled,
+            },
             "on_time": on_time,
-            "late_ms": {"p99": None if p99 is None else round(p99 * 1e3, 4), "max": round(self._late.longest * 1e3, 4)},
+            "late_ms": {
+                "p99": None if p99 is None else round(p99 * 1e3, 4),
+                "max": round(self._late.longest * 1e3, 4),
+            },
             "slipped_s": round(self.slipped, 4),
             "drift_frames": round(self._last_late * self.rate, 4),
             "held_s": round(self.blocked_seconds, 4),

@@ -45,7 +45,9 @@ def lost_episode(reason: str) -> dict[str, Any]:
 
 
 def errors_since(before: Mapping[str, NodeStats], now: Mapping[str, NodeStats]) -> dict[str, Any]:
-    """Return the entry of a row with the nodes that failed meanwhile, how often, and their first error; empty if none did."""
+    """Return the entry of a row with the nodes that failed meanwhile, how often,
+    and their first error; empty if none did.
+    """
     errors = {}
     for name, node in now.items():
         count = node.errors

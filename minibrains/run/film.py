@@ -1,4 +1,5 @@
-"""Film: a hook that adds a VideoWriter to the workflow for one run, and moves its clip to the requested file.
+"""Film: a hook that adds a VideoWriter to the workflow for one run,
+and moves its clip to the requested file.
 
 The pads that the console receives are drawn below its screen.
 """
@@ -22,7 +23,9 @@ _FACE: Final = "pad_face/plain.safetensors"
 
 
 class Film(Hook):
-    """Films the first episode of a run: links a VideoWriter to the console's screen, and moves its clip to `file`."""
+    """Films the first episode of a run: links a VideoWriter to the console's screen,
+    and moves its clip to `file`.
+    """
 
     def __init__(self, file: Path) -> None:
         """Film to `file`. Raises MinibrainsError if no clip can be written there."""
@@ -30,7 +33,9 @@ class Film(Hook):
         if file.suffix != ".mp4" or file.is_dir():
             raise MinibrainsError(f"--video: expected a file ending in .mp4, found {file}")
         if not os.access(self.file.parent, os.W_OK):
-            raise MinibrainsError(f"--video: the folder {self.file.parent} is not there or cannot be written to")
+            raise MinibrainsError(
+                f"--video: the folder {self.file.parent} is not there or cannot be written to"
+            )
         self._made = f"video-{os.getpid()}.mp4"
 
     def prepare(self, workflow: Workflow, registry: Registry) -> Workflow:
@@ -50,7 +55,10 @@ class Film(Hook):
         return workflow
 
     def after_close(self, run: Run) -> None:
-        """Move the clip, if there is one, from the run folder to its file, as a whole. Raises RunError."""
+        """Move the clip, if there is one, from the run folder to its file, as a whole.
+
+        Raises RunError.
+        """
         # the folder of the run itself, or of the worker that played the first episode
         found = [run.dir / self._made, *run.dir.glob(f"workers/*/{self._made}")]
         made = next((path for path in found if path.exists()), None)
@@ -63,12 +71,16 @@ class Film(Hook):
             made.unlink()
         except OSError as error:
             partial.unlink(missing_ok=True)
-            raise RunError(f"--video: {self.file} cannot be written: {error.strerror}; the clip is {made}") from error
+            raise RunError(
+                f"--video: {self.file} cannot be written: {error.strerror}; the clip is {made}"
+            ) from error
         run.results.metadata["clip"] = str(self.file)
 
 
 def _with(workflow: Workflow, name: str, entry: dict[str, Any]) -> tuple[str, Workflow]:
-    """Return the workflow with one more node, and the id of that node: `name`, unless it is taken."""
+    """Return the workflow with one more node, and the id of that node: `name`,
+    unless it is taken.
+    """
     while name in workflow.nodes:
         name += "_"
     return name, workflow.with_node(name, entry)

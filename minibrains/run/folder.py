@@ -1,4 +1,6 @@
-"""The run folder: runs/<time>-<workflow>/ with the workflow, the episodes as they end, and the summary."""
+"""The run folder: runs/<time>-<workflow>/ with the workflow, the episodes as they end,
+and the summary.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ class RunFolder(Hook):
     """
 
     def __init__(self, runs: Path, workflow: Workflow) -> None:
-        """Make a new folder below `runs`, write the workflow, and reserve space for the summary. Raises MinibrainsError."""
+        """Make a new folder below `runs`, write the workflow, and reserve space for the summary.
+
+        Raises MinibrainsError.
+        """
         stem = timestamped(workflow.name)
         try:
             self.path = _new_folder(runs.absolute(), stem)
@@ -41,7 +46,9 @@ class RunFolder(Hook):
             (self.path / "episodes.jsonl").touch()
             self._take_room(_ROOM + _ROOM_OF_A_NODE * len(workflow.nodes))
         except OSError as error:
-            raise MinibrainsError(f"the run folder {runs / stem} cannot be made: {error.strerror or error}") from None
+            raise MinibrainsError(
+                f"the run folder {runs / stem} cannot be made: {error.strerror or error}"
+            ) from None
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
         """Append an episode to episodes.jsonl. Raises RunError if it cannot be written."""
@@ -63,7 +70,8 @@ class RunFolder(Hook):
             text = json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
             try:
                 write_into(self.path / _ROOM_FILE, self.path / "summary.json", text)
-            except OSError:  # no space is reserved: an earlier summary used it, or the disk was full from the beginning
+            except OSError:
+                # no space is reserved: an earlier summary used it, or the disk was full before
                 write_atomic(self.path / "summary.json", text)
 
     def keep_traceback(self, error: BaseException) -> None:
@@ -72,7 +80,9 @@ class RunFolder(Hook):
             write_atomic(self.path / "error.txt", "".join(traceback.format_exception(error)))
 
     def _take_room(self, size: int) -> None:
-        """Reserve `size` more bytes on the disk if possible, because it may be full when the run ends."""
+        """Reserve `size` more bytes on the disk if possible,
+        because it may be full when the run ends.
+        """
         with suppress(OSError), (self.path / _ROOM_FILE).open("ab") as file:
             file.write(bytes(size))
 

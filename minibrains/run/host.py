@@ -15,7 +15,9 @@ from minibrains.host import Host, Item, Result, map_here
 class Map(Protocol):
     """The implementation of `host.map`: `map_here`, or the method of a worker."""
 
-    def __call__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]: ...
+    def __call__(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> list[Result]: ...
 
 
 @dataclass(slots=True)

@@ -1,4 +1,6 @@
-"""The load shedder: optional nodes run less often while deadlines are missed, and more often again once there is room."""
+"""The load shedder: optional nodes run less often while deadlines are missed,
+and more often again once there is room.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,16 @@ if TYPE_CHECKING:
     from minibrains.run.run import Run
 
 MAX_DECIMATION: Final = 256
-"""Optional nodes run on at least one in this many of their ticks, too few to be the slowest hundredth of all ticks."""
+"""Optional nodes run on at least one in this many of their ticks, too few to be the slowest
+hundredth of all ticks."""
 _BUSY: Final = 2
-"""Seconds in a row with deadlines missed because the machine was busy, before optional nodes run less often."""
+"""Seconds in a row with deadlines missed because the machine was busy, before optional nodes run
+less often."""
 _ROOM: Final = 0.5
 """Share of the available time below which the ticks leave room."""
 _CALM: Final = 5
-"""Seconds in a row with room, and without missed deadlines, before optional nodes run more often."""
+"""Seconds in a row with room, and without missed deadlines, before optional nodes run more
+often."""
 
 
 @dataclass
@@ -62,21 +67,28 @@ class LoadShedder(Hook):
             self._calm = 0
         decimation = self.engine.context.decimation
         if pressed and decimation < MAX_DECIMATION and self._has_sheddable_nodes():
-            why = f"{own + outside} of {ticks} deadlines were missed, {outside} of them because the machine was busy otherwise"
+            why = (
+                f"{own + outside} of {ticks} deadlines were missed, "
+                f"{outside} of them because the machine was busy otherwise"
+            )
             self._set(decimation * 2, why)
         elif self._calm >= _CALM and decimation > 1:
             self._calm = 0
             self._set(decimation // 2, f"there is room: ticks take {load:.0%} of the time")
 
     def _count_misses(self) -> tuple[int, int]:
-        """Count the deadlines missed since the last check: because of the run itself, and because the machine was busy."""
+        """Count the deadlines missed since the last check: because of the run itself,
+        and because the machine was busy.
+        """
         before_own, before_outside = self._own_misses, self._outside_misses
         self._outside_misses = self.deadlines.unscheduled
         self._own_misses = self.deadlines.misses - self._outside_misses
         return self._own_misses - before_own, self._outside_misses - before_outside
 
     def _count_seconds(self) -> float:
-        """Return the seconds that ticks took since the last check, without the time for which the game waited for nodes."""
+        """Return the seconds that ticks took since the last check,
+        without the time for which the game waited for nodes.
+        """
         before = self._spent
         self._spent = sum(self.engine.execution.spent)
         return self._spent - before

@@ -1,4 +1,6 @@
-"""The memory of a run: objects that were allocated before its first tick are frozen and moved into huge pages."""
+"""The memory of a run: objects that were allocated before its first tick are frozen
+and moved into huge pages.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,20 @@ from pathlib import Path
 from typing import Final
 
 _COLLAPSE: Final = 25
-"""MADV_COLLAPSE: move a range into huge pages now. In Linux since 6.1, but not yet in Python's mmap."""
+"""MADV_COLLAPSE: move a range into huge pages now. In Linux since 6.1, but not yet in Python's
+mmap."""
 _LARGE: Final = 1 << 21
 """Size of a huge page in bytes."""
 _POLICY: Final = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-"""The administrator's setting for huge pages, "always [madvise] never", which MADV_COLLAPSE itself would ignore."""
+"""The administrator's setting for huge pages, "always [madvise] never", which MADV_COLLAPSE itself
+would ignore."""
 
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Pause the garbage collector while nodes are opened: the objects that imports make are kept anyway."""
+    """Pause the garbage collector while nodes are opened:
+    the objects that imports make are kept anyway.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -33,9 +39,9 @@ def without_collector() -> Iterator[None]:
 def freeze_heap() -> None:
     """Freeze all objects that exist now, and move them into huge pages where the system has them.
 
-    Call it when the nodes are open, and `gc.unfreeze()` before they are closed. The garbage collector skips frozen objects.
-    Huge pages help because an emulated frame evicts the processor's caches, so that every small page that a tick touches has
-    to be looked up again.
+    Call it when the nodes are open, and `gc.unfreeze()` before they are closed. The garbage
+    collector skips frozen objects. Huge pages help because an emulated frame evicts the processor's
+    caches, so that every small page that a tick touches has to be looked up again.
     """
     gc.collect()
     gc.freeze()
@@ -50,7 +56,9 @@ def _use_large_pages() -> None:
     for start, end in _ranges():
         first, last = -(-start // _LARGE) * _LARGE, end // _LARGE * _LARGE
         if first < last:
-            advise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), _COLLAPSE)  # a range that is refused stays as it is
+            advise(
+                ctypes.c_void_p(first), ctypes.c_size_t(last - first), _COLLAPSE
+            )  # a range that is refused stays as it is
 
 
 def _ranges() -> Iterator[tuple[int, int]]:

@@ -43,7 +43,10 @@ class EpisodeProgress:
 
 @dataclass(frozen=True, slots=True)
 class PlayedEpisode:
-    """An episode that a worker has played. `failure` is the engine's error; without a `row`, the run was stopped before."""
+    """An episode that a worker has played.
+
+    `failure` is the engine's error; without a `row`, the run was stopped before.
+    """
 
     worker: int
     row: dict[str, Any] | None
@@ -67,11 +70,14 @@ class _TellPool(Hook):
 
 @dataclass
 class EpisodeTask:
-    """The task of each worker: episodes by index, in a run that is made for the first one, and again after a failure."""
+    """The task of each worker: episodes by index, in a run that is made for the first one,
+    and again after a failure.
+    """
 
     spec: RunSpec
     dir: Path
-    """The parent of the workers' folders, in which nodes write; each is named by the worker's number."""
+    """The parent of the workers' folders, in which nodes write; each is named by the worker's
+    number."""
     _registry: Registry | None = None
     _run: Run | None = None
     _stopping: bool = False
@@ -115,7 +121,9 @@ class EpisodeTask:
         if self._run is None:
             dir = self.dir / str(worker.number)
             # set before it is opened, which takes a while, because `stop` may be called meanwhile
-            self._run = Run(self.spec, [_TellPool(worker)], registry=self._registry, dir=dir, map=worker.map)
+            self._run = Run(
+                self.spec, [_TellPool(worker)], registry=self._registry, dir=dir, map=worker.map
+            )
             self._run.stopping = self._stopping
             try:
                 self._run.open()
@@ -165,10 +173,12 @@ class ParallelEpisodes:
         run.results.workers = self._pool.count
 
     def play(self, indices: Sequence[int]) -> Iterator[EpisodeResult]:
-        """Play these episodes and yield them in their order, each as soon as those before it are over.
+        """Play these episodes and yield them in their order,
+        each as soon as those before it are over.
 
-        Ends early once the run is stopping. Raises the error of an engine after the other workers have stopped, and
-        RunError if an episode was given up because its workers died, after the others are played.
+        Ends early once the run is stopping. Raises the error of an engine after the other workers
+        have stopped, and RunError if an episode was given up because its workers died, after the
+        others are played.
         """
         self._playing = self._play(indices)
         return self._playing
@@ -212,7 +222,13 @@ class ParallelEpisodes:
         if lost:
             raise RunError("; ".join([*lost, *pool.troubles]))
 
-    def _take(self, index: int, played: PlayedEpisode, rows: dict[int, Any], errors: dict[int, BaseException]) -> None:
+    def _take(
+        self,
+        index: int,
+        played: PlayedEpisode,
+        rows: dict[int, Any],
+        errors: dict[int, BaseException],
+    ) -> None:
         results = self._run.results
         results.stats[played.worker] = played.stats
         results.metadata.update(played.metadata)

@@ -14,10 +14,11 @@ from minibrains.run.deadlines import Deadlines
 
 
 class RealtimeClock:
-    """Ticks an engine `rate` times a second, on an absolute schedule; `deadlines` counts the missed deadlines.
+    """Ticks an engine `rate` times a second, on an absolute schedule;
+    `deadlines` counts the missed deadlines.
 
-    A late tick is followed by the next one at once, until the schedule is met again: no frame is dropped or repeated.
-    The first tick of an episode is due when `advance` reaches it.
+    A late tick is followed by the next one at once, until the schedule is met again: no frame is
+    dropped or repeated. The first tick of an episode is due when `advance` reaches it.
     """
 
     def __init__(self, engine: Engine, rate: float) -> None:
@@ -25,13 +26,17 @@ class RealtimeClock:
         self.deadlines = Deadlines(rate)
         self._laps = _Laps()
         self._next = -1
-        """The tick at which this clock left the engine; at any other tick, a new episode has begun."""
+        """The tick at which this clock left the engine; at any other tick, a new episode has
+        begun."""
         self._since = engine.spent()
         self._own = 0.0
         """Own seconds since `_since` was taken, when the schedule was last met."""
 
     def advance(self, ticks: int) -> bool:
-        """Run up to `ticks` ticks of the episode, each when it is due. Returns True if the episode ended."""
+        """Run up to `ticks` ticks of the episode, each when it is due.
+
+        Returns True if the episode ended.
+        """
         engine, deadlines, laps = self.engine, self.deadlines, self._laps
         for _ in range(ticks):
             between = laps.lap()
@@ -60,12 +65,17 @@ class RealtimeClock:
         self._next = -1
 
     def _sleep(self) -> None:
-        """Sleep until the next tick is due. This is never longer than a frame, so `stopping` need not wake it."""
+        """Sleep until the next tick is due.
+
+        This is never longer than a frame, so `stopping` need not wake it.
+        """
         while not self.engine.stopping and (left := self.deadlines.due - time.perf_counter()) > 0:
             time.sleep(left)
 
     def _culprit(self) -> str | None:
-        """Return the node that took most time since the schedule was last met; None if the engine did."""
+        """Return the node that took most time since the schedule was last met;
+        None if the engine did.
+        """
         nodes = self.engine.spent_since(self._since)
         slowest = max(nodes, key=nodes.__getitem__)
         return slowest if nodes[slowest] >= self._own - sum(nodes.values()) else None
@@ -74,8 +84,9 @@ class RealtimeClock:
 class _Laps:
     """A stopwatch whose laps leave out the time in which this thread was ready but not scheduled.
 
-    That time is wall time minus the thread's CPU time, unless the thread gave up its core voluntarily: then it waited for
-    something, and the wait is its own. Where the system does not count voluntary switches, the whole lap is its own.
+    That time is wall time minus the thread's CPU time, unless the thread gave up its
+    core voluntarily: then it waited for something, and the wait is its own. Where the
+    system does not count voluntary switches, the whole lap is its own.
     """
 
     def __init__(self) -> None:
@@ -96,7 +107,9 @@ class _Laps:
 
 
 def _waits() -> int | None:
-    """Return how often this thread gave up its core voluntarily; None if the system does not count it."""
+    """Return how often this thread gave up its core voluntarily;
+    None if the system does not count it.
+    """
     if hasattr(resource, "RUSAGE_THREAD"):
         return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
     return None

@@ -33,7 +33,8 @@ class Replayed:
     checks: int = 0
     """Number of checkpoints that were compared."""
     difference: dict[str, Any] | None = None
-    """The first difference: the ticks between which it arose, what was expected, and what was found."""
+    """The first difference: the ticks between which it arose, what was expected, and what was
+    found."""
     metadata: Mapping[str, str] = field(default_factory=dict)
     """The metadata that nodes recorded for the whole run, such as the ROM."""
     run: Run | None = None
@@ -42,13 +43,17 @@ class Replayed:
     """True once it has reached the tick at which it was to end."""
 
 
-def replay(events: list[Event], registry: Registry, start: int = 0, end: int | None = None) -> Generator[Replayed, None, None]:
-    """Replay a tape from the last snapshot at or before tick `start`, and yield the progress after each event.
+def replay(
+    events: list[Event], registry: Registry, start: int = 0, end: int | None = None
+) -> Generator[Replayed, None, None]:
+    """Replay a tape from the last snapshot at or before tick `start`,
+    and yield the progress after each event.
 
-    With an `end`, it stops at that tick and yields once more there; the events that were recorded on that tick have been
-    applied by then.
+    With an `end`, it stops at that tick and yields once more there; the events that were recorded
+    on that tick have been applied by then.
 
-    Background nodes are not called, and no person has to play: their results and inputs come from the tape.
+    Background nodes are not called, and no person has to play: their results and inputs come from
+    the tape.
 
     Args:
         events: All events of the tape, in the order of their ticks.
@@ -57,7 +62,8 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
         end: A tick of the run; None: its end.
 
     Raises:
-        MinibrainsError: The workflow can no longer be opened, or a brain that is needed has changed.
+        MinibrainsError: The workflow can no longer be opened, or a brain that is needed has
+            changed.
     """
     header = events[0].value
     if end is not None:
@@ -93,7 +99,12 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
             failure = _come_to(engine, event)
             if failure is not None:
                 expected = f"to go on to tick {event.tick}"
-                done.difference = {"from": compared_at, "to": engine.ticks, "expected": expected, "found": failure}
+                done.difference = {
+                    "from": compared_at,
+                    "to": engine.ticks,
+                    "expected": expected,
+                    "found": failure,
+                }
             elif event.kind == "episode" and "ended" not in event.value:
                 engine.reset(event.value["index"], event.value["seed"], event.value.get("limit"))
                 done.episodes += 1
@@ -119,16 +130,25 @@ def replay(events: list[Event], registry: Registry, start: int = 0, end: int | N
 
 
 def _last_snapshot(events: list[Event], start: int) -> Event | None:
-    """Return the last snapshot at or before a tick, except those of older versions, which were pickles."""
+    """Return the last snapshot at or before a tick, except those of older versions,
+    which were pickles.
+    """
     found = None
     for event in events:
-        if start and event.kind == "snapshot" and event.tick <= start and snapshot.is_snapshot(event.value):
+        if (
+            start
+            and event.kind == "snapshot"
+            and event.tick <= start
+            and snapshot.is_snapshot(event.value)
+        ):
             found = event
     return found
 
 
 def _workflow_at(events: list[Event], tick: int) -> Any:
-    """Return the recorded workflow at a tick: that of the last edit, or of the header if there was none."""
+    """Return the recorded workflow at a tick: that of the last edit,
+    or of the header if there was none.
+    """
     recorded = events[0].value
     for event in events:
         if event.kind == "edit" and event.tick <= tick:
@@ -146,7 +166,10 @@ def _decimation(events: list[Event], tick: int) -> int:
 
 
 def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
-    """Return the spec of a recorded run, on the fast clock. Brains that were named by their path are taken from there."""
+    """Return the spec of a recorded run, on the fast clock.
+
+    Brains that were named by their path are taken from there.
+    """
     workflow = parse_workflow(recorded["workflow"], Path(path))
     brains = {}
     for node, entry in workflow.nodes.items():
@@ -158,15 +181,21 @@ def _spec(recorded: Mapping[str, Any], path: str) -> RunSpec:
 def _verify_brains(plan: Plan, tape: Tape, recorded: Mapping[str, Any]) -> None:
     """Raise MinibrainsError if a brain that the replay needs has changed."""
     for node, brain in recorded["brains"].items():
-        if _needs_brain(plan, tape, node) and plan.graph.nodes[node].brain_sha256 != brain["sha256"]:
-            raise MinibrainsError(f"{node}: {brain['file']} is no longer the brain of the run; its SHA-256 was {brain['sha256']}")
+        if (
+            _needs_brain(plan, tape, node)
+            and plan.graph.nodes[node].brain_sha256 != brain["sha256"]
+        ):
+            raise MinibrainsError(
+                f"{node}: {brain['file']} is no longer the brain of the run; "
+                f"its SHA-256 was {brain['sha256']}"
+            )
 
 
 def _needs_brain(plan: Plan, tape: Tape, node: str) -> bool:
     """Return whether the replay depends on a node's brain.
 
-    It does not if the node's results come from the tape, or if the node is constant and feeds only such nodes, like an
-    adapter for a model.
+    It does not if the node's results come from the tape, or if the node is constant and feeds only
+    such nodes, like an adapter for a model.
     """
     if is_replayed(plan, node, tape):
         return False
@@ -184,7 +213,12 @@ def _compare(engine: Engine, event: Event, compared_at: int) -> dict[str, Any] |
     found = checkpoint_report(engine)
     if found == reported:
         return None
-    difference: dict[str, Any] = {"from": compared_at, "to": event.tick, "expected": {}, "found": {}}
+    difference: dict[str, Any] = {
+        "from": compared_at,
+        "to": event.tick,
+        "expected": {},
+        "found": {},
+    }
     for name, expected in reported.items():
         if expected != found.get(name):
             difference["expected"][name] = expected
@@ -204,7 +238,10 @@ def _edit(run: Run, player: TapePlayer, recorded: Mapping[str, Any], path: str) 
 
 
 def _come_to(engine: Engine, event: Event) -> str | None:
-    """Play to the tick of an event. Returns why it was not reached, unless the recorded run ended there as well."""
+    """Play to the tick of an event.
+
+    Returns why it was not reached, unless the recorded run ended there as well.
+    """
     try:
         while engine.ticks < event.tick:
             if engine.advance(event.tick - engine.ticks) and engine.ticks < event.tick:
@@ -221,5 +258,7 @@ def find_tape(run: Path, name: str) -> Path:
         if path.is_file():
             return path
     if run.is_dir():
-        raise MinibrainsError(f"{run} has no {name}; record one with: python -m server run WORKFLOW --record")
+        raise MinibrainsError(
+            f"{run} has no {name}; record one with: python -m server run WORKFLOW --record"
+        )
     raise MinibrainsError(f"there is no run {run}; expected a run folder, or the tape in it")

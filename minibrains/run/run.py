@@ -49,9 +49,10 @@ _EDIT_POLL: Final = 0.02
 class Run:
     """One run of a workflow. Iterating over it plays one episode at a time.
 
-    The constructor checks the workflow and makes the nodes. Entering the `with` block opens them; leaving it closes
-    everything, even after an error; then `summary` holds the results. A run prints nothing and installs no signal
-    handler. A process can play only one run with an emulator at a time.
+    The constructor checks the workflow and makes the nodes. Entering the `with` block opens them;
+    leaving it closes everything, even after an error; then `summary` holds the results. A run
+    prints nothing and installs no signal handler. A process can play only one run with an emulator
+    at a time.
 
     Example:
         >>> from minibrains import Run, RunSpec
@@ -85,19 +86,25 @@ class Run:
             spec: Everything that the run is made from.
             hooks: Hooks, called in this order.
             registry: Node types that were loaded before; None: load those of the spec.
-            cache: A cache of outputs that runs of this process share; None: a new one, with the cache on disk.
+            cache: A cache of outputs that runs of this process share; None: a new one, with the
+                cache on disk.
             folder: An existing run folder; None: make one where the spec says.
             dir: The folder for nodes if there is no run folder; None: a temporary one.
             map: The implementation of `host.map`.
-            tape: A tape to replay: values from outside are read from it, and background nodes are not called.
+            tape: A tape to replay: values from outside are read from it, and background nodes are
+                not called.
 
         Raises:
             WorkflowError: The workflow is wrong; lists every fault.
         """
         if not isinstance(spec, RunSpec):
-            raise MinibrainsError(f"a run is made of a RunSpec, found {spec!r}; write Run(RunSpec(…))")
+            raise MinibrainsError(
+                f"a run is made of a RunSpec, found {spec!r}; write Run(RunSpec(…))"
+            )
         if spec.record and spec.runs is None and folder is None:
-            raise MinibrainsError("record: a tape needs a run folder; set runs, or leave out record")
+            raise MinibrainsError(
+                "record: a tape needs a run folder; set runs, or leave out record"
+            )
         self.spec = spec
         self.hooks = list(hooks)
         if registry is None:
@@ -126,7 +133,9 @@ class Run:
         if spec.record:
             recorder = Recorder()
             self.hooks.insert(0, recorder)
-        self.engine = Engine(compile_graph(self.graph), cache or OutputCache(disk=disk_cache()), recorder or tape)
+        self.engine = Engine(
+            compile_graph(self.graph), cache or OutputCache(disk=disk_cache()), recorder or tape
+        )
         self.clock = self.engine
         self._editing = threading.Lock()
         self._over = threading.Event()
@@ -140,13 +149,15 @@ class Run:
         if launcher is not None:
             self._parallel = ParallelEpisodes(self, launcher)
 
-    # -- life cycle ---------------------------------------------------------------------------------
+    # -- life cycle --------------------------------------------------------------------------------
 
     def __enter__(self) -> Run:
         self.open()
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: object, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close(None if isinstance(error, GeneratorExit) else error)
 
     def open(self) -> None:
@@ -168,7 +179,10 @@ class Run:
             raise
 
     def close(self, error: BaseException | None = None) -> None:
-        """Close everything and make the summary. Raises the first error of closing, unless there was an `error` before."""
+        """Close everything and make the summary.
+
+        Raises the first error of closing, unless there was an `error` before.
+        """
         if self._over.is_set():
             return
         self._over.set()
@@ -190,7 +204,10 @@ class Run:
 
     @property
     def stopping(self) -> bool:
-        """True if the run is to end after the current tick. May be set from any thread and from a signal handler."""
+        """True if the run is to end after the current tick.
+
+        May be set from any thread and from a signal handler.
+        """
         return self.engine.stopping
 
     @stopping.setter
@@ -201,17 +218,26 @@ class Run:
 
     @property
     def state(self) -> State:
-        """The state of the run: "done", "stopped" (also if not all episodes were played) or "failed"."""
+        """The state of the run: "done", "stopped" (also if not all episodes
+        were played) or "failed".
+        """
         if self.error is not None and not isinstance(self.error, KeyboardInterrupt):
             return "failed"
-        if self.error is not None or self.stopping or len(self.results.episodes) < self.settings.episodes:
+        if (
+            self.error is not None
+            or self.stopping
+            or len(self.results.episodes) < self.settings.episodes
+        ):
             return "stopped"
         return "done"
 
-    # -- episodes -----------------------------------------------------------------------------------
+    # -- episodes ----------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[EpisodeResult]:
-        """Play the remaining episodes, one per iteration. Outside of a `with` block, open and close the run as well."""
+        """Play the remaining episodes, one per iteration.
+
+        Outside of a `with` block, open and close the run as well.
+        """
         if self._over.is_set():
             raise RunError("this run is over; make another Run of the same spec")
         if self._opened:
@@ -231,7 +257,10 @@ class Run:
             yield self.play_episode(index)
 
     def play_episode(self, index: int) -> EpisodeResult:
-        """Play one episode; `index` counts from 0. Raises what the engine raises; the episode is in `results` even then."""
+        """Play one episode; `index` counts from 0.
+
+        Raises what the engine raises; the episode is in `results` even then.
+        """
         engine = self.engine
         before = engine.node_stats()
         engine.reset(index, self.settings.seed, self.settings.ticks)
@@ -248,7 +277,10 @@ class Run:
         return episode
 
     def add(self, episode: EpisodeResult, suppressing: bool = False) -> None:
-        """Add an episode that is over. `suppressing`: raise no errors of hooks, because an earlier error will be raised."""
+        """Add an episode that is over.
+
+        `suppressing`: raise no errors of hooks, because an earlier error will be raised.
+        """
         self.results.episodes.append(dict(episode.row))
         for hook in self.hooks:
             try:
@@ -297,7 +329,10 @@ class Run:
                 ticks = min(ticks, budget.ticks)
                 seconds = min(seconds, budget.seconds)
         if ticks < 1:
-            raise RunError(f"a hook gave the run a budget of {ticks} ticks; expected at least 1, or None for no limit")
+            raise RunError(
+                f"a hook gave the run a budget of {ticks} ticks; expected at least 1, "
+                "or None for no limit"
+            )
         return Budget(ticks, seconds)
 
     def _tell_progress(self, index: int) -> None:
@@ -308,7 +343,9 @@ class Run:
             hook.on_progress(self, progress)
 
     def _tell_failures(self) -> None:
-        """Report the first failure of each node while the run goes on: the summary would be too late."""
+        """Report the first failure of each node while the run goes on:
+        the summary would be too late.
+        """
         execution = self.engine.execution
         if not any(execution.reasons):
             return
@@ -323,7 +360,7 @@ class Run:
             return EngineStats.of(self.engine)
         return EngineStats.of(self.engine, self._load_shedder.deadlines, self._load_shedder.changes)
 
-    # -- for hooks ----------------------------------------------------------------------------------
+    # -- for hooks ---------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
         """Show people a line of text. May be called on any thread."""
@@ -331,7 +368,10 @@ class Run:
             hook.on_message(self, text)
 
     def check(self, workflow: Workflow) -> Graph:
-        """Let the hooks prepare a workflow, this run's own or that of a live edit, and check it. Raises WorkflowError."""
+        """Let the hooks prepare a workflow, this run's own or that of a live edit, and check it.
+
+        Raises WorkflowError.
+        """
         workflow = self.registry.migrate(workflow)
         for hook in self.hooks:
             workflow = hook.prepare(workflow, self.registry)
@@ -339,10 +379,12 @@ class Run:
             return self.spec.check(workflow, self.registry)
 
     def edit(self, plan: Plan) -> str:
-        """Switch to another plan from the next tick on; return a description of the changes, for people.
+        """Switch to another plan from the next tick on; return a description of the changes,
+        for people.
 
-        Call it on another thread than the one that ticks: new nodes are opened here, while the game goes on.
-        Raises MinibrainsError if the run has not begun or is over, or if a node refuses; the run then goes on as before.
+        Call it on another thread than the one that ticks: new nodes are opened here, while the game
+        goes on. Raises MinibrainsError if the run has not begun or is over, or if a node refuses;
+        the run then goes on as before.
         """
         with self._editing:
             if not self.engine.execution.values:
@@ -359,10 +401,11 @@ class Run:
             return edit.describe()
 
     def peek(self, output: str) -> Any:
-        """Return the current value of an output, "node.socket"; None if nothing was delivered yet, or the value is not kept.
+        """Return the current value of an output, "node.socket"; None if nothing was delivered yet,
+        or the value is not kept.
 
-        For hooks, between two ticks. A console shows its output of the coming tick. Other nodes' outputs are kept only if
-        they are linked; they keep their last value until there is another.
+        For hooks, between two ticks. A console shows its output of the coming tick. Other nodes'
+        outputs are kept only if they are linked; they keep their last value until there is another.
 
         Raises:
             RunError: The graph has no such output.
@@ -380,12 +423,14 @@ class Run:
     @property
     def dir(self) -> Path:
         """The folder for the files of nodes."""
-        if self._dir is None:  # created only now, because most runs without a run folder write nothing
+        if (
+            self._dir is None
+        ):  # created only now, because most runs without a run folder write nothing
             self._scratch = tempfile.TemporaryDirectory(prefix="minibrains-")
             self._dir = Path(self._scratch.name)
         return self._dir
 
-    # -- opening and closing ------------------------------------------------------------------------
+    # -- opening and closing -----------------------------------------------------------------------
 
     def _make_folder(self) -> None:
         if self.folder is None and self.spec.runs is not None:
@@ -406,12 +451,17 @@ class Run:
             hook.after_open(self)
 
     def _close_engine(self) -> None:
-        """Close the nodes, and report those that could not be closed. On Ctrl-C, thinking nodes are not waited for."""
+        """Close the nodes, and report those that could not be closed.
+
+        On Ctrl-C, thinking nodes are not waited for.
+        """
         if self._parallel is not None:
             self._parallel.close()
         else:
             self.results.stats[0] = self.stats()
-            self.results.brains |= self.engine.plan.graph.brain_files()  # a live edit may have changed them
+            self.results.brains |= (
+                self.engine.plan.graph.brain_files()
+            )  # a live edit may have changed them
         timeout = 0.0 if isinstance(self.error, KeyboardInterrupt) else None
         for trouble in self.engine.close(timeout):
             self.say(trouble)
@@ -421,7 +471,9 @@ class Run:
             self.error = RunError("; ".join(self.troubles))
 
     def _release_process(self) -> None:
-        """Undo the process-wide settings of runs, when the last open run of this process is closed."""
+        """Undo the process-wide settings of runs,
+        when the last open run of this process is closed.
+        """
         if not self._holds_process:
             return
         self._holds_process = False
@@ -434,12 +486,19 @@ class Run:
         failure: dict[str, Any] = {}
         if self.error is not None:
             failure = as_error(self.error)
-        return {**failure, "state": self.state, **summarise(self.graph, self.results, self.settings, self.folder)}
+        return {
+            **failure,
+            "state": self.state,
+            **summarise(self.graph, self.results, self.settings, self.folder),
+        }
 
     def _use_realtime_clock(self) -> None:
         engine = self.engine
         if engine.frame_rate is None:
-            fault = Fault("the realtime clock needs a running console, which says what a frame is", code="missing_console")
+            fault = Fault(
+                "the realtime clock needs a running console, which says what a frame is",
+                code="missing_console",
+            )
             raise WorkflowError([fault], self.graph.workflow.where)
         engine.context.realtime = True
         self.clock = RealtimeClock(engine, engine.frame_rate)
@@ -447,7 +506,9 @@ class Run:
         self.hooks.insert(0, self._load_shedder)
 
     def _guarded(self, call: Any) -> None:
-        """Make a call at the end of the run; its exception becomes the run's error, unless there was one before."""
+        """Make a call at the end of the run; its exception becomes the run's error,
+        unless there was one before.
+        """
         try:
             call(self)
         except BaseException as error:

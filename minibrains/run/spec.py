@@ -53,30 +53,45 @@ class RunSpec:
     record: bool = False
     """Write a tape into the run folder, for replay."""
     runs: str | os.PathLike[str] | None = None
-    """The folder in which to make a run folder for episodes, summary and the files of nodes. None: nothing is stored."""
+    """The folder in which to make a run folder for episodes, summary and the files of nodes. None:
+    nothing is stored."""
     workers: int | str = 1
-    """Number of processes that play the episodes, or the address of a Ray cluster (`ray://HOST:PORT?n=N`)."""
+    """Number of processes that play the episodes, or the address of a Ray cluster
+    (`ray://HOST:PORT?n=N`)."""
     models: Path | None = None
-    """The user's own folder of brains, which is searched before the shipped ones. None: `models` in ~/.minibrains, where
-    the editor puts files that are dropped into it."""
+    """The user's own folder of brains, which is searched before the shipped ones. None: `models` in
+    ~/.minibrains, where the editor puts files that are dropped into it."""
 
     def __post_init__(self) -> None:
         for name, minimum in (("episodes", 1), ("ticks", 1), ("seed", 0)):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < minimum):
-                raise MinibrainsError(f"{name} of a run: expected a whole number from {minimum}, found {value!r}")
+                raise MinibrainsError(
+                    f"{name} of a run: expected a whole number from {minimum}, found {value!r}"
+                )
         if self.clock not in (None, *get_args(RunClock)):
-            raise MinibrainsError(f"clock of a run: expected 'fast' or 'realtime', found {self.clock!r}")
+            raise MinibrainsError(
+                f"clock of a run: expected 'fast' or 'realtime', found {self.clock!r}"
+            )
         if isinstance(self.packs, (str, os.PathLike)):
-            raise MinibrainsError(f"packs of a run: expected a tuple of files, found {self.packs!r}")
+            raise MinibrainsError(
+                f"packs of a run: expected a tuple of files, found {self.packs!r}"
+            )
         for node, file in self.brains.items():
             if not isinstance(file, (str, os.PathLike)):
-                raise MinibrainsError(f"brains of a run: {node}: expected a file, found {type(file).__name__}; save it first")
+                raise MinibrainsError(
+                    f"brains of a run: {node}: expected a file, found {type(file).__name__}; "
+                    "save it first"
+                )
         if self.record and str(self.workers) != "1":
-            raise MinibrainsError("a tape is recorded of a run in one process; leave out --workers, or record")
+            raise MinibrainsError(
+                "a tape is recorded of a run in one process; leave out --workers, or record"
+            )
 
     def load_node_types(self) -> tuple[Registry, list[str]]:
-        """Import all node types; return them, and a sentence for each pack that could not be loaded."""
+        """Import all node types; return them,
+        and a sentence for each pack that could not be loaded.
+        """
         return node_types(self.installed_packs, map(Path, self.packs))
 
     def load_workflow(self) -> Workflow:
@@ -85,14 +100,22 @@ class RunSpec:
         for target, value in self.widgets.items():
             node, dot, widget = target.partition(".")
             if not dot:
-                fault = Fault("cannot be read", expected="NODE.WIDGET", found=target, code="invalid_argument")
+                fault = Fault(
+                    "cannot be read", expected="NODE.WIDGET", found=target, code="invalid_argument"
+                )
                 raise WorkflowError([fault], "the settings of the run")
             entry = _entry(workflow, node, "the settings of the run")
-            workflow = workflow.with_node(node, {**entry, "set": {**workflow.nodes[node].set, widget: value}})
+            workflow = workflow.with_node(
+                node, {**entry, "set": {**workflow.nodes[node].set, widget: value}}
+            )
         for node, file in self.brain_files(workflow).items():
-            workflow = workflow.with_node(node, {**_entry(workflow, node, "the given brains"), "brain": str(file)})
+            workflow = workflow.with_node(
+                node, {**_entry(workflow, node, "the given brains"), "brain": str(file)}
+            )
         for node in self.mute:
-            workflow = workflow.with_node(node, {**_entry(workflow, node, "the muted nodes"), "mode": "mute"})
+            workflow = workflow.with_node(
+                node, {**_entry(workflow, node, "the muted nodes"), "mode": "mute"}
+            )
         given: dict[str, Any] = {}
         for name in ("episodes", "ticks", "seed", "clock"):
             value = getattr(self, name)
@@ -104,23 +127,35 @@ class RunSpec:
         """Find the files of `brains`: node -> absolute path. Raises MinibrainsError."""
         found = {}
         for node, file in self.brains.items():
-            found[node] = find_brain_file(os.fspath(file), workflow.path, self._own_models).absolute()
+            found[node] = find_brain_file(
+                os.fspath(file), workflow.path, self._own_models
+            ).absolute()
         return found
 
     def check(self, workflow: Workflow, registry: Registry) -> Graph:
-        """Check a workflow, with brains from where this spec allows them. Raises WorkflowError with all faults."""
+        """Check a workflow, with brains from where this spec allows them.
+
+        Raises WorkflowError with all faults.
+        """
         named = self.brain_files(workflow).values()
         return check(workflow, registry, brain_finder(workflow.path, named, self._own_models))
 
     def for_worker(self, workflow: Workflow) -> RunSpec:
-        """Return the spec that makes this run's engine in another process, which may be in another folder.
+        """Return the spec that makes this run's engine in another process,
+        which may be in another folder.
 
         `workflow` is the one that was prepared and checked here; its file is not read again.
         """
         absolute = replace(workflow, path=workflow.path and workflow.path.absolute())
         packs = tuple(Path(file).absolute() for file in self.packs)
         brains = self.brain_files(workflow)
-        return RunSpec(absolute, brains=brains, packs=packs, installed_packs=self.installed_packs, models=self._own_models)
+        return RunSpec(
+            absolute,
+            brains=brains,
+            packs=packs,
+            installed_packs=self.installed_packs,
+            models=self._own_models,
+        )
 
     @property
     def _own_models(self) -> Path:
@@ -136,6 +171,8 @@ class RunSpec:
 
 def _entry(workflow: Workflow, node: str, where: str) -> Mapping[str, Any]:
     if node not in workflow.nodes:
-        fault = Fault(f"there is no node {node!r}", hint=suggest(node, workflow.nodes), code="unknown_node")
+        fault = Fault(
+            f"there is no node {node!r}", hint=suggest(node, workflow.nodes), code="unknown_node"
+        )
         raise WorkflowError([fault], where)
     return workflow.nodes[node].raw

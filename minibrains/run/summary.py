@@ -32,7 +32,12 @@ class EngineStats:
     """The changes that the load shedder made."""
 
     @classmethod
-    def of(cls, engine: Engine, deadlines: Deadlines | None = None, paces: list[dict[str, Any]] | None = None) -> EngineStats:
+    def of(
+        cls,
+        engine: Engine,
+        deadlines: Deadlines | None = None,
+        paces: list[dict[str, Any]] | None = None,
+    ) -> EngineStats:
         """Collect the statistics of an engine."""
         return cls(engine.ticks, engine.times, engine.node_stats(), deadlines, paces or [])
 
@@ -56,7 +61,9 @@ class Results:
     """Number of workers that died."""
 
 
-def summarise(graph: Graph, results: Results, settings: RunSettings, folder: RunFolder | None) -> dict[str, Any]:
+def summarise(
+    graph: Graph, results: Results, settings: RunSettings, folder: RunFolder | None
+) -> dict[str, Any]:
     """Return the JSON object of the summary, which `--json` prints and summary.json holds."""
     metadata = dict(results.metadata)
     game, rom_sha1 = metadata.pop("game", None), metadata.pop("rom_sha1", None)
@@ -113,7 +120,9 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 
 def _realtime(results: Results) -> dict[str, Any]:
-    """Return the missed deadlines and the changes of the load shedder; on the fast clock, only that none was missed."""
+    """Return the missed deadlines and the changes of the load shedder; on the fast clock,
+    only that none was missed.
+    """
     parts: list[Deadlines] = []
     paces: list[dict[str, Any]] = []
     for stats in results.stats.values():
@@ -131,7 +140,9 @@ def _realtime(results: Results) -> dict[str, Any]:
 
 
 def _nodes(graph: Graph, results: Results) -> dict[str, dict[str, Any]]:
-    """Return the entries of the graph's nodes, in its order, then of nodes that only other workers or earlier graphs had."""
+    """Return the entries of the graph's nodes, in its order,
+    then of nodes that only other workers or earlier graphs had.
+    """
     names = dict.fromkeys(graph.nodes)
     for stats in results.stats.values():
         names.update(dict.fromkeys(stats.nodes))
@@ -139,10 +150,11 @@ def _nodes(graph: Graph, results: Results) -> dict[str, dict[str, Any]]:
 
 
 def _node(name: str, results: Results) -> dict[str, Any]:
-    """Return the entry of one node, summed up over all workers; counts and times that are zero are left out.
+    """Return the entry of one node, summed up over all workers;
+    counts and times that are zero are left out.
 
-    `mean_us`: microseconds of a run within the tick, None if there was no run. `think_ms`: milliseconds of a run in the
-    background. `think_times`: the distribution of the latter.
+    `mean_us`: microseconds of a run within the tick, None if there was no run. `think_ms`:
+    milliseconds of a run in the background. `think_times`: the distribution of the latter.
     """
     # the sums
     runs = skips = late = restarts = cached = errors = 0
@@ -187,7 +199,9 @@ def _node(name: str, results: Results) -> dict[str, Any]:
 
 
 def _cache(results: Results) -> dict[str, Any]:
-    """Return the entry about caches: what was found, for which node, and the seconds saved; empty if nothing was found."""
+    """Return the entry about caches: what was found, for which node, and the seconds saved;
+    empty if nothing was found.
+    """
     found: dict[tuple[str | None, str], float] = defaultdict(float)
     for what, seconds in results.savings.items():
         found[None, what] += seconds
@@ -206,7 +220,8 @@ def _cache(results: Results) -> dict[str, Any]:
 def _fingerprints(episodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return one hash over the pads of all episodes, and the number of episodes that differ.
 
-    The hashes are taken in the order of the episodes, so it does not matter how the episodes were distributed.
+    The hashes are taken in the order of the episodes, so it does not matter how the episodes were
+    distributed.
     """
     actions: list[str] = []
     trajectories: set[str] = set()

@@ -20,26 +20,35 @@ _LOOK_EVERY: Final = 0.2
 
 
 class WorkflowWatcher(Hook):
-    """Watches the workflow file of a run on a thread of its own, and applies each change as a live edit.
+    """Watches the workflow file of a run on a thread of its own,
+    and applies each change as a live edit.
 
-    A file that is not a valid workflow changes nothing: its faults are reported, and the old graph goes on.
+    A file that is not a valid workflow changes nothing: its faults are reported, and the old graph
+    goes on.
     """
 
     def __init__(self, file: Path) -> None:
         """Watch `file`, from which the run's spec reads its workflow."""
         self._file = file
         self._over = threading.Event()
-        self._seen: tuple[int, int] | None = None  # the file may change while the engine is opened, so it is always read once
+        self._seen: tuple[int, int] | None = (
+            None  # the file may change while the engine is opened, so it is always read once
+        )
         self._thread: threading.Thread | None = None
 
     def after_open(self, run: Run) -> None:
         self._last = recorded_workflow(run.graph)
         self._settings = run.settings
-        self._thread = threading.Thread(target=self._watch, args=(run,), name="watches the workflow", daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch, args=(run,), name="watches the workflow", daemon=True
+        )
         self._thread.start()
 
     def before_close(self, run: Run) -> None:
-        """Stop watching. A change whose nodes are still being opened is given up after five seconds."""
+        """Stop watching.
+
+        A change whose nodes are still being opened is given up after five seconds.
+        """
         self._over.set()
         if self._thread is not None:
             self._thread.join(SHUTDOWN_TIMEOUT)
@@ -62,7 +71,10 @@ class WorkflowWatcher(Hook):
         graph = run.check(workflow.with_run(run.settings))
         if workflow.run != self._settings:
             self._settings = workflow.run
-            run.say('the change of "run" is for the next run: this one keeps its episodes, ticks, seed and clock')
+            run.say(
+                'the change of "run" is for the next run: this one keeps its episodes, ticks, '
+                "seed and clock"
+            )
         recorded = recorded_workflow(graph)
         if recorded == self._last:
             return

@@ -34,11 +34,13 @@ _COMPARED: Final = ("score", "won", "start", "actions_sha256", "trajectory_sha25
 
 
 class Recorder(Hook):
-    """Records everything that reaches a run from outside, and at intervals checkpoints and snapshots.
+    """Records everything that reaches a run from outside,
+    and at intervals checkpoints and snapshots.
 
     As a hook it follows the run; as the engine's tape it receives the values from outside.
 
-    Snapshots are written by a thread of its own: their order on the tape is not that of their ticks.
+    Snapshots are written by a thread of its own: their order on the tape is not that of their
+    ticks.
     """
 
     replays: Final = False
@@ -47,14 +49,20 @@ class Recorder(Hook):
         self._writer: TapeWriter | None = None
         self._lock = threading.Lock()
         self._snapshots: SimpleQueue[tuple[int, Any, frozenset[str]] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._write_snapshots, name="writes snapshots", daemon=True)
+        self._thread = threading.Thread(
+            target=self._write_snapshots, name="writes snapshots", daemon=True
+        )
         self._failure: MinibrainsError | None = None
         self.snapshot_error: str | None = None
-        """The reason why there are no more snapshots, if so; the tape can still be replayed from its beginning."""
+        """The reason why there are no more snapshots, if so; the tape can still be replayed from
+        its beginning."""
         self._checked = self._last_snapshot = 0.0
 
     def after_open(self, run: Run) -> None:
-        """Create the tape in the run folder, with a header that says how to open the run again. Raises RunError."""
+        """Create the tape in the run folder, with a header that says how to open the run again.
+
+        Raises RunError.
+        """
         self._writer = TapeWriter(run.dir / FILE)
         self._engine = run.engine
         self._thread.start()
@@ -71,14 +79,19 @@ class Recorder(Hook):
         self.add("", "header", header)
 
     def add(self, node: str, kind: str, value: Any) -> None:
-        """Record an event of the current tick. Raises RunError if that fails, for example on a full disk."""
+        """Record an event of the current tick.
+
+        Raises RunError if that fails, for example on a full disk.
+        """
         self._append(Event(self._engine.ticks, node, cast(Kind, kind), value))
 
     def take(self, node: str) -> None:
         """Return None: a tape that is being written provides no values."""
 
     def before_episode(self, run: Run, index: int) -> None:
-        self.add("", "episode", {"index": index, "seed": run.settings.seed, "limit": run.settings.ticks})
+        self.add(
+            "", "episode", {"index": index, "seed": run.settings.seed, "limit": run.settings.ticks}
+        )
 
     def after_episode(self, run: Run, episode: EpisodeResult) -> None:
         about = {"index": episode.index, "seed": run.settings.seed, "ended": episode.ended}
@@ -108,7 +121,10 @@ class Recorder(Hook):
     def after_close(self, run: Run) -> None:
         """Write the remaining snapshots, and close the tape. Raises RunError."""
         if self.snapshot_error is not None:
-            run.say(f"the tape replays from its beginning only, no more snapshots were kept: {self.snapshot_error}")
+            run.say(
+                "the tape replays from its beginning only, no more snapshots were kept: "
+                f"{self.snapshot_error}"
+            )
         if self._thread.is_alive():
             self._snapshots.put(None)
             self._thread.join()
@@ -121,7 +137,9 @@ class Recorder(Hook):
         try:
             record = event.encode()
         except TypeError as error:
-            raise RunError(f"the value of {event.node or 'the run'} cannot be put on a tape: {error}") from error
+            raise RunError(
+                f"the value of {event.node or 'the run'} cannot be put on a tape: {error}"
+            ) from error
         with self._lock:
             if self._writer is not None:
                 self._writer.append(record)
@@ -149,13 +167,20 @@ class TapePlayer:
                 self._events[event.node].append(event)
 
     def begin(self, engine: Engine) -> None:
-        """Start at the engine's current tick. Values that are still held, such as a pad, come at once."""
+        """Start at the engine's current tick.
+
+        Values that are still held, such as a pad, come at once.
+        """
         self._engine = engine
         for events in self._events.values():
             latest = None
             while events and events[0].tick < engine.ticks:
                 latest = events.popleft()
-            if latest is not None and latest.kind == "input" and not (events and events[0].tick == engine.ticks):
+            if (
+                latest is not None
+                and latest.kind == "input"
+                and not (events and events[0].tick == engine.ticks)
+            ):
                 events.appendleft(latest._replace(tick=engine.ticks))
 
     def add(self, node: str, kind: str, value: Any) -> None:
@@ -171,7 +196,8 @@ class TapePlayer:
 
 
 def read_events(path: Path) -> tuple[list[Event], str]:
-    """Return the events of a tape in the order of their ticks, and a sentence if it is cut off or damaged.
+    """Return the events of a tape in the order of their ticks,
+    and a sentence if it is cut off or damaged.
 
     Raises MinibrainsError if it is not a tape, or its header is missing.
     """
@@ -185,7 +211,9 @@ def read_events(path: Path) -> tuple[list[Event], str]:
 
 
 def name_packs(files: Iterable[Path]) -> list[dict[str, str]]:
-    """Return the entries for a run's node packs on its tape, by name only: a replay runs no file that it was not given."""
+    """Return the entries for a run's node packs on its tape, by name only:
+    a replay runs no file that it was not given.
+    """
     return [{"file": str(file.absolute()), "sha256": hash_file(file)} for file in files]
 
 
@@ -196,12 +224,16 @@ def checkpoint_report(engine: Engine) -> dict[str, Any]:
 
 
 def recorded_workflow(graph: Graph) -> dict[str, Any]:
-    """Return a workflow and its brains in the form in which the header and the edits of a tape have them."""
+    """Return a workflow and its brains in the form in which the header and the
+    edits of a tape have them.
+    """
     return {"workflow": graph.workflow.to_json(), "brains": graph.brain_files()}
 
 
 def modules(engine: Engine) -> frozenset[str]:
-    """Return the modules of the plan's nodes, the only ones whose classes a snapshot may contain."""
+    """Return the modules of the plan's nodes,
+    the only ones whose classes a snapshot may contain.
+    """
     found: set[str] = set()
     for node in engine.plan.graph.nodes.values():
         found.update(cls.__module__ for cls in node.cls.__mro__[:-1])

@@ -1,10 +1,12 @@
 """Snapshots of node states: MessagePack that cannot contain, or create, anything that runs code.
 
-A state may hold plain values, collections, NumPy arrays and generators, random.Random, and objects of classes
-that are defined in named modules, those of the plan's nodes. A function is never among them.
+A state may hold plain values, collections, NumPy arrays and generators, random.Random, and objects
+of classes that are defined in named modules, those of the plan's nodes. A function is never among
+them.
 
-A snapshot is a list of steps, which make the objects of the state one after the other; an object is referred to by its
-number. Objects are taken apart as for a pickle (`__reduce_ex__`), so that what two objects share is shared again.
+A snapshot is a list of steps, which make the objects of the state one after the other; an object is
+referred to by its number. Objects are taken apart as for a pickle (`__reduce_ex__`), so that what
+two objects share is shared again.
 """
 
 from __future__ import annotations
@@ -20,7 +22,16 @@ from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
-from numpy.random import MT19937, PCG64, PCG64DXSM, SFC64, BitGenerator, Generator, Philox, SeedSequence
+from numpy.random import (
+    MT19937,
+    PCG64,
+    PCG64DXSM,
+    SFC64,
+    BitGenerator,
+    Generator,
+    Philox,
+    SeedSequence,
+)
 
 from minibrains.annotations import ABSENT
 from minibrains.codec import pack, unpack
@@ -37,7 +48,10 @@ _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
 
 
 def dump(state: Any, modules: Collection[str]) -> bytes:
-    """Encode a state. Raises MinibrainsError if it contains what `load` with the same modules would refuse."""
+    """Encode a state.
+
+    Raises MinibrainsError if it contains what `load` with the same modules would refuse.
+    """
     writer = _Writer(modules)
     try:
         writer.steps.append(["state", writer.put(state)])
@@ -45,9 +59,13 @@ def dump(state: Any, modules: Collection[str]) -> bytes:
     except MinibrainsError:
         raise
     except Exception as error:  # a class's own code may raise anything
-        raise MinibrainsError(f"the state cannot be kept in a snapshot: {error or type(error).__name__}") from error
+        raise MinibrainsError(
+            f"the state cannot be kept in a snapshot: {error or type(error).__name__}"
+        ) from error
     if len(packed) > LARGEST:
-        raise MinibrainsError(f"the state cannot be kept in a snapshot: it has more than {LARGEST} bytes")
+        raise MinibrainsError(
+            f"the state cannot be kept in a snapshot: it has more than {LARGEST} bytes"
+        )
     squeezed = zlib.compress(packed, 1)
     return _START + zlib.crc32(squeezed).to_bytes(_CRC, "little") + squeezed
 
@@ -76,11 +94,16 @@ def load(data: bytes, modules: Collection[str]) -> Any:
     except MinibrainsError:
         raise
     except Exception as error:  # a class's own code may raise anything
-        raise MinibrainsError(f"the snapshot cannot be restored: {error or type(error).__name__}") from error
+        raise MinibrainsError(
+            f"the snapshot cannot be restored: {error or type(error).__name__}"
+        ) from error
 
 
 class _Writer:
-    """Takes a state apart. A plain value stands for itself; a list of one number refers to the object of that number."""
+    """Takes a state apart.
+
+    A plain value stands for itself; a list of one number refers to the object of that number.
+    """
 
     def __init__(self, modules: Collection[str]) -> None:
         self.steps: list[list[Any]] = []
@@ -125,19 +148,29 @@ class _Writer:
         elif kind is Generator:
             self._add(value, "generator", self.put(value.bit_generator))
         elif isinstance(value, BitGenerator):
-            self._add(value, "bit_generator", kind.__name__, self.put(value.state), self.put(value.seed_seq))
+            self._add(
+                value,
+                "bit_generator",
+                kind.__name__,
+                self.put(value.state),
+                self.put(value.seed_seq),
+            )
         elif kind is SeedSequence:
             self._add(value, "seeds", self.put(value.state))
         else:
             self._reduce(value)
 
     def _reduce(self, value: Any) -> None:
-        """Add the steps for an object that its class takes apart: as it is made, its state, its items."""
+        """Add the steps for an object that its class takes apart: as it is made, its state,
+        its items.
+        """
         if isinstance(value, Enum):
             self._add(value, "call", self.put(type(value)), self.put(value.value))
             return
         reduced = value.__reduce_ex__(_PROTOCOL)
-        if not isinstance(reduced, tuple) or len(reduced) > 5:  # a name, or a function of its own that sets the state
+        if (
+            not isinstance(reduced, tuple) or len(reduced) > 5
+        ):  # a name, or a function of its own that sets the state
             raise _refused(value if hasattr(value, "__qualname__") else type(value), self._modules)
         parts: list[Any] = [*reduced, *[None] * (5 - len(reduced))]
         function, arguments, state, items, pairs = parts
@@ -159,11 +192,14 @@ class _Writer:
         self._numbers[id(value)] = len(self._kept)
         self._kept.append(value)
 
-    def _fill(self, value: Any, state: Any = None, items: Iterable[Any] = (), pairs: Iterable[Any] = ()) -> None:
+    def _fill(
+        self, value: Any, state: Any = None, items: Iterable[Any] = (), pairs: Iterable[Any] = ()
+    ) -> None:
         """Add the step that fills an object, if there is anything to fill it with.
 
         Args:
-            value: The object; the step that makes it was added before, because its content may refer to it.
+            value: The object; the step that makes it was added before, because its content may
+                refer to it.
             state: Its attributes, as `__reduce_ex__` returns them.
             items: The items of a list.
             pairs: The keys and values of a mapping.
@@ -256,7 +292,9 @@ class _Reader:
 
 
 def _check(cls: type, known: Collection[type], modules: Collection[str]) -> None:
-    """Raise MinibrainsError unless a class is one of those that are known, or is defined under its name in one of the modules."""
+    """Raise MinibrainsError unless a class is one of those that are known,
+    or is defined under its name in one of the modules.
+    """
     if cls not in known and _look_up(cls.__module__, cls.__qualname__, modules) is not cls:
         raise _refused(cls, modules)
 
@@ -286,11 +324,15 @@ def _refused(thing: Any, modules: Collection[str]) -> MinibrainsError:
 
 def _refusal(name: str, modules: Collection[str]) -> MinibrainsError:
     where = ", ".join(sorted(modules)) or "no module"
-    return MinibrainsError(f"a snapshot cannot hold {name}; expected plain values, or classes defined in {where}")
+    return MinibrainsError(
+        f"a snapshot cannot hold {name}; expected plain values, or classes defined in {where}"
+    )
 
 
 def _laid_out(array: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return an array in the order of memory, and its axes in that order: the last bits of sums depend on it."""
+    """Return an array in the order of memory, and its axes in that order:
+    the last bits of sums depend on it.
+    """
     axes = tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
     if array.flags.c_contiguous or not array.transpose(axes).flags.c_contiguous:
         axes = tuple(range(array.ndim))
@@ -303,11 +345,16 @@ def _array(array: Any, axes: tuple[int, ...]) -> Any:
     return array.copy().transpose([axes.index(axis) for axis in range(array.ndim)])
 
 
-_BIT_GENERATORS: Final = {kind.__name__: kind for kind in (MT19937, PCG64, PCG64DXSM, SFC64, Philox)}
+_BIT_GENERATORS: Final = {
+    kind.__name__: kind for kind in (MT19937, PCG64, PCG64DXSM, SFC64, Philox)
+}
 
 
 def _bit_generator(name: str, state: Mapping[str, Any], seeds: SeedSequence) -> BitGenerator:
-    """Restore a bit generator. Its position in its own buffer is checked, because NumPy would read beyond the end."""
+    """Restore a bit generator.
+
+    Its position in its own buffer is checked, because NumPy would read beyond the end.
+    """
     if not isinstance(seeds, SeedSequence):
         raise ValueError("a random generator needs the seeds it was made from")
     for position, end in ((state["state"].get("pos", 0), 624), (state.get("buffer_pos", 0), 4)):
@@ -365,4 +412,5 @@ _MADE: Final[frozenset[type]] = frozenset(
 )
 """The classes that the steps `call` and `new` may make, besides those of the state's modules."""
 _KNOWN: Final = _MADE | {bool, int, float, complex, list, tuple, dict, set, frozenset}
-"""The classes that a state may refer to, such as the factory of a defaultdict. None of them can open, import, or run anything."""
+"""The classes that a state may refer to, such as the factory of a defaultdict. None of them can
+open, import, or run anything."""

@@ -7,7 +7,9 @@ from typing import Any, Literal, NamedTuple, get_args
 from minibrains.codec import pack, unpack
 from minibrains.errors import MinibrainsError
 
-Kind = Literal["header", "episode", "result", "failed", "input", "edit", "pace", "check", "snapshot"]
+Kind = Literal[
+    "header", "episode", "result", "failed", "input", "edit", "pace", "check", "snapshot"
+]
 _KINDS = frozenset(get_args(Kind))
 
 
@@ -22,7 +24,10 @@ class Event(NamedTuple):
     value: Any
 
     def encode(self) -> bytes:
-        """Return the record of this event. Raises TypeError if the value cannot travel on a link."""
+        """Return the record of this event.
+
+        Raises TypeError if the value cannot travel on a link.
+        """
         return pack(list(self))
 
     @classmethod
@@ -33,6 +38,11 @@ class Event(NamedTuple):
         except ValueError as error:
             raise MinibrainsError(f"a record of the tape is not an event: {error}") from None
         match found:
-            case [int(tick), str(node), str(kind), value] if type(tick) is int and tick >= 0 and kind in _KINDS:
+            case [int(tick), str(node), str(kind), value] if (
+                type(tick) is int and tick >= 0 and kind in _KINDS
+            ):
                 return cls(tick, node, kind, value)  # type: ignore[arg-type]  # one of _KINDS
-        raise MinibrainsError("a record of the tape is not an event that this Minibrains knows; was it made by a newer one?")
+        raise MinibrainsError(
+            "a record of the tape is not an event that this Minibrains knows; "
+            "was it made by a newer one?"
+        )

@@ -1,8 +1,9 @@
-"""The file of a tape: an append-only sequence of records, readable after any interruption of the writing.
+"""The file of a tape: an append-only sequence of records,
+readable after any interruption of the writing.
 
-The first 8 bytes identify the file. Each record then consists of its length and checksum, 4 bytes each, little-endian, and
-the bytes themselves. A checksum continues the one before, so that a record that was left out, repeated or moved is detected
-like a changed one.
+The first 8 bytes identify the file. Each record then consists of its length and checksum, 4 bytes
+each, little-endian, and the bytes themselves. A checksum continues the one before, so that a record
+that was left out, repeated or moved is detected like a changed one.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ def _checksum(record: bytes, before: int) -> int:
 
 
 class TapeWriter:
-    """Writes a new tape. An appended record is in the kernel's hands, so it survives the end of this process."""
+    """Writes a new tape.
+
+    An appended record is in the kernel's hands, so it survives the end of this process.
+    """
 
     def __init__(self, path: Path) -> None:
         """Create the file. Raises RunError if it exists or cannot be created."""
@@ -51,9 +55,15 @@ class TapeWriter:
             raise
 
     def append(self, record: bytes) -> None:
-        """Append a record of at most LONGEST bytes. If it raises RunError, the tape still ends with the record before."""
+        """Append a record of at most LONGEST bytes.
+
+        If it raises RunError, the tape still ends with the record before.
+        """
         if len(record) > LONGEST:
-            raise RunError(f"the tape {self.path} takes records of at most {LONGEST} bytes; this one has {len(record)}")
+            raise RunError(
+                f"the tape {self.path} takes records of at most {LONGEST} bytes; "
+                f"this one has {len(record)}"
+            )
         checksum = _checksum(record, self._last)
         self._write(_HEAD.pack(len(record), checksum) + record)
         self._last = checksum
@@ -71,8 +81,12 @@ class TapeWriter:
     def _write(self, data: bytes) -> None:
         written = 0
         try:
-            while written < len(data):  # a full disk accepts a part first, and reports the reason only on the next call
-                written += os.pwrite(self._file, data[written:] if written else data, self._end + written)
+            while written < len(
+                data
+            ):  # a full disk accepts a part first, and reports the reason only on the next call
+                written += os.pwrite(
+                    self._file, data[written:] if written else data, self._end + written
+                )
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._file, self._end)
@@ -93,7 +107,10 @@ class TapeReader:
     """
 
     def __init__(self, path: Path) -> None:
-        """Check the beginning of the file. Raises MinibrainsError if it is not a tape that this version can read."""
+        """Check the beginning of the file.
+
+        Raises MinibrainsError if it is not a tape that this version can read.
+        """
         self.path = path
         self.sentence = ""
         """A sentence about damage, known once all records were read; empty if there is none."""
@@ -103,10 +120,15 @@ class TapeReader:
         except OSError as error:
             raise self._unreadable(error) from error
         if not start.startswith(_NAME) or len(start) < len(_START):
-            raise MinibrainsError(f"{path} is not a tape: it starts with {start!r}, not with {_START!r}")
+            raise MinibrainsError(
+                f"{path} is not a tape: it starts with {start!r}, not with {_START!r}"
+            )
         version = int.from_bytes(start[len(_NAME) :], "little")
         if version != _VERSION:
-            raise MinibrainsError(f"the tape {path} has version {version}, this Minibrains reads {_VERSION}; update Minibrains")
+            raise MinibrainsError(
+                f"the tape {path} has version {version}, this Minibrains reads {_VERSION}; "
+                "update Minibrains"
+            )
 
     @property
     def whole(self) -> bool:
@@ -128,14 +150,20 @@ class TapeReader:
                         length, checksum = _HEAD.unpack(head)
                     end = offset + _HEAD.size + length
                     if end > size:
-                        self.sentence = f"the tape {self.path} ends in the middle of a record, after {count} whole ones"
+                        self.sentence = (
+                            f"the tape {self.path} ends in the middle of a record, "
+                            f"after {count} whole ones"
+                        )
                         return
                     record = b""
                     if length <= LONGEST:
                         record = file.read(length)
                     last = _checksum(record, last)
                     if last != checksum or len(record) != length:
-                        self.sentence = f"the tape {self.path} is damaged at byte {offset}, after {count} whole records"
+                        self.sentence = (
+                            f"the tape {self.path} is damaged at byte {offset}, "
+                            f"after {count} whole records"
+                        )
                         return
                     yield record
                     offset, count = end, count + 1

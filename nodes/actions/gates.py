@@ -1,4 +1,6 @@
-"""Gates: limit how often an action repeats, and hold actions back until the last one has recovered."""
+"""Gates: limit how often an action repeats,
+and hold actions back until the last one has recovered.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +9,50 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from minibrains import ABSENT, Absent, Action, Brain, Episode, Flag, Host, Node, Number, On, tensor, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    Action,
+    Brain,
+    Episode,
+    Flag,
+    Host,
+    Node,
+    Number,
+    On,
+    tensor,
+    widget,
+)
 from minibrains.errors import BrainError, MinibrainsError
 from nodes.actions.sink import TableAction
 
 
 class AntiRepeat(Node, category="actions"):
-    """Never let one action through more than `limit` times in a row: the second best takes its place.
+    """Never let one action through more than `limit` times in a row:
+    the second best takes its place.
 
     action:  the action wanted now
-    second:  the action to take instead, delivered on the same tick; without it the first of `instead` that differs
+    second:  the action to take instead, delivered on the same tick; without it the first of
+             `instead` that differs
     Out:     the action to take, on the ticks on which one is wanted
     """
 
-    limit: int = widget(default=2, min=1, max=1000, doc="the number of times that an action may be taken in succession")
-    instead: tuple[int, ...] = widget(default=(0, 1), doc="at least two different actions, for ticks without a second best")
+    limit: int = widget(
+        default=2,
+        min=1,
+        max=1000,
+        doc="the number of times that an action may be taken in succession",
+    )
+    instead: tuple[int, ...] = widget(
+        default=(0, 1), doc="at least two different actions, for ticks without a second best"
+    )
 
     def check(self) -> None:
         if len(set(self.instead)) < 2 or min(self.instead) < 0:
-            raise MinibrainsError(f"instead is {list(self.instead)}; expected at least two different actions, from 0 on")
+            raise MinibrainsError(
+                f"instead is {list(self.instead)}; expected at least two different actions, "
+                "from 0 on"
+            )
 
     def reset(self, episode: Episode) -> None:
         self.latest, self.times = -1, 0
@@ -50,7 +77,9 @@ class RecoveryBrain(Brain):
     """The ticks that each action takes to recover from."""
 
     kind = "recovery"
-    recovery: np.ndarray = tensor("i32[actions]", "number of ticks after the action during which no other is let through")
+    recovery: np.ndarray = tensor(
+        "i32[actions]", "number of ticks after the action during which no other is let through"
+    )
 
     def check(self, where: str) -> None:
         if (self.recovery < 0).any():
@@ -67,7 +96,8 @@ class Gated(NamedTuple):
 
 
 _gated = partial(tuple.__new__, Gated)
-"""Make a Gated from a tuple, which takes half as long as from fields: the gate delivers on every tick."""
+"""Make a Gated from a tuple, which takes half as long as from fields: the gate delivers on every
+tick."""
 
 
 class CooldownGate(Node, category="actions", clocked=True):
@@ -77,13 +107,15 @@ class CooldownGate(Node, category="actions", clocked=True):
     action (out):  the action let through
     ready:   True when an action would be let through on the next tick
     left:    number of ticks, from the next one on, on which no action will be let through
-    since:   ticks since the last action was let through, 0 on that tick; before the first: since the episode began
+    since:   ticks since the last action was let through, 0 on that tick; before the first: since
+             the episode began
     """
 
     brain: RecoveryBrain
     idle: Literal["repeat", "release"] = widget(
         default="repeat",
-        doc="repeat: send nothing, the sink keeps the last row. release: send action 0 one tick later (only useful if actions "
+        doc="repeat: send nothing, the sink keeps the last row. release: "
+        "send action 0 one tick later (only useful if actions "
         "have one row)",
     )
 

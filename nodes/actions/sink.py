@@ -19,13 +19,16 @@ FACING = {True: {"FORWARD": "RIGHT", "BACK": "LEFT"}, False: {"FORWARD": "LEFT",
 class ActionTable(Brain):
     """For each action a sequence of rows; each row names the buttons held for one tick.
 
-    Besides the buttons of the pad there may be FORWARD and BACK, which depend on the direction that the player faces.
+    Besides the buttons of the pad there may be FORWARD and BACK, which depend on the direction that
+    the player faces.
     """
 
     kind = "action_table"
     names: tuple[str, ...] = setting(doc="the name of each action")
     buttons: tuple[str, ...] = setting(doc="the names of the buttons, the columns of rows")
-    starts: np.ndarray = tensor("i32[ends]", "the first row of each action, and the end of the last one's rows")
+    starts: np.ndarray = tensor(
+        "i32[ends]", "the first row of each action, and the end of the last one's rows"
+    )
     rows: np.ndarray = tensor("u8[rows buttons]", "1: held during this tick")
 
     @classmethod
@@ -36,9 +39,15 @@ class ActionTable(Brain):
         starts = self.starts.tolist()
         rising = all(first < second for first, second in itertools.pairwise(starts))
         if len(starts) < 2 or starts[0] != 0 or starts[-1] != len(self.rows) or not rising:
-            raise BrainError(f"{where}: starts must rise from 0 to {len(self.rows)}, the number of rows; found {starts}")
+            raise BrainError(
+                f"{where}: starts must rise from 0 to {len(self.rows)}, the number of rows; "
+                f"found {starts}"
+            )
         if len(self.names) != len(starts) - 1 or len(self.buttons) != self.rows.shape[1]:
-            raise BrainError(f"{where}: {len(starts) - 1} actions and {self.rows.shape[1]} buttons need one name each")
+            raise BrainError(
+                f"{where}: {len(starts) - 1} actions and {self.rows.shape[1]} "
+                "buttons need one name each"
+            )
         if (self.rows > 1).any():
             raise BrainError(f"{where}: rows must be 0 or 1")
 
@@ -54,11 +63,15 @@ class ActionTable(Brain):
 
     @property
     def by_facing(self) -> bool:
-        """Return whether the table names FORWARD or BACK, which depend on the direction that the player faces."""
+        """Return whether the table names FORWARD or BACK,
+        which depend on the direction that the player faces.
+        """
         return not FACING[True].keys().isdisjoint(self.buttons)
 
     def pads(self, action: int, right: bool = True) -> tuple[tuple[str, ...], ...]:
-        """Return the rows of an action as names of buttons, for a player who faces right, or left."""
+        """Return the rows of an action as names of buttons, for a player who faces right,
+        or left.
+        """
         buttons = [FACING[right].get(button, button) for button in self.buttons]
         pads: list[tuple[str, ...]] = []
         for row in self.rows[self.starts[action] : self.starts[action + 1]]:
@@ -75,11 +88,12 @@ class Pressed(NamedTuple):
 
 
 class EmulatorSink(Node, category="actions", clocked=True):
-    """Turn an action into held buttons: run its sequence once, then hold the last row until the next action.
+    """Turn an action into held buttons: run its sequence once,
+    then hold the last row until the next action.
 
     action:  a row of the table; one that arrives while a sequence runs is dropped
-    facing:  True: the player faces right; needed by a table that names FORWARD or BACK, whose meaning is fixed when an action
-             begins, so that turning round does not break a motion
+    facing:  True: the player faces right; needed by a table that names FORWARD or BACK, whose
+             meaning is fixed when an action begins, so that turning round does not break a motion
     pad:     the names of the buttons to hold now; the console knows its own button order
     busy:    True while rows of a sequence are still to come
     """
@@ -114,6 +128,9 @@ class EmulatorSink(Node, category="actions", clocked=True):
         if action is None:
             return pressed
         if facing is None and self.brain.by_facing:
-            raise MinibrainsError("the table names FORWARD or BACK, but nothing says which way; link facing, GameFeatures has it")
+            raise MinibrainsError(
+                "the table names FORWARD or BACK, but nothing says which way; link facing, "
+                "GameFeatures has it"
+            )
         self.rows, self.place = self._sequences[facing is not False][action], 0
         return self.rows[0]

@@ -1,4 +1,6 @@
-"""RetroEmulator: a console of stable-retro as one node, with frames and variables out and pads in."""
+"""RetroEmulator: a console of stable-retro as one node,
+with frames and variables out and pads in.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,14 @@ from minibrains.games.splits import refuse_held_back
 from nodes.consoles.scenario import PlainScenario, Scenario, ScriptedScenario, needs_script
 
 _output = partial(tuple.__new__, ConsoleOutput)
-"""Make a ConsoleOutput from a tuple, which takes half as long as from fields: there is one on every tick."""
+"""Make a ConsoleOutput from a tuple, which takes half as long as from fields: there is one on every
+tick."""
 _FLUSH: Final = 1024
-"""Number of ticks after which the log is hashed, to bound its memory. It is one list for all ticks, which packs quickly."""
+"""Number of ticks after which the log is hashed, to bound its memory. It is one list for all ticks,
+which packs quickly."""
 _SAVED: Final = (
-    "_start", "_waited", "_written", "_held", "_score", "_episode", "_limit", "_frames", "_first", "_log", "_actions",
+    "_start", "_waited", "_written", "_held", "_score", "_episode", "_limit", "_frames", "_first",
+    "_log", "_actions",
     "_trajectory",
 )  # fmt: skip
 _LARGEST_STATE: Final = 64 << 20
@@ -37,13 +42,17 @@ _PADS: Final = np.dtype([("episode", "<u4"), ("tick", "<u4"), ("player", "<u4"),
 
 
 class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated"}}):
-    """A game on an emulated console: shows its screen, takes the pads, and emulates one frame a tick.
+    """A game on an emulated console: shows its screen, takes the pads,
+    and emulates one frame a tick.
 
-    While the node is open, `emulator` and `data` are stable-retro's own objects, and `scenario` computes reward and end.
+    While the node is open, `emulator` and `data` are stable-retro's own objects, and `scenario`
+    computes reward and end.
     """
 
     game: str | tuple[str, ...] = widget(
-        default="Airstriker-Genesis-v0", rebuild=True, doc="one game, or several, of which the first with a ROM is played"
+        default="Airstriker-Genesis-v0",
+        rebuild=True,
+        doc="one game, or several, of which the first with a ROM is played",
     )
 
     def check(self) -> None:
@@ -51,7 +60,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         if game.rom.stat().st_size == 0:
             raise GameError(f"the emulator cannot start {game.rom}: the file is empty")
         for state in self._state_names(game):
-            _read_state(game.state_file(state), 1)  # only check that it is one: there may be hundreds
+            _read_state(
+                game.state_file(state), 1
+            )  # only check that it is one: there may be hundreds
         for name, value in self.write.items():
             if isinstance(value, str) and value != "$seed":
                 raise GameError(f'write: {name!r} is {value!r}; expected a number or "$seed"')
@@ -76,7 +87,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         system = stable_retro.get_romfile_system(str(game.rom))
         buttons = stable_retro.get_system_info(system)["buttons"]
         self._bits = {name: 1 << bit for bit, name in enumerate(buttons) if name}
-        self._masks: dict[tuple[str, ...], tuple[int, np.ndarray]] = {(): (0, np.zeros(len(buttons), np.uint8))}
+        self._masks: dict[tuple[str, ...], tuple[int, np.ndarray]] = {
+            (): (0, np.zeros(len(buttons), np.uint8))
+        }
         self.scenario = self._read_scenario(game)
         self._victory = self._read_victory(game)
 
@@ -97,7 +110,8 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         host.record(game=game.name, rom_sha1=hashlib.sha1(game.rom.read_bytes()).hexdigest())
 
     def reset(self, episode: Episode) -> None:
-        # the starts do not depend on the console's id, so that workflows can be compared game by game
+        # the starts do not depend on the console's id, so that workflows can be compared game by
+        # game
         episode = replace(episode, node="console")
         number = episode.shuffled(len(self._starts) * (self.noops + 1))
         self._start, state = self._starts[number % len(self._starts)]
@@ -161,10 +175,12 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             log.clear()
 
     def report(self) -> Mapping[str, Any]:
-        """Return start, score, victory or draw of the episode, and hashes of its pads and of its trajectory.
+        """Return start, score, victory or draw of the episode,
+        and hashes of its pads and of its trajectory.
 
-        The trajectory consists of rewards and all variables, each as its change since the start, so that a value set at the
-        start, or a counter that began elsewhere, does not make games differ.
+        The trajectory consists of rewards and all variables, each as its change since the start, so
+        that a value set at the start, or a counter that began elsewhere, does not make games
+        differ.
         """
         actions, trajectory = self._chain()
         variables = self._shown.variables
@@ -194,20 +210,26 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             self.scenario = PlainScenario({})
 
     def state(self) -> dict[str, Any]:
-        """Return the state of this node and the console's own save state: everything needed to continue from here."""
+        """Return the state of this node and the console's own save state:
+        everything needed to continue from here.
+        """
         saved = {name: copy.deepcopy(getattr(self, name)) for name in _SAVED}
         shown = {**self._shown._asdict(), "frame": self._shown.frame()}
         return {**saved, "emulator": self.emulator.get_state(), "shown": shown}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         if "terminated" not in state["shown"]:
-            raise GameError("the console's state was kept by an older version; expected one that this version kept")
+            raise GameError(
+                "the console's state was kept by an older version; "
+                "expected one that this version kept"
+            )
         for name in _SAVED:
             setattr(self, name, copy.deepcopy(state[name]))
         self.emulator.set_state(state["emulator"])
         for player in range(self.players):
             self._hold(player, self._held[player])
-        # a core draws its screen only while it emulates a frame: until then the saved picture is used
+        # a core draws its screen only while it emulates a frame: until then the saved picture is
+        # used
         shown = copy.deepcopy(state["shown"])
         self._shown = ConsoleOutput(**{**shown, "frame": lambda: shown["frame"]})
         self.scenario.restart(shown["variables"])
@@ -234,7 +256,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         try:
             loaded = self.data.load(*map(str, files))
         except RuntimeError as error:
-            raise GameError(f"{game.data}: data.json or scenario.json cannot be read: {error}") from None
+            raise GameError(
+                f"{game.data}: data.json or scenario.json cannot be read: {error}"
+            ) from None
         if not loaded:
             raise GameError(f"{game.data}: data.json or scenario.json cannot be read")
 
@@ -250,7 +274,9 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
             scenario.restart(variables)
             scenario.frame(variables)
         except KeyError as error:
-            raise GameError(f"{path}: the scenario needs the variable {error}, which data.json does not have") from None
+            raise GameError(
+                f"{path}: the scenario needs the variable {error}, which data.json does not have"
+            ) from None
         except (AttributeError, TypeError, ValueError) as error:
             raise GameError(f"{path}: the scenario cannot be read: {error}") from None
         return scenario
@@ -289,40 +315,60 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         for name in without_opposites(pad):
             if name not in self._bits:
                 hint = suggest(name, self._bits) or ""
-                raise GameError(f"this console's pad has no button {name!r}; it has {', '.join(self._bits)}. {hint}".rstrip(" "))
+                raise GameError(
+                    (
+                        f"this console's pad has no button {name!r}; "
+                        f"it has {', '.join(self._bits)}. {hint}"
+                    ).rstrip(" ")
+                )
             number |= self._bits[name]
         array = np.array([number >> bit & 1 for bit in range(len(self._masks[()][1]))], np.uint8)
         self._masks[pad] = number, array
         return number, array
 
     def _read_victory(self, game: Game) -> tuple[str, str] | None:
-        """Return `"won": ["mine", "theirs"]` of metadata.json, if given: the episode is won if mine is greater at its end."""
+        """Return `"won": ["mine", "theirs"]` of metadata.json, if given:
+        the episode is won if mine is greater at its end.
+        """
         names = read_json(game.data / "metadata.json").get("won")
         if names is None:
             return None
         variables = self.data.lookup_all()
         if isinstance(names, list) and len(names) == 2 and all(name in variables for name in names):
             return names[0], names[1]
-        raise GameError(f'{game.data / "metadata.json"}: "won" is {names!r}; expected two of the game\'s variables')
+        raise GameError(
+            f'{game.data / "metadata.json"}: "won" is {names!r}; '
+            "expected two of the game's variables"
+        )
 
     def _writable(self) -> dict[str, int]:
-        """Return the width in bits of every variable that `write` names. Raises GameError if a value does not fit."""
+        """Return the width in bits of every variable that `write` names.
+
+        Raises GameError if a value does not fit.
+        """
         known = self.data.list_variables()
         widths = {}
         for name, value in self.write.items():
             if name not in known:
-                raise GameError(f"write: the game has no variable {name!r}. {suggest(name, known) or ''}".rstrip(" "))
+                hint = suggest(name, known) or ""
+                raise GameError(f"write: the game has no variable {name!r}. {hint}".rstrip(" "))
             kind = known[name]["type"]
             widths[name] = bits = 8 * int(kind[-1])
             minimum, maximum = 0, (1 << bits) - 1
             if kind[1] == "i":
                 minimum, maximum = -(1 << bits - 1), (1 << bits - 1) - 1
             if not isinstance(value, str) and not minimum <= value <= maximum:
-                raise GameError(f"write: {name!r} is {kind}, a number from {minimum} to {maximum}; found {value}")
+                raise GameError(
+                    f"write: {name!r} is {kind}, a number from {minimum} to {maximum}; "
+                    f"found {value}"
+                )
         return widths
 
     def _chain(self) -> tuple[bytes, bytes]:
-        """Return the hashes, updated with everything since the last update. A chain of hashes can be saved in mid-game."""
+        """Return the hashes, updated with everything since the last update.
+
+        A chain of hashes can be saved in mid-game.
+        """
         if not self._log:
             return self._actions, self._trajectory
         packed = struct.pack(f"<{len(self._log)}d", *self._log)
@@ -347,7 +393,8 @@ def _start_emulator(game: Game) -> Any:
     except RuntimeError as error:
         if "multiple emulator" in str(error):
             reason = (
-                "a process can have one emulator, and it is running; close the run that has it, or play this one with "
+                "a process can have one emulator, and it is running; close the run that has it, "
+                "or play this one with "
                 "workers; to change the game of a console that plays, stop its run first"
             )
             raise GameError(reason) from None
@@ -355,12 +402,17 @@ def _start_emulator(game: Game) -> Any:
 
 
 def _read_state(path: Path, maximum: int = _LARGEST_STATE + 1) -> bytes:
-    """Unpack up to `maximum` bytes of a save state. Raises GameError if it cannot be read, or is too large."""
+    """Unpack up to `maximum` bytes of a save state.
+
+    Raises GameError if it cannot be read, or is too large.
+    """
     try:
         with gzip.open(path) as file:
             data = file.read(maximum)
     except (OSError, EOFError, zlib.error) as error:
         raise GameError(f"{path}: the save state cannot be read: {error}") from None
     if len(data) > _LARGEST_STATE:
-        raise GameError(f"{path}: the save state cannot be read: it is larger than {_LARGEST_STATE >> 20} MiB")
+        raise GameError(
+            f"{path}: the save state cannot be read: it is larger than {_LARGEST_STATE >> 20} MiB"
+        )
     return data

@@ -1,7 +1,8 @@
 """Reward and end of a game, computed from its variables as defined by its scenario.json.
 
-stable-retro can compute them too, but first copies every block of the console's memory on each frame. The rules are the same,
-and a test compares the two. Games whose scenario is a Lua script still use stable-retro (`ScriptedScenario`).
+stable-retro can compute them too, but first copies every block of the console's memory on each
+frame. The rules are the same, and a test compares the two. Games whose scenario is a Lua script
+still use stable-retro (`ScriptedScenario`).
 """
 
 from __future__ import annotations
@@ -20,12 +21,17 @@ class Scenario(Protocol):
         """Start an episode with these variables."""
 
     def frame(self, variables: Variables) -> tuple[float, bool]:
-        """Return the reward of the frame that led to these variables, and whether the game is over."""
+        """Return the reward of the frame that led to these variables,
+        and whether the game is over.
+        """
 
 
 def needs_script(scenario: Mapping[str, Any]) -> bool:
     """Return True if a script of the game computes reward or end."""
-    return any("script" in scenario.get(part, {}) for part in ("reward", "done")) or "rewards" in scenario
+    return (
+        any("script" in scenario.get(part, {}) for part in ("reward", "done"))
+        or "rewards" in scenario
+    )
 
 
 _TESTS: Mapping[str, Callable[[int, int], int]] = {
@@ -109,7 +115,9 @@ def _measure(spec: Mapping[str, Any]) -> Measure:
 
 
 def _condition(node: Mapping[str, Any]) -> Callable[[Variables, Variables], bool]:
-    """Return the function for one node of the tree of conditions; without conditions, "all" holds and "any" does not."""
+    """Return the function for one node of the tree of conditions; without conditions,
+    "all" holds and "any" does not.
+    """
     together = all if node.get("condition") == "all" else any
     tests: list[tuple[str, bool, Measure]] = []
     for name, spec in node.get("variables", {}).items():

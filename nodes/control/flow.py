@@ -1,4 +1,7 @@
-"""Generic control nodes: hold, compare, count, combine, choose. They are independent of any game."""
+"""Generic control nodes: hold, compare, count, combine, choose.
+
+They are independent of any game.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ class Previous(Register, Generic[T], category="control"):
     Out:    the last value that arrived before this tick, `initial` before the first
     """
 
-    initial: AnyValue = widget(doc="the value before the first; null: nothing is delivered until one has arrived")
+    initial: AnyValue = widget(
+        doc="the value before the first; null: nothing is delivered until one has arrived"
+    )
 
     def reset(self, episode: Episode) -> None:
         self.held: AnyValue = ABSENT if self.initial is None else self.initial
@@ -59,7 +64,8 @@ _NOW, _NOT_NOW = Cadence(True), Cadence(False)
 
 
 class Every(Node, category="control", clocked=True):
-    """True on one tick in `ticks`: the decision clock of an agent that does not decide on every tick.
+    """True on one tick in `ticks`: the decision clock of an agent that does
+    not decide on every tick.
 
     now:  True on ticks `offset`, `offset + ticks`, … of the episode
     """
@@ -107,7 +113,8 @@ class Switch(Node, category="control"):
     yes:   the value while the flag is true
     no:    the value while it is false
     Out:   one of the two, again on each tick on which the flag or either value is delivered
-    Use it for values that last, like the buttons held on a pad. An event, like an action, would be repeated: see Override.
+    Use it for values that last, like the buttons held on a pad. An event, like an action, would
+    be repeated: see Override.
     """
 
     def tick(self, flag: Flag, yes: T, no: T) -> T:
@@ -127,15 +134,17 @@ class Variable(Node, category="control"):
         try:
             return variables[self.name]
         except KeyError:
-            raise MinibrainsError(f"the game has no variable {self.name!r}; it has {', '.join(sorted(variables))}") from None
+            raise MinibrainsError(
+                f"the game has no variable {self.name!r}; it has {', '.join(sorted(variables))}"
+            ) from None
 
 
 class Override(Node, category="control"):
     """Pass a value on, unless a more urgent one arrives on the same tick.
 
     value:   the value to deliver otherwise
-    urgent:  takes precedence on the tick on which it is delivered: a PersonPad's, which delivers only while a person plays,
-             or a Constant's whose `now` is linked
+    urgent:  takes precedence on the tick on which it is delivered: a PersonPad's, which delivers
+             only while a person plays, or a Constant's whose `now` is linked
     Out:     whichever was delivered, the urgent one first
     """
 
@@ -151,8 +160,8 @@ class RewardSum(Node, category="control", clocked=True):
     """Sum up rewards from one decision to the next, for an agent that decides every few frames.
 
     rewards:  any number of reward links; every reward that is delivered counts once
-    now:      True: deliver the sum and start again. Link the decision clock and, through an Any, the end of the game, so that
-              the rewards after the last decision are delivered as well
+    now:      True: deliver the sum and start again. Link the decision clock and, through an Any,
+              the end of the game, so that the rewards after the last decision are delivered as well
     Out:      the sum of the rewards since the last sum, including those of this tick
     Source: Gymnasium, AtariPreprocessing, whose `frame_skip` sums the reward in the same way.
     """

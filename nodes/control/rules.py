@@ -26,11 +26,14 @@ _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxy
 class Constant(Node, Generic[T], category="control"):
     """A constant value: a number, a text, an action, the buttons of a pad.
 
-    now:  True: deliver the value on this tick, for nodes that read events; without a link, it is delivered once and remains
+    now:  True: deliver the value on this tick, for nodes that read events; without a link, it is
+          delivered once and remains
     Out:  `value`. The inputs that it is linked to determine its type
     """
 
-    value: T = widget(doc='a number, true or false, a text, or a list of buttons like ["DOWN", "LEFT"]')
+    value: T = widget(
+        doc='a number, true or false, a text, or a list of buttons like ["DOWN", "LEFT"]'
+    )
 
     def tick(self, now: On[Flag] = None) -> T | Absent:
         # with a link, it runs only when a flag is delivered; None: there is no link
@@ -45,7 +48,9 @@ class Compare(Node, category="control"):
     Out:     True while the comparison holds
     """
 
-    op: Literal["<", "<=", "==", "!=", ">=", ">"] = widget(default="<", doc="the comparison: number op limit")
+    op: Literal["<", "<=", "==", "!=", ">=", ">"] = widget(
+        default="<", doc="the comparison: number op limit"
+    )
     value: float = widget(default=0.0, doc="the limit, if nothing is linked to it")
 
     def tick(self, number: Number, limit: Number | None = None) -> Flag:

@@ -1,4 +1,6 @@
-"""Features of a one-on-one fight in words and numbers, from the variables of the Street Fighter II map."""
+"""Features of a one-on-one fight in words and numbers,
+from the variables of the Street Fighter II map.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,16 @@ FULL = 176
 FLOOR = 192
 """agent_y and enemy_y of a fighter that is standing on the floor."""
 CLOSE, MID = 40, 80
-"""Distances in pixels. Nearer than CLOSE is close; otherwise, no further away than MID is the middle range."""
+"""Distances in pixels. Nearer than CLOSE is close; otherwise, no further away than MID is the
+middle range."""
 STATUS = {
-    512: "standing", 514: "crouching", 516: "jumping", 518: "blocking", 520: "attacking", 522: "using a special", 524: "hit",
+    512: "standing", 514: "crouching", 516: "jumping", 518: "blocking", 520: "attacking",
+    522: "using a special", 524: "hit",
 }  # fmt: skip
-READ = ("agent_hp", "agent_x", "agent_y", "agent_status", "enemy_hp", "enemy_x", "enemy_y", "enemy_status")
+READ = (
+    "agent_hp", "agent_x", "agent_y", "agent_status", "enemy_hp", "enemy_x", "enemy_y",
+    "enemy_status",
+)  # fmt: skip
 """The variables that are read."""
 
 Band = Literal["close", "mid", "far"]
@@ -99,10 +106,13 @@ class GameFeatures(Node, category="fighting"):
             fight = Fight(
                 own, enemy, distance, range_band, right, own_x, enemy_x,
                 _height(variables["agent_y"]), _height(variables["enemy_y"]),
-                STATUS.get(variables["agent_status"], "unknown"), STATUS.get(variables["enemy_status"], "unknown"),
+                STATUS.get(variables["agent_status"], "unknown"),
+                STATUS.get(variables["enemy_status"], "unknown"),
             )  # fmt: skip
         except KeyError as missing:
-            raise MinibrainsError(f"the game has no variable {missing}; a fight needs {', '.join(READ)}") from None
+            raise MinibrainsError(
+                f"the game has no variable {missing}; a fight needs {', '.join(READ)}"
+            ) from None
         return Features(fight, own, enemy, own - enemy, distance, right, range_band)
 
 
@@ -115,18 +125,26 @@ class History(NamedTuple):
 
 
 class FrameHistory(Node, category="fighting"):
-    """Remember the recent past: who lost health, and who went where. A step is from one tick on which it runs to the next.
+    """Remember the recent past: who lost health, and who went where.
+
+    A step is from one tick on which it runs to the next.
 
     Run with the decision clock (`"when"`) it remembers decisions, without it frames.
 
     fight:  from GameFeatures
-    text:   a line for each of the last steps, the oldest first: "you -7 hp, toward; other 0 hp, still",
+    text:   a line for each of the last steps, the oldest first: "you -7 hp, toward; other 0 hp,
+            still",
            in points out of 100
     own_change, enemy_change:  health won or lost over the steps remembered, as a share, -1 to 1
     """
 
     steps: int = widget(default=4, min=1, max=100, doc="how many steps to remember")
-    still: int = widget(default=3, min=0, max=511, doc="pixels; moving no further than this in one step counts as standing still")
+    still: int = widget(
+        default=3,
+        min=0,
+        max=511,
+        doc="pixels; moving no further than this in one step counts as standing still",
+    )
 
     def reset(self, episode: Episode) -> None:
         self.seen: list[Fight] = []
@@ -137,7 +155,11 @@ class FrameHistory(Node, category="fighting"):
             self.lines = [*self.lines, self._line(self.seen[-1], fight)][-self.steps :]
         self.seen = [*self.seen, fight][-self.steps - 1 :]
         first = self.seen[0]
-        return History("\n".join(self.lines) or "nothing yet", fight.own_hp - first.own_hp, fight.enemy_hp - first.enemy_hp)
+        return History(
+            "\n".join(self.lines) or "nothing yet",
+            fight.own_hp - first.own_hp,
+            fight.enemy_hp - first.enemy_hp,
+        )
 
     def _line(self, before: Fight, now: Fight) -> str:
         own_points = _points(now.own_hp - before.own_hp)
@@ -194,24 +216,38 @@ NUMBERS: Final[Mapping[str, Callable[[Fight, Fight], float]]] = MappingProxyType
     "enemy_attacking": lambda before, now: now.enemy_status in _ATTACKING,
     "enemy_hit": lambda before, now: now.enemy_status == "hit",
 })  # fmt: skip
-"""The numbers of a fight for a network, computed from a moment and the one before it, in the units of Fight."""
+"""The numbers of a fight for a network, computed from a moment and the one before it, in the units
+of Fight."""
 
 
 class FightVectorBrain(Brain):
-    """The selection of the numbers of a fight for a network, and their scaling to -1 to 1: (number - middle) / scale."""
+    """The selection of the numbers of a fight for a network, and their scaling to -1 to 1:
+    (number - middle) / scale.
+    """
 
     kind = "fight_vector"
     names: tuple[str, ...] = setting(doc=f"in this order, any of {', '.join(NUMBERS)}")
-    middle: np.ndarray = tensor("f32[numbers]", "the value that becomes 0, in the number's own unit")
+    middle: np.ndarray = tensor(
+        "f32[numbers]", "the value that becomes 0, in the number's own unit"
+    )
     scale: np.ndarray = tensor("f32[numbers]", "the distance from the middle that becomes 1")
 
     def check(self, where: str) -> None:
         if not self.names or len(self.names) != len(self.scale):
             found = f"{len(self.scale)} numbers and {len(self.names)} names"
-            raise BrainError(f"{where}: {found}; expected one name for each number, and at least one")
+            raise BrainError(
+                f"{where}: {found}; expected one name for each number, and at least one"
+            )
         if unknown := sorted(set(self.names) - NUMBERS.keys()):
-            raise BrainError(f"{where}: there is no number {unknown[0]!r}; expected names out of {', '.join(NUMBERS)}")
-        if not (np.isfinite(self.middle).all() and np.isfinite(self.scale).all() and (self.scale > 0).all()):
+            raise BrainError(
+                f"{where}: there is no number {unknown[0]!r}; "
+                f"expected names out of {', '.join(NUMBERS)}"
+            )
+        if not (
+            np.isfinite(self.middle).all()
+            and np.isfinite(self.scale).all()
+            and (self.scale > 0).all()
+        ):
             raise BrainError(f"{where}: middle and scale must be finite, scale greater than 0")
 
 
@@ -219,12 +255,14 @@ FightArray = Annotated[np.ndarray, Socket("vector", "f32[{numbers}]")]
 
 
 class FightVector(Node, category="fighting"):
-    """Turn a fight into a row of numbers for a network; its brain says which, and where they become -1 and 1.
+    """Turn a fight into a row of numbers for a network; its brain says which,
+    and where they become -1 and 1.
 
     fight:  from GameFeatures
     Out:    float32 [numbers], each from -1 to 1; values beyond are cut off
 
-    There are these numbers, in their own units. A change is one since the last tick on which it ran, 0 on the first.
+    There are these numbers, in their own units. A change is one since the last tick on which it
+    ran, 0 on the first.
 
         own_hp, enemy_hp               share of the full health, 0 to 1
         advantage                      own_hp - enemy_hp, -1 to 1
@@ -234,7 +272,7 @@ class FightVector(Node, category="fighting"):
         own_x, enemy_x                 pixels from the left edge of the stage, 0 to 511
         own_toward, enemy_toward       pixels gone towards where the other was; away is negative
         own_height, enemy_height       pixels above the floor, 0 to 192
-        own_… and enemy_…              crouching, blocking, attacking (specials too), hit: 1 or 0 each
+        own_… and enemy_…              crouching, blocking, attacking (or a special), hit: 1 or 0
     """
 
     brain: FightVectorBrain

@@ -1,4 +1,7 @@
-"""ScriptedFighter plays one of the styles, for either pad. It knows the variables some frames late, as a person does."""
+"""ScriptedFighter plays one of the styles, for either pad.
+
+It knows the variables some frames late, as a person does.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from minibrains import Episode, MinibrainsError, Node, Pad, Variables, widget
-from nodes.fighting.styles import FLOOR, HELD_BACK, SHOT_LEAVES, SHOT_SPEED, SPECIAL, STYLES, Plan, Rule, View
+from nodes.fighting.styles import (
+    FLOOR,
+    HELD_BACK,
+    SHOT_LEAVES,
+    SHOT_SPEED,
+    SPECIAL,
+    STYLES,
+    Plan,
+    Rule,
+    View,
+)
 
 READ = ("agent_x", "agent_status", "enemy_x", "enemy_y", "enemy_status")
 """The variables that styles look at."""
@@ -123,7 +136,8 @@ _SOURCES: Final[Mapping[Side, Mapping[str, str]]] = {
     "agent": {name: name for name in READ},
     "enemy": {name: _seen_by_the_enemy(name) for name in READ},
 }
-"""For each side the variables that it reads for those that styles look at: the player is `agent` to itself."""
+"""For each side the variables that it reads for those that styles look at: the player is `agent` to
+itself."""
 
 
 def noticed(variables: Variables, side: Side = "agent") -> dict[str, int]:
@@ -135,7 +149,9 @@ def noticed(variables: Variables, side: Side = "agent") -> dict[str, int]:
         return {name: variables[source] for name, source in _SOURCES[side].items()}
     except KeyError as missing:
         needed = ", ".join(_SOURCES[side].values())
-        raise MinibrainsError(f"the game's map, its data.json, has no variable {missing}; a fighter needs {needed}") from None
+        raise MinibrainsError(
+            f"the game's map, its data.json, has no variable {missing}; a fighter needs {needed}"
+        ) from None
 
 
 class ScriptedFighter(Node, category="fighting"):
@@ -149,8 +165,12 @@ class ScriptedFighter(Node, category="fighting"):
         "aggressive", "defensive", "zoner", "grappler",
         "rusher", "jumper", "sweeper", "turtle", "thrower", "shoto", "dancer", "mixed",
     ] = widget(default="defensive", rebuild=True, doc="which rules, in which order")  # fmt: skip
-    late: int = widget(default=LATE, min=0, max=120, doc="frames until the fighter knows what has happened")
-    side: Side = widget(default="agent", doc="whose pad it holds: the agent's, pad 1, or the enemy's, pad 2")
+    late: int = widget(
+        default=LATE, min=0, max=120, doc="frames until the fighter knows what has happened"
+    )
+    side: Side = widget(
+        default="agent", doc="whose pad it holds: the agent's, pad 1, or the enemy's, pad 2"
+    )
 
     def check_collectors(self, names: Sequence[str]) -> None:
         if self.style in HELD_BACK:
@@ -158,7 +178,8 @@ class ScriptedFighter(Node, category="fighting"):
             allowed = ", ".join(others)
             who = " and ".join(names)
             raise MinibrainsError(
-                f"{who} must not learn from the style {self.style!r}: it is held back for evaluations; expected one of {allowed}"
+                f"{who} must not learn from the style {self.style!r}: "
+                f"it is held back for evaluations; expected one of {allowed}"
             )
 
     def reset(self, episode: Episode) -> None:
@@ -169,7 +190,9 @@ class ScriptedFighter(Node, category="fighting"):
         return self.player.pad(noticed(variables, self.side))
 
     def state(self) -> dict[str, Any]:
-        """Return the player's attributes, except for its rules: they are functions, and follow from the style."""
+        """Return the player's attributes, except for its rules: they are functions,
+        and follow from the style.
+        """
         values = dict(vars(self.player))
         del values["rules"]
         return copy.deepcopy(values)

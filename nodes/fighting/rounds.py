@@ -16,7 +16,8 @@ class RoundEnds(Node, category="fighting"):
 
     variables:  of the Street Fighter II map, on every frame
 
-    The episode's results get `rounds_by_clock`. An evaluation adds this node itself, where the game says so.
+    The episode's results get `rounds_by_clock`. An evaluation adds this node itself, where the game
+    says so.
     """
 
     def reset(self, episode: Episode) -> None:

@@ -1,7 +1,8 @@
-"""SimpleFighter plays as a person could write it on a card: an endless loop, a rule of one or two questions, a table.
+"""SimpleFighter plays as a person could write it on a card: an endless loop,
+a rule of one or two questions, a table.
 
-Such players are found by search, and an agent has to be better than they are. The game's source has the same players in C,
-for the search; here they play in a workflow.
+Such players are found by search, and an agent has to be better than they are. The game's source has
+the same players in C, for the search; here they play in a workflow.
 """
 
 from __future__ import annotations
@@ -86,8 +87,9 @@ class SimplePlayer:
 
     kind: Kind
     answers: tuple[tuple[Step, ...], ...]
-    """A loop has one. A rule has one for each way in which its conditions may hold: none, the last, the first, both.
-    A table has one for each band of distance, group of the enemy's status, and low or high."""
+    """A loop has one. A rule has one for each way in which its conditions may hold: none, the last,
+    the first, both. A table has one for each band of distance, group of the enemy's status, and low
+    or high."""
     late: int
     """Frames until it sees what has happened."""
     interval: int
@@ -160,13 +162,21 @@ def _read_condition(value: Mapping[str, Any]) -> Condition:
 
 def _check_player(player: SimplePlayer) -> None:
     bands = len(player.distance_edges) + 1
-    answers = {"loop": 1, "rule": 2 ** len(player.conditions), "table": bands * STATUS_GROUPS * HEIGHT_BANDS}
+    answers = {
+        "loop": 1,
+        "rule": 2 ** len(player.conditions),
+        "table": bands * STATUS_GROUPS * HEIGHT_BANDS,
+    }
     if len(player.answers) != answers[player.kind] or not all(player.answers):
-        raise ValueError(f"a {player.kind} of this form has {answers[player.kind]} answers of at least one step")
+        raise ValueError(
+            f"a {player.kind} of this form has {answers[player.kind]} answers of at least one step"
+        )
     if not 0 <= player.late <= MOST_LATE or player.interval < 0:
         raise ValueError(f"expected late from 0 to {MOST_LATE} and interval from 0")
     groups = player.status_groups
-    if player.kind == "table" and (len(groups) != STATUSES or not set(groups) <= set(range(STATUS_GROUPS))):
+    if player.kind == "table" and (
+        len(groups) != STATUSES or not set(groups) <= set(range(STATUS_GROUPS))
+    ):
         raise ValueError(f"status_groups: expected {STATUSES} numbers below {STATUS_GROUPS}")
 
 
@@ -174,8 +184,12 @@ class SimplePlayers(Brain):
     """Simple players by name, and the actions of those that take actions."""
 
     kind = "simple_players"
-    players: Mapping[str, Mapping[str, Any]] = setting(doc="for each name its kind, answers, conditions and so on")
-    actions: Mapping[str, tuple[str, ...]] = setting(doc="for each action its frames of held buttons; the last is held on")
+    players: Mapping[str, Mapping[str, Any]] = setting(
+        doc="for each name its kind, answers, conditions and so on"
+    )
+    actions: Mapping[str, tuple[str, ...]] = setting(
+        doc="for each action its frames of held buttons; the last is held on"
+    )
 
     def check(self, where: str) -> None:
         if not self.players:
@@ -196,7 +210,9 @@ class SimplePlayers(Brain):
                 names = [step.held]
             for name in names:
                 if name and name not in known:
-                    raise ValueError(f"there is no {name!r} to hold; expected some of {', '.join(sorted(known))}")
+                    raise ValueError(
+                        f"there is no {name!r} to hold; expected some of {', '.join(sorted(known))}"
+                    )
 
 
 class PlayerState:
@@ -249,8 +265,8 @@ class PlayerState:
     def _next_step(self) -> None:
         """Begin the next step, of a new answer if there is none left.
 
-        A loop looks for the enemy's side at each step, the others when an answer begins: a motion is not turned round
-        in the middle of it.
+        A loop looks for the enemy's side at each step, the others when an answer begins: a motion
+        is not turned round in the middle of it.
         """
         known = self.seen[0]
         is_over = self.at >= len(self.answer)
@@ -297,7 +313,9 @@ def _lasted(status: int, status_before: int, frames_before: int) -> int:
 
 
 class SimpleFighter(Node, category="fighting"):
-    """Fight as simply as can be: a loop of buttons, a rule, a table. An agent has to be better than the best of them.
+    """Fight as simply as can be: a loop of buttons, a rule, a table.
+
+    An agent has to be better than the best of them.
 
     variables:  of the Street Fighter II map, on every frame
     Out:        the buttons to hold now
@@ -308,7 +326,10 @@ class SimpleFighter(Node, category="fighting"):
 
     def open(self, host: Host) -> None:
         if self.player not in self.brain.players:
-            hint = suggest(self.player, self.brain.players) or f"Expected one of {', '.join(self.brain.players)}"
+            hint = (
+                suggest(self.player, self.brain.players)
+                or f"Expected one of {', '.join(self.brain.players)}"
+            )
             raise MinibrainsError(f"the brain has no player {self.player!r}. {hint}")
         self._player = read_player(self.brain.players[self.player])
 
@@ -318,7 +339,11 @@ class SimpleFighter(Node, category="fighting"):
     def state(self) -> dict[str, Any]:
         """Return the attributes of the progress, except for those that come from the brain."""
         given = ("player", "actions")
-        return {name: copy.copy(value) for name, value in vars(self.progress).items() if name not in given}
+        return {
+            name: copy.copy(value)
+            for name, value in vars(self.progress).items()
+            if name not in given
+        }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.progress = PlayerState(self._player, self.brain.actions)
@@ -329,4 +354,6 @@ class SimpleFighter(Node, category="fighting"):
         try:
             return self.progress.pad(variables)
         except KeyError as missing:
-            raise MinibrainsError(f"the game's map, its data.json, has no variable {missing}, which it needs") from None
+            raise MinibrainsError(
+                f"the game's map, its data.json, has no variable {missing}, which it needs"
+            ) from None

@@ -1,7 +1,7 @@
 """ScriptedStrategist: rules for fighting when every decision is binding for half a second.
 
-The rules name actions of a table with FORWARD and BACK, and take the place of a learning agent in a graph: asked
-now and then, they answer with the best action and the second best.
+The rules name actions of a table with FORWARD and BACK, and take the place of a learning agent in
+a graph: asked now and then, they answer with the best action and the second best.
 """
 
 from __future__ import annotations
@@ -10,7 +10,19 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from minibrains import ABSENT, Absent, Episode, Flag, Host, MinibrainsError, Node, On, Pad, Variables, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    Episode,
+    Flag,
+    Host,
+    MinibrainsError,
+    Node,
+    On,
+    Pad,
+    Variables,
+    widget,
+)
 from nodes.actions.sink import ActionTable, TableAction
 from nodes.fighting import choices
 from nodes.fighting.choices import Choice
@@ -18,7 +30,8 @@ from nodes.fighting.fighters import Scripted, noticed
 from nodes.fighting.styles import ATTACK, BLOCK, CROUCH, HIT, JUMP, SPECIAL, STAND, View
 
 NEARER_THAN = (44, 62, 90, 130, 190)
-"""The upper ends of the bands of distance that a rule distinguishes, in pixels between the two; one more band follows."""
+"""The upper ends of the bands of distance that a rule distinguishes, in pixels between the two; one
+more band follows."""
 
 
 class Rule(NamedTuple):
@@ -115,9 +128,11 @@ _NOT_ASKED = Decision(ABSENT, ABSENT)
 class ScriptedStrategist(Node, category="fighting"):
     """Decide by rules when asked: the scripted ceiling that learning strategists are compared with.
 
-    variables:  of the Street Fighter II map, on every frame: it notices how long things last and what comes nearer
+    variables:  of the Street Fighter II map, on every frame: it notices how long things last and
+                what comes nearer
     ask:        True: decide now
-    pad:        the buttons held on the frame before, from which it estimates when a projectile arrives
+    pad:        the buttons held on the frame before, from which it estimates when a projectile
+                arrives
     action:     the best action, on the ticks on which it is asked
     second:     the second best, on the same ticks
     Its brain is the action table that the sink uses.
@@ -129,7 +144,9 @@ class ScriptedStrategist(Node, category="fighting"):
     def open(self, host: Host) -> None:
         for name in NEEDED:
             if name not in self.brain.names:
-                raise MinibrainsError(f"the action table has no {name!r}; expected one with {', '.join(NEEDED)}")
+                raise MinibrainsError(
+                    f"the action table has no {name!r}; expected one with {', '.join(NEEDED)}"
+                )
         self._index = {name: place for place, name in enumerate(self.brain.names)}
 
     def reset(self, episode: Episode) -> None:

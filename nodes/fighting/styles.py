@@ -1,7 +1,7 @@
 """Styles of play for one-on-one fighting games, as rules that a person could read out.
 
-A style is an ordered list of rules; the first that has something to say is followed. They look only at variables
-that Duel and a Street Fighter II cartridge share.
+A style is an ordered list of rules; the first that has something to say is followed. They look only
+at variables that Duel and a Street Fighter II cartridge share.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class View:
     since: int
     """Frames for which the other has had its current status."""
     shot_in: float
-    """Frames until a projectile that the other may have thrown is here; negative once it should have passed."""
+    """Frames until a projectile that the other may have thrown is here; negative once it should
+    have passed."""
     ahead: str
     back: str
     random: random.Random
@@ -45,7 +46,9 @@ Rule = Callable[[View], "Plan | None"]
 
 
 def _press(way: str, button: str, after: int) -> Plan:
-    """Return a plan that presses a button, in a direction or none, and waits for some frames, crouching if it crouched."""
+    """Return a plan that presses a button, in a direction or none, and waits for some frames,
+    crouching if it crouched.
+    """
     held = f"{way}+{button}" if way else button
     waiting = "DOWN" if way == "DOWN" else ""
     return [(held, 3), (waiting, after)]
@@ -88,7 +91,9 @@ def rise(v: View) -> Plan | None:
 
 
 def counter_shot(v: View) -> Plan | None:
-    """Answer a blow made out of reach with a projectile, which is there before its owner can guard."""
+    """Answer a blow made out of reach with a projectile,
+    which is there before its owner can guard.
+    """
     if v.theirs == ATTACK and v.height == 0 and 66 <= v.gap < 130:
         return PROJECTILE
     return None
@@ -116,7 +121,9 @@ def grab(v: View) -> Plan | None:
 
 
 def poke(v: View) -> Plan | None:
-    """Kick from as far as it reaches, now and then: a fighter who always kicks is hit between two kicks."""
+    """Kick from as far as it reaches, now and then:
+    a fighter who always kicks is hit between two kicks.
+    """
     if 48 < v.gap < 66 and v.theirs in IDLE and v.random.random() < 0.25:
         way = "" if v.random.random() < 0.6 else "DOWN"
         return _press(way, "B", 14)
@@ -201,7 +208,9 @@ def run_in(v: View) -> Plan | None:
 
 
 def bounce(v: View) -> Plan | None:
-    """Jump in again and again, with a blow on the way down: forward from afar, straight up or back from near."""
+    """Jump in again and again, with a blow on the way down: forward from afar,
+    straight up or back from near.
+    """
     button = v.random.choice("BCZ")
     falls_from = v.random.randint(14, 24)
     if v.gap > 150:
@@ -297,8 +306,8 @@ ANYTHING: Final[tuple[Plan, ...]] = (
     [("F", 12)], [("F", 24)], [("G", 10)], [("DOWN+G", 14)], [("", 8)],
     [("UP+F", 4), ("", 20), ("C", 3), ("", 12)], [("UP", 4), ("", 30)], [("UP+G", 4), ("", 30)],
     [("X", 3), ("", 8)], [("Y", 3), ("", 12)], [("B", 3), ("", 14)], [("C", 3), ("", 20)],
-    [("DOWN+B", 3), ("DOWN", 14)], [("DOWN+C", 3), ("DOWN", 22)], [("DOWN+Z", 3), ("DOWN", 18)], [("F+Z", 3), ("", 12)],
-    PROJECTILE, RISING,
+    [("DOWN+B", 3), ("DOWN", 14)], [("DOWN+C", 3), ("DOWN", 22)], [("DOWN+Z", 3), ("DOWN", 18)],
+    [("F+Z", 3), ("", 12)], PROJECTILE, RISING,
 )  # fmt: skip
 
 
@@ -309,19 +318,20 @@ def do_anything(v: View) -> Plan | None:
 
 STYLES: Final[dict[str, tuple[Rule, ...]]] = {
     "aggressive": (
-        rise, anti_air, punish, counter_shot, guard, guard_projectile, wait_for_rising, grab, sweep, poke, jump_in,
-        shoot_from_near, walk_up, stay_low,
+        rise, anti_air, punish, counter_shot, guard, guard_projectile, wait_for_rising, grab, sweep,
+        poke, jump_in, shoot_from_near, walk_up, stay_low,
     ),
     "defensive": (
-        rise, anti_air, punish, counter_shot, guard, guard_projectile, wait_for_rising, sweep, grab, poke, shoot, stay_low,
+        rise, anti_air, punish, counter_shot, guard, guard_projectile, wait_for_rising, sweep, grab,
+        poke, shoot, stay_low,
     ),
     "zoner": (
-        rise, anti_air, punish, counter_shot, guard, guard_projectile, shoot, sweep, grab, poke, shoot_from_near,
-        keep_away, stay_low,
+        rise, anti_air, punish, counter_shot, guard, guard_projectile, shoot, sweep, grab, poke,
+        shoot_from_near, keep_away, stay_low,
     ),
     "grappler": (
-        rise, anti_air, grab, punish, counter_shot, reverse, guard, guard_projectile, wait_for_rising, sweep, jump_in,
-        walk_up, stay_low,
+        rise, anti_air, grab, punish, counter_shot, reverse, guard, guard_projectile,
+        wait_for_rising, sweep, jump_in, walk_up, stay_low,
     ),
     "rusher": (pressure, run_in),
     "jumper": (guard_projectile, bounce),
@@ -332,8 +342,10 @@ STYLES: Final[dict[str, tuple[Rule, ...]]] = {
     "dancer": (anti_air, whiff_punish, guard_projectile, guard, poke, dance),
     "mixed": (react_at_times, anti_air, do_anything),
 }  # fmt: skip
-"""The first four are meant to be strong, and the game's calibration asks that of them; the others, to be unlike each other."""
+"""The first four are meant to be strong, and the game's calibration asks that of them; the others,
+to be unlike each other."""
 
 STRONG: Final = ("aggressive", "defensive", "zoner", "grappler")
 HELD_BACK: Final = ("turtle", "thrower", "shoto", "dancer", "mixed")
-"""Styles that nothing is trained against, so that an agent that beats them has not learned them by heart."""
+"""Styles that nothing is trained against, so that an agent that beats them has not learned them by
+heart."""

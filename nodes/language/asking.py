@@ -37,7 +37,11 @@ class Pretrained:
         content = [{"type": "image", "image": picture}, {"type": "text", "text": prompt}]
         message = {"role": "user", "content": content}
         inputs: Mapping[str, torch.Tensor] = self.processor.apply_chat_template(
-            [message], add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+            [message],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
         )
         return inputs
 
@@ -52,14 +56,24 @@ class Pretrained:
         return logits[0, -1]
 
     def token(self, answer: str) -> int:
-        """Return the token of an answer. Raises BrainError if the answer is not exactly one token."""
+        """Return the token of an answer.
+
+        Raises BrainError if the answer is not exactly one token.
+        """
         tokens = self.processor.tokenizer(answer, add_special_tokens=False)["input_ids"]
         if len(tokens) != 1:
-            raise BrainError(f"the answer {answer!r} is {len(tokens)} tokens; one to choose must be one, else let it generate")
+            raise BrainError(
+                f"the answer {answer!r} is {len(tokens)} tokens; one to choose must be one, "
+                "else let it generate"
+            )
         return int(tokens[0])
 
     def refuse_markers(self, prompt: str) -> None:
-        """Raise MinibrainsError if the question contains a marker of the tokenizer that stands for a picture."""
+        """Raise MinibrainsError if the question contains a marker of the tokenizer
+        that stands for a picture.
+        """
         for marker in self.processor.all_special_multimodal_tokens:
             if marker in prompt:
-                raise MinibrainsError(f"the question contains {marker}, which stands for a picture; remove it")
+                raise MinibrainsError(
+                    f"the question contains {marker}, which stands for a picture; remove it"
+                )

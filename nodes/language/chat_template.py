@@ -1,7 +1,8 @@
 """The effect of a model's chat template: a text before the question and one after it.
 
-A chat template is a program by the model's author. It runs only when the model is tried out, in a process with limits, and it
-must put the same text around every question; otherwise the model is refused.
+A chat template is a program by the model's author. It runs only when the model is tried out, in a
+process with limits, and it must put the same text around every question; otherwise the model is
+refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from minibrains import BrainError
 
 _LONGEST: Final = 65536
 """Largest number of characters that it may put around a question."""
-_ODD_QUESTIONS: Final = ("", "?", "{{ 1 }} {% raw %}", "<b>&amp; 'so' \"it\" \\n is</b>", "Fight!\n\nFlee?\n", "字 " * 500)
+_ODD_QUESTIONS: Final = (
+    "",
+    "?",
+    "{{ 1 }} {% raw %}",
+    "<b>&amp; 'so' \"it\" \\n is</b>",
+    "Fight!\n\nFlee?\n",
+    "字 " * 500,
+)
 
 
 class Frame(NamedTuple):
@@ -55,14 +63,21 @@ def find_frame(processor: Any) -> Frame:
     before, found, after = whole.partition(question)
     frame = Frame(before, after, is_stripped)
     if not found or any(_render(processor, odd) != frame.put(odd) for odd in _ODD_QUESTIONS):
-        raise BrainError("its chat template does more to a question than to put something before and after it")
+        raise BrainError(
+            "its chat template does more to a question than to put something before and after it"
+        )
     if len(before) + len(after) > _LONGEST:
-        raise BrainError(f"its chat template puts {len(before) + len(after)} characters around a question; at most {_LONGEST}")
+        raise BrainError(
+            f"its chat template puts {len(before) + len(after)} characters around a question; "
+            f"at most {_LONGEST}"
+        )
     return frame
 
 
 def _render(processor: Any, question: str) -> str:
     content = [{"type": "image"}, {"type": "text", "text": question}]
     message = {"role": "user", "content": content}
-    rendered: str = processor.apply_chat_template([message], add_generation_prompt=True, tokenize=False)
+    rendered: str = processor.apply_chat_template(
+        [message], add_generation_prompt=True, tokenize=False
+    )
     return rendered

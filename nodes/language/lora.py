@@ -19,12 +19,14 @@ from nodes.language.pretrained import FLOATS, title_of
 USED: Final = ("r", "lora_alpha", "use_rslora", "rank_pattern", "alpha_pattern")
 """The entries of an adapter_config.json that determine the numbers of a plain LoRA."""
 MODULES: Final = "target_modules"
-"""The entry with the names of the changed modules, or a regular expression for them. The tensors decide which they are."""
+"""The entry with the names of the changed modules, or a regular expression for them. The tensors
+decide which they are."""
 PATTERNS: Final = ("rank_pattern", "alpha_pattern")
-"""The entries with ranks and scales of single modules, whose names PEFT treats as regular expressions."""
+"""The entries with ranks and scales of single modules, whose names PEFT treats as regular
+expressions."""
 OF_TRAINING: Final = (
-    "task_type", "base_model_name_or_path", "revision", "inference_mode", "lora_dropout", "init_lora_weights", "peft_version",
-    "auto_mapping", "megatron_core", "qalora_group_size",
+    "task_type", "base_model_name_or_path", "revision", "inference_mode", "lora_dropout",
+    "init_lora_weights", "peft_version", "auto_mapping", "megatron_core", "qalora_group_size",
 )  # fmt: skip
 """The entries about training, or about files that are not used: they are left out."""
 NOTHING: Final[tuple[Any, ...]] = (None, False, (), [], {}, "none")
@@ -53,37 +55,62 @@ class LoraAdapter(Brain):
 
         for name in ("adapter_config.json", "adapter_model.safetensors"):
             if not (folder / name).is_file():
-                raise BrainError(f"{folder}: {name} is missing; expected the files that PEFT's save_pretrained writes")
+                raise BrainError(
+                    f"{folder}: {name} is missing; expected the files that "
+                    "PEFT's save_pretrained writes"
+                )
         adapter = parse_json((folder / "adapter_config.json").read_bytes())
-        adapter = {name: value for name, value in adapter.items() if name not in OF_TRAINING and value not in NOTHING}
-        tensors = {name: as_array(tensor) for name, tensor in load_file(folder / "adapter_model.safetensors").items()}
+        adapter = {
+            name: value
+            for name, value in adapter.items()
+            if name not in OF_TRAINING and value not in NOTHING
+        }
+        tensors = {
+            name: as_array(tensor)
+            for name, tensor in load_file(folder / "adapter_model.safetensors").items()
+        }
         return cls(tensors, adapter=adapter, base=title_of(base), base_sha256=base.sha256)
 
     @classmethod
-    def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
+    def check_tensors(
+        cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]
+    ) -> Mapping[str, int]:
         adapter = config["adapter"]
         if adapter.get("peft_type") != "LORA":
-            raise BrainError(f"{where}: the adapter is {short(adapter.get('peft_type'))}; expected peft_type LORA")
+            raise BrainError(
+                f"{where}: the adapter is {short(adapter.get('peft_type'))}; "
+                "expected peft_type LORA"
+            )
         for name, value in adapter.items():
             if name not in (*USED, MODULES, "peft_type") and value not in NOTHING:
-                raise BrainError(f"{where}: the adapter's {short(name)} is {short(value)}; a plain LoRA has nothing there")
+                raise BrainError(
+                    f"{where}: the adapter's {short(name)} is {short(value)}; "
+                    "a plain LoRA has nothing there"
+                )
         _check_values(where, adapter)
         found: dict[str, dict[str, TensorInfo]] = {}
         for name, info in tensors.items():
             match = TENSOR.fullmatch(name)
             if match is None or len(info.shape) != 2 or info.dtype not in FLOATS:
                 raise BrainError(
-                    f"{where}: tensor {short(name)} {info}; expected base_model.model.….lora_A.weight or lora_B.weight, a matrix "
+                    f"{where}: tensor {short(name)} {info}; "
+                    "expected base_model.model.….lora_A.weight or lora_B.weight, a matrix "
                     f"of {' or '.join(FLOATS)}"
                 )
             found.setdefault(match["module"], {})[match["half"]] = info
         for module, halves in found.items():
             if len(halves) != 2 or halves["A"].shape[0] != halves["B"].shape[1]:
-                raise BrainError(f"{where}: lora_A and lora_B of {short(module)} are not two matrices of one rank")
+                raise BrainError(
+                    f"{where}: lora_A and lora_B of {short(module)} are not "
+                    "two matrices of one rank"
+                )
             rank = _rank(adapter, module)
             if halves["A"].shape[0] != rank:
                 its = halves["A"].shape[0]
-                raise BrainError(f"{where}: the tensors of {short(module)} are of rank {its}; the adapter says {rank}")
+                raise BrainError(
+                    f"{where}: the tensors of {short(module)} are of rank {its}; "
+                    f"the adapter says {rank}"
+                )
         named = adapter.get(MODULES)
         if isinstance(named, (list, tuple)):
             _check_modules(where, found, named)
@@ -99,28 +126,43 @@ def _check_values(where: str, adapter: Mapping[str, Any]) -> None:
     """Check the configuration values. Raises BrainError."""
     rank, alpha = adapter.get("r", 1), adapter.get("lora_alpha", 1)
     if type(rank) is not int or rank < 1:
-        raise BrainError(f"{where}: the adapter's r is {short(rank)}; expected a whole number from 1")
+        raise BrainError(
+            f"{where}: the adapter's r is {short(rank)}; expected a whole number from 1"
+        )
     if type(alpha) not in (int, float):
         raise BrainError(f"{where}: the adapter's lora_alpha is {short(alpha)}; expected a number")
     for key in PATTERNS:
         pattern = adapter.get(key) or {}
         if not isinstance(pattern, Mapping):
-            raise BrainError(f"{where}: the adapter's {key} is {short(pattern)}; expected numbers by the names of modules")
+            raise BrainError(
+                f"{where}: the adapter's {key} is {short(pattern)}; "
+                "expected numbers by the names of modules"
+            )
         for name, value in pattern.items():
             whole = type(value) is int and value >= 1
-            if not NAME.fullmatch(name) or not (whole or (key == "alpha_pattern" and type(value) is float)):
+            if not NAME.fullmatch(name) or not (
+                whole or (key == "alpha_pattern" and type(value) is float)
+            ):
                 found = f"{short(name)}: {short(value)}"
-                raise BrainError(f"{where}: the adapter's {key} has {found}; expected numbers by the plain names of modules")
+                raise BrainError(
+                    f"{where}: the adapter's {key} has {found}; "
+                    "expected numbers by the plain names of modules"
+                )
 
 
 def _check_modules(where: str, modules: Iterable[str], named: Sequence[Any]) -> None:
     """Compare the modules that have tensors with those that are named. Raises BrainError."""
     for name in named:
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise BrainError(f"{where}: the adapter's {MODULES} has {short(name)}; expected plain names of modules")
+            raise BrainError(
+                f"{where}: the adapter's {MODULES} has {short(name)}; "
+                "expected plain names of modules"
+            )
     for module in modules:
         if not any(f".{module}".endswith(f".{name}") for name in named):
-            raise BrainError(f"{where}: {short(module)} has tensors, but is not among the adapter's {MODULES}")
+            raise BrainError(
+                f"{where}: {short(module)} has tensors, but is not among the adapter's {MODULES}"
+            )
 
 
 class Adapter(NamedTuple):
@@ -140,12 +182,16 @@ class LoRALoader(Node, category="language"):
     """Deliver a reference to an adapter that changes a model.
 
     Out:  for VLMStrategist, which takes any number of them
-    Weight and brain can be changed while the game goes on: the next answer is that of the changed model.
-    Source: E. J. Hu et al., LoRA: Low-Rank Adaptation of Large Language Models, 2021, arXiv:2106.09685.
+    Weight and brain can be changed while the game goes on: the next answer is that of the changed
+    model.
+    Source: E. J. Hu et al., LoRA: Low-Rank Adaptation of Large Language Models, 2021,
+        arXiv:2106.09685.
     """
 
     brain: LoraAdapter
-    weight: float = widget(default=1.0, min=-4.0, max=4.0, doc="the weight of the change: 0: none, 1: as trained")
+    weight: float = widget(
+        default=1.0, min=-4.0, max=4.0, doc="the weight of the change: 0: none, 1: as trained"
+    )
 
     def tick(self) -> AdapterLink:
         if self.brain.ref is None:
@@ -156,8 +202,8 @@ class LoRALoader(Node, category="language"):
 def merged(model: Any, adapters: Sequence[tuple[BrainRef, float]]) -> Any:
     """Return the model with adapters added to its weights, so that a forward pass takes no longer.
 
-    `model` is not changed, and the weights that no adapter changes are shared with it. The numbers are those of PEFT's
-    `merge_and_unload`, which adds layers of its own to the model first.
+    `model` is not changed, and the weights that no adapter changes are shared with it. The numbers
+    are those of PEFT's `merge_and_unload`, which adds layers of its own to the model first.
 
     Args:
         model: The model, with weights of f32.
@@ -183,12 +229,17 @@ def _add_adapter(model: Any, ref: BrainRef, weight: float) -> None:
         if layer.weight.shape != (up.shape[0], down.shape[1]):
             found = f"{up.shape[0]} x {down.shape[1]}"
             expected = " x ".join(map(str, layer.weight.shape))
-            raise BrainError(f"{ref.file}: its change of {short(module)} is {found}; the model's weights there are {expected}")
+            raise BrainError(
+                f"{ref.file}: its change of {short(module)} is {found}; "
+                f"the model's weights there are {expected}"
+            )
         # in place, because allocating a large matrix takes longer than computing the sum
         weights = (up @ down).mul_(_scale(brain.adapter, module) * weight).add_(layer.weight)
         lowest, highest = torch.aminmax(weights)
         if not lowest.isfinite() or not highest.isfinite():
-            raise BrainError(f"{ref.file}: added to the model's {short(module)}, it gives infinity or NaN")
+            raise BrainError(
+                f"{ref.file}: added to the model's {short(module)}, it gives infinity or NaN"
+            )
         layer.weight = torch.nn.Parameter(weights, requires_grad=False)
 
 
@@ -200,7 +251,10 @@ def _find_linear(model: Any, module: str, ref: BrainRef) -> Any:
     except AttributeError:
         layer = None
     if not isinstance(layer, torch.nn.Linear):
-        raise BrainError(f"{ref.file}: it changes {short(module)}, and the model has no linear layer of that name")
+        raise BrainError(
+            f"{ref.file}: it changes {short(module)}, "
+            "and the model has no linear layer of that name"
+        )
     return layer
 
 
@@ -219,13 +273,15 @@ def _matrix(brain: LoraAdapter, module: str, half: str) -> Any:
     return as_tensor(brain.tensors[f"base_model.model.{module}.lora_{half}.weight"]).float()
 
 
-# -- the configuration, as PEFT interprets it ------------------------------------------------------------
+# -- the configuration, as PEFT interprets it ------------------------------------------------------
 
 
 def _scale(adapter: Mapping[str, Any], module: str) -> float:
     """Return the factor of a module's change."""
     rank = _rank(adapter, module)
-    alpha: float = _of_module(adapter, "alpha_pattern", module, adapter.get("lora_alpha", PEFT_ALPHA))
+    alpha: float = _of_module(
+        adapter, "alpha_pattern", module, adapter.get("lora_alpha", PEFT_ALPHA)
+    )
     if adapter.get("use_rslora"):
         return alpha / math.sqrt(rank)
     return alpha / rank
@@ -237,7 +293,9 @@ def _rank(adapter: Mapping[str, Any], module: str) -> int:
 
 
 def _of_module(adapter: Mapping[str, Any], pattern: str, module: str, default: Any) -> Any:
-    """Return the value for a module: that of the first name in the pattern that its own name ends with."""
+    """Return the value for a module: that of the first name in the pattern
+    that its own name ends with.
+    """
     for name, value in (adapter.get(pattern) or {}).items():
         if f".{module}".endswith(f".{name}"):
             return value

@@ -1,4 +1,6 @@
-"""The text files of a Hugging Face model folder: which of them are used, and which contents are refused."""
+"""The text files of a Hugging Face model folder: which of them are used,
+and which contents are refused.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ from nodes.language.qwen3_vl_fast import FastQwen3VL
 
 CONFIG: Final = "config.json"
 FILES: Final = (
-    CONFIG, "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-    "vocab.json", "merges.txt", "processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json",
+    CONFIG, "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+    "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt",
+    "processor_config.json", "preprocessor_config.json", "video_preprocessor_config.json",
     "chat_template.jinja", "chat_template.json",
 )  # fmt: skip
 """The files that are used, all of which are text and none of which is code."""
@@ -43,20 +46,26 @@ REFUSED: Final = {
     "gguf_file": ANOTHER,
     "transformers_weights": ANOTHER,
 }
-"""Refused keys of a configuration, at any depth -> their purpose. Some of them fetch native code from a hub."""
+"""Refused keys of a configuration, at any depth -> their purpose. Some of them fetch native code
+from a hub."""
 _LABELS: Final = 2
-"""The number of labels that transformers assumes by default; a model that answers in words has no tensors for them."""
+"""The number of labels that transformers assumes by default; a model that answers in words has no
+tensors for them."""
 
 
 class Family(NamedTuple):
-    """A family of models: its classes of transformers, the class that asks it, and the tensors that show its sizes."""
+    """A family of models: its classes of transformers, the class that asks it,
+    and the tensors that show its sizes.
+    """
 
     model: str
     processor: str
     sizes: Mapping[str, str]
-    """Size in the configuration -> where to count it: the parts below a name that ends in a dot, or the rows of a tensor."""
+    """Size in the configuration -> where to count it: the parts below a name that ends in a dot, or
+    the rows of a tensor."""
     asked_by: type[Pretrained] = Pretrained
-    """The class that asks it: by transformers' own calls, or a subclass that computes the same in less time."""
+    """The class that asks it: by transformers' own calls, or a subclass that computes the same in
+    less time."""
     attention: str = "sdpa"
     """The implementation of attention: torch's own, whatever a file says."""
 
@@ -87,27 +96,40 @@ FAMILIES: Final = {
 
 
 def check_files(where: str, files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Family:
-    """Return the family of a model, after checking its text files and the shapes of its tensors, before any of it is loaded.
+    """Return the family of a model, after checking its text files and the shapes of its tensors,
+    before any of it is loaded.
 
     Raises:
-        BrainError: Files are missing, or refer to code or to another model; the model is of no known family,
-            or its configuration claims sizes that its tensors do not have.
+        BrainError: Files are missing, or refer to code or to another model; the model is of no
+            known family, or its configuration claims sizes that its tensors do not have.
     """
     for name in files:
         if name not in FILES:
-            raise BrainError(f"{where}: {short(name)} is not a supported model file; expected {', '.join(FILES)}")
+            raise BrainError(
+                f"{where}: {short(name)} is not a supported model file; expected {', '.join(FILES)}"
+            )
     for name in NEEDED:
         if name not in files:
             raise BrainError(f"{where}: {name} is missing")
-    configs = {name: _object(f"{where}: {name}", text) for name, text in files.items() if name.endswith("config.json")}
+    configs = {
+        name: _object(f"{where}: {name}", text)
+        for name, text in files.items()
+        if name.endswith("config.json")
+    }
     for name, config in configs.items():
         for key in _keys(config):
             if key in REFUSED:
-                raise BrainError(f"{where}: {name} asks for {REFUSED[key]} ({key}), which is not allowed. Remove the key")
+                raise BrainError(
+                    f"{where}: {name} asks for {REFUSED[key]} ({key}), which is not allowed. "
+                    "Remove the key"
+                )
     config = configs[CONFIG]
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
-        raise BrainError(f"{where}: a model of type {short(kind)} cannot be loaded yet; expected {' or '.join(FAMILIES)}")
+        raise BrainError(
+            f"{where}: a model of type {short(kind)} cannot be loaded yet; "
+            f"expected {' or '.join(FAMILIES)}"
+        )
     _check_sizes(f"{where}: {CONFIG}", config, FAMILIES[kind], tensors)
     return FAMILIES[kind]
 
@@ -126,20 +148,27 @@ def _keys(config: Mapping[str, Any]) -> Iterator[str]:
             waiting.extend(value)
 
 
-def _check_sizes(where: str, config: Mapping[str, Any], family: Family, tensors: Mapping[str, TensorInfo]) -> None:
+def _check_sizes(
+    where: str, config: Mapping[str, Any], family: Family, tensors: Mapping[str, TensorInfo]
+) -> None:
     for path, source in family.sizes.items():
         claimed = _find(config, path)
         if claimed is None:
             continue  # then the default of transformers applies
         found = _count(tensors, source)
         if claimed != found:
-            raise BrainError(f"{where}: {path} is {short(claimed)}, and the tensors {source} are of {found}")
+            raise BrainError(
+                f"{where}: {path} is {short(claimed)}, and the tensors {source} are of {found}"
+            )
     for part in (config, *config.values()):
         if not isinstance(part, dict):
             continue
         labels = part.get("num_labels")
         if labels is not None and labels != _LABELS:
-            raise BrainError(f"{where}: num_labels is {short(labels)}, and no tensor of such a model is of labels")
+            raise BrainError(
+                f"{where}: num_labels is {short(labels)}, "
+                "and no tensor of such a model is of labels"
+            )
 
 
 def _find(config: Mapping[str, Any], path: str) -> Any:
@@ -151,9 +180,15 @@ def _find(config: Mapping[str, Any], path: str) -> Any:
 
 
 def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:
-    """Return the number of parts below a name that ends in a dot, or the number of rows of a tensor."""
+    """Return the number of parts below a name that ends in a dot,
+    or the number of rows of a tensor.
+    """
     if source.endswith("."):
-        parts = {name.removeprefix(source).partition(".")[0] for name in tensors if name.startswith(source)}
+        parts = {
+            name.removeprefix(source).partition(".")[0]
+            for name in tensors
+            if name.startswith(source)
+        }
         return len(parts)
     if source in tensors and tensors[source].shape:
         return tensors[source].shape[0]
@@ -162,7 +197,9 @@ def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:
 
 def _object(what: str, text: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(text)  # not with our own parser, because transformers writes numbers of more than 64 bits
+        value = json.loads(
+            text
+        )  # not with our own parser, because transformers writes numbers of more than 64 bits
     except (ValueError, RecursionError) as error:
         raise BrainError(f"{what} is not JSON: {error}") from None
     if not isinstance(value, dict):

@@ -1,4 +1,6 @@
-"""A pretrained vision-language model in one safetensors file: weights, configuration, tokenizer, processor."""
+"""A pretrained vision-language model in one safetensors file: weights, configuration, tokenizer,
+processor.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ from nodes.language.model_files import FILES, Family, check_files
 WEIGHTS: Final = "model.safetensors"
 GENERATION: Final = "generation_config.json"
 TOKENS: Final = ("bos_token_id", "eos_token_id", "pad_token_id")
-"""The entries of generation_config.json that are used: the node decides how an answer is generated."""
+"""The entries of generation_config.json that are used: the node decides how an answer is
+generated."""
 OFFLINE: Final = {"local_files_only": True, "trust_remote_code": False}
 """Arguments of every `from_pretrained`: nothing is downloaded, and no code of a model is run."""
 FLOATS: Final = ("f32", "f16", "bf16")
@@ -40,29 +43,42 @@ _LARGEST_INPUT: Final = 256 << 20
 """Largest size of the inputs for a picture and a question, in bytes."""
 _LARGEST_GROWTH: Final = 64
 """Largest number of characters that a tokenizer may make of one character."""
-_ODD_TEXTS: Final = ("", "a" * 2000, " " * 2000, "1" * 2000, "-" * 2000, "\n" * 2000, "aA1 _-" * 400, "字é\u0301🙂" * 400)
+_ODD_TEXTS: Final = (
+    "", "a" * 2000, " " * 2000, "1" * 2000, "-" * 2000, "\n" * 2000, "aA1 _-" * 400,
+    "字é\u0301🙂" * 400,
+)  # fmt: skip
 _SIZES: Final = ((64, 64), (224, 320), (32, 640))
 
 
 class VLMBrain(Brain):
-    """A model that answers a prompt about a picture. Its tensors are those that transformers saves."""
+    """A model that answers a prompt about a picture.
+
+    Its tensors are those that transformers saves.
+    """
 
     kind = "vlm"
     files: Mapping[str, str] = setting(doc="the text files of a Hugging Face model folder, by name")
     answers: tuple[str, ...] = setting((), doc="the answers to choose from; each is one token")
 
     @classmethod
-    def check_tensors(cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]) -> Mapping[str, int]:
+    def check_tensors(
+        cls, where: str, config: Mapping[str, Any], tensors: Mapping[str, TensorInfo]
+    ) -> Mapping[str, int]:
         """Check neither names nor shapes: transformers does that when the model is loaded."""
         for name, info in tensors.items():
             if info.dtype not in FLOATS:
-                raise BrainError(f"{where}: tensor {short(name)} is {info}; expected one of {', '.join(FLOATS)}")
+                raise BrainError(
+                    f"{where}: tensor {short(name)} is {info}; expected one of {', '.join(FLOATS)}"
+                )
         check_files(where, config["files"], tensors)
         return {}
 
     @classmethod
     def of_folder(cls, folder: Path, answers: tuple[str, ...] = ()) -> Self:
-        """Return the brain from a folder of transformers' `save_pretrained`. Raises BrainError if its model is not supported."""
+        """Return the brain from a folder of transformers' `save_pretrained`.
+
+        Raises BrainError if its model is not supported.
+        """
         from safetensors import safe_open
 
         files: dict[str, str] = {}
@@ -80,8 +96,8 @@ class VLMBrain(Brain):
 def load_pretrained(ref: BrainRef) -> Pretrained:
     """Load a model with transformers, as f32, from this one file.
 
-    A file that does not come with Minibrains is tried out first, once, in a process with limits, because its text files
-    could use up all time or memory.
+    A file that does not come with Minibrains is tried out first, once, in a process with limits,
+    because its text files could use up all time or memory.
 
     Raises:
         BrainError: The model does not fit its configuration, or failed its trial.
@@ -103,19 +119,27 @@ def load_pretrained(ref: BrainRef) -> Pretrained:
         processor.chat_template = (frame or find_frame(processor)).template()
     for fault in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         if found := sorted(map(str, faults.get(fault) or ())):
-            raise BrainError(f"{path}: {short(found[0])} is one of {len(found)} {fault.replace('_', ' ')} of the model's tensors")
+            raise BrainError(
+                f"{path}: {short(found[0])} is one of {len(found)} "
+                f"{fault.replace('_', ' ')} of the model's tensors"
+            )
     return family.asked_by(model.requires_grad_(False).eval(), processor)
 
 
-# -- the trial ------------------------------------------------------------------------------------------
+# -- the trial -------------------------------------------------------------------------------------
 
 
 def _tried(path: Path, files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Frame:
-    """Return the text around a question, from a trial. Raises BrainError if the model's text files fail it."""
+    """Return the text around a question, from a trial.
+
+    Raises BrainError if the model's text files fail it.
+    """
     shapes = {name: [info.dtype, *info.shape] for name, info in tensors.items()}
     everything = json.dumps([dict(files), shapes], sort_keys=True)
     try:
-        frame = try_out(hashlib.sha256(everything.encode()).hexdigest(), try_files, dict(files), tensors)
+        frame = try_out(
+            hashlib.sha256(everything.encode()).hexdigest(), try_files, dict(files), tensors
+        )
     except MinibrainsError as error:
         raise BrainError(f"{path}: it was tried out and refused: {error}") from None
     return Frame(*frame)
@@ -153,7 +177,10 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
             inputs = asked.read(np.asarray(Image.new("RGB", (width, height))), "what now?")
             size = sum(tensor.nbytes for tensor in inputs.values())
             if size > _LARGEST_INPUT:
-                raise BrainError(f"a picture of {width} x {height} becomes {size} bytes; expected at most {_LARGEST_INPUT}")
+                raise BrainError(
+                    f"a picture of {width} x {height} becomes {size} bytes; "
+                    f"expected at most {_LARGEST_INPUT}"
+                )
         for text in _ODD_TEXTS:
             tokens = processor.tokenizer(text)["input_ids"]
             processor.tokenizer.decode(tokens)
@@ -161,7 +188,10 @@ def try_files(files: Mapping[str, str], tensors: Mapping[str, TensorInfo]) -> Fr
 
 
 def _check_numbers(folder: Path, family: Family, file_size: int) -> None:
-    """Make the model without values, and count its parameters. Raises BrainError if they are too many for `file_size` bytes."""
+    """Make the model without values, and count its parameters.
+
+    Raises BrainError if they are too many for `file_size` bytes.
+    """
     import torch
     import transformers
 
@@ -172,7 +202,10 @@ def _check_numbers(folder: Path, family: Family, file_size: int) -> None:
     tensors = [*model.parameters(), *model.buffers()]
     numbers = sum(tensor.numel() for tensor in tensors)
     if numbers > file_size + _ROOM:  # each takes two bytes in a file, but may be used in two places
-        raise BrainError(f"its configuration is of a model of {numbers} numbers, and its file has {file_size} bytes of them")
+        raise BrainError(
+            f"its configuration is of a model of {numbers} numbers, "
+            f"and its file has {file_size} bytes of them"
+        )
 
 
 def _check_growth(tokenizer: str) -> None:
@@ -188,12 +221,17 @@ def _check_growth(tokenizer: str) -> None:
             if part.get("type") == "Replace":
                 growth *= max(1, len(part["content"]))
     if growth > _LARGEST_GROWTH:
-        raise BrainError(f"its tokenizer makes up to {growth} characters of one; expected at most {_LARGEST_GROWTH}")
+        raise BrainError(
+            f"its tokenizer makes up to {growth} characters of one; "
+            f"expected at most {_LARGEST_GROWTH}"
+        )
 
 
 @contextmanager
 def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
-    """Turn whatever transformers and its libraries raise, not always an Exception, into a BrainError."""
+    """Turn whatever transformers and its libraries raise, not always an Exception,
+    into a BrainError.
+    """
     where = ""
     if path is not None:
         where = f"{path}: "
@@ -207,10 +245,12 @@ def _in_a_sentence(path: Path | None = None) -> Iterator[None]:
         if missing_package(error):
             raise  # an error of this installation
         message = " ".join(str(error).split())
-        raise BrainError(f"{where}transformers cannot load it: {message or type(error).__name__}"[:1000]) from None
+        raise BrainError(
+            f"{where}transformers cannot load it: {message or type(error).__name__}"[:1000]
+        ) from None
 
 
-# -- with transformers ----------------------------------------------------------------------------------
+# -- with transformers -----------------------------------------------------------------------------
 
 
 def _be_quiet() -> None:
@@ -251,18 +291,26 @@ def _load_model(folder: Path, family: Family) -> Any:
 
 
 def load_processor(folder: Path, family: Family) -> Any:
-    """Return the processor, without its part for videos, which needs torchvision and is not used here."""
+    """Return the processor, without its part for videos,
+    which needs torchvision and is not used here.
+    """
     import PIL  # noqa: F401 - transformers would report in its own words that it is missing
     import transformers
     from transformers.video_processing_utils import VideoProcessorMixin
 
     kind = getattr(transformers, family.processor)
     # unchanged, it would refuse the placeholder of the video processor
-    unchecked: Any = type(kind.__name__, (kind,), {"check_argument_for_proper_class": lambda self, name, part: type(part)})
+    unchecked: Any = type(
+        kind.__name__,
+        (kind,),
+        {"check_argument_for_proper_class": lambda self, name, part: type(part)},
+    )
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **OFFLINE)
     parts = {
         "tokenizer": tokenizer,
-        "image_processor": transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **OFFLINE),
+        "image_processor": transformers.AutoImageProcessor.from_pretrained(
+            folder, backend="pil", **OFFLINE
+        ),
         "video_processor": VideoProcessorMixin(),
     }
     settings, _ = kind.get_processor_dict(folder, **OFFLINE)

@@ -9,8 +9,8 @@ from minibrains import Brain, BrainError, Node, Number, Text, setting
 from nodes.fighting.features import FightSocket
 
 FIELDS = (
-    "own_hp", "enemy_hp", "advantage", "distance", "band", "facing", "own_status", "enemy_status", "own_height",
-    "enemy_height", "history", "strategy",
+    "own_hp", "enemy_hp", "advantage", "distance", "band", "facing", "own_status", "enemy_status",
+    "own_height", "enemy_height", "history", "strategy",
 )  # fmt: skip
 """The names that a template may contain in braces."""
 
@@ -28,10 +28,15 @@ class PromptTemplate(Brain):
         try:
             parts = list(Formatter().parse(self.template))
         except ValueError as error:
-            raise BrainError(f"{where}: the template cannot be read: {error}; a brace itself is written twice") from None
+            raise BrainError(
+                f"{where}: the template cannot be read: {error}; a brace itself is written twice"
+            ) from None
         for _, name, spec, conversion in parts:
             if name is not None and (name not in FIELDS or spec or conversion):
-                raise BrainError(f"{where}: the template names {{{name}}}; expected plain names out of {', '.join(FIELDS)}")
+                raise BrainError(
+                    f"{where}: the template names {{{name}}}; "
+                    f"expected plain names out of {', '.join(FIELDS)}"
+                )
 
 
 class Prompt(NamedTuple):
@@ -43,7 +48,8 @@ class Prompt(NamedTuple):
 
 
 class PromptBuilder(Node, category="language"):
-    """Describe the situation, the recent history and a strategy for this distance, with the template of its brain.
+    """Describe the situation, the recent history and a strategy for this distance,
+    with the template of its brain.
 
     fight:    from GameFeatures
     history:  from FrameHistory; without it the template's {history} is "unknown"

@@ -1,9 +1,10 @@
 """Ask a Qwen3-VL in less time: the same numbers as transformers' own calls, part by part.
 
-For a model as small as ours, most of the time of a decision is overhead of the libraries, which check for options that are never
-used here. So the parts of processor and model are called one by one, values that depend only on sizes are stored, the result for
-each of the 256 levels of a colour is looked up, and the last layer is computed only for the last token.
-tests/nodes/test_vlm.py asks the same questions in both ways.
+For a model as small as ours, most of the time of a decision is overhead of the libraries, which
+check for options that are never used here. So the parts of processor and model are called one by
+one, values that depend only on sizes are stored, the result for each of the 256 levels of a colour
+is looked up, and the last layer is computed only for the last token. tests/nodes/test_vlm.py asks
+the same questions in both ways.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ MAX_LAYOUTS: Final = 256
 
 
 class Layout(NamedTuple):
-    """Values that a model would otherwise compute each time from the picture's size and the positions of its tokens."""
+    """Values that a model would otherwise compute each time from the picture's size and the
+    positions of its tokens.
+    """
 
     seen: torch.Tensor
     """bool [1, tokens]: True for tokens of the picture."""
@@ -36,7 +39,9 @@ class FastQwen3VL(Pretrained):
     """A Qwen3-VL with its processor, ready to be asked."""
 
     def __init__(self, model: Any, processor: Any) -> None:
-        """Wrap a model, and replace the forward methods of its convolutions and norms by faster ones."""
+        """Wrap a model, and replace the forward methods of its convolutions
+        and norms by faster ones.
+        """
         super().__init__(model, processor)
         _replace_forwards(model)
         self._levels = _levels(processor.image_processor)
@@ -46,7 +51,9 @@ class FastQwen3VL(Pretrained):
         self._layouts: dict[bytes, Layout] = {}
 
     def read(self, image: np.ndarray, prompt: str) -> Mapping[str, torch.Tensor]:
-        """Call the processor's parts one by one: its own call takes three milliseconds more, to check keywords."""
+        """Call the processor's parts one by one: its own call takes three milliseconds more,
+        to check keywords.
+        """
         import torch
 
         self.refuse_markers(prompt)
@@ -57,12 +64,19 @@ class FastQwen3VL(Pretrained):
         asked = asked.replace(processor.image_token, processor.replace_image_token(picture, 0), 1)
         tokens = torch.tensor([processor.tokenizer.backend_tokenizer.encode(asked).ids])
         kinds = (tokens == processor.image_token_id).long()
-        return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), **picture, "mm_token_type_ids": kinds}
+        return {
+            "input_ids": tokens,
+            "attention_mask": torch.ones_like(tokens),
+            **picture,
+            "mm_token_type_ids": kinds,
+        }
 
     def next_logits(self, model: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Call the model's parts one by one: its own call takes a millisecond more, to check for unused options.
+        """Call the model's parts one by one: its own call takes a millisecond more,
+        to check for unused options.
 
-        The last layer is computed for the last token only, because the answer depends on nothing else.
+        The last layer is computed for the last token only, because the answer depends on nothing
+        else.
         """
         kinds, grid = inputs["mm_token_type_ids"], inputs["image_grid_thw"]
         key = grid.numpy().tobytes() + kinds.numpy().tobytes()
@@ -82,13 +96,18 @@ class FastQwen3VL(Pretrained):
         for number, layer in enumerate(layers):
             hidden = layer(hidden, position_embeddings=positions)
             if number < len(seen.deepstack_features):
-                hidden = text._deepstack_process(hidden, layout.seen, seen.deepstack_features[number])
+                hidden = text._deepstack_process(
+                    hidden, layout.seen, seen.deepstack_features[number]
+                )
         understood = _last_token(last, hidden, positions)
         logits: torch.Tensor = model.lm_head(text.norm(understood)[0, -1])
         return logits
 
     def _picture(self, image: np.ndarray) -> Mapping[str, torch.Tensor]:
-        """Return a picture in patches. If it needs no scaling, each of its 256 levels a colour is looked up in a table."""
+        """Return a picture in patches.
+
+        If it needs no scaling, each of its 256 levels a colour is looked up in a table.
+        """
         import torch
         from PIL import Image
 
@@ -96,11 +115,19 @@ class FastQwen3VL(Pretrained):
         if (grid := self._grids.get(size)) is not None:
             shown = np.empty((3, *size), np.float32)
             for colour, levels in enumerate(self._levels):
-                np.take(levels, image[:, :, colour], out=shown[colour], mode="clip")  # writes to `out` directly, unlike "raise"
-            patches, *_ = reads.patchify(shown, reads.patch_size, reads.merge_size, reads.temporal_patch_size)
+                np.take(
+                    levels, image[:, :, colour], out=shown[colour], mode="clip"
+                )  # writes to `out` directly, unlike "raise"
+            patches, *_ = reads.patchify(
+                shown, reads.patch_size, reads.merge_size, reads.temporal_patch_size
+            )
             return {"pixel_values": torch.from_numpy(patches), "image_grid_thw": grid}
-        read: Mapping[str, torch.Tensor] = reads([Image.fromarray(np.ascontiguousarray(image))], return_tensors="pt")
-        if (read["image_grid_thw"][0, 1:] * reads.patch_size).tolist() == [*size] and len(self._grids) < MAX_LAYOUTS:
+        read: Mapping[str, torch.Tensor] = reads(
+            [Image.fromarray(np.ascontiguousarray(image))], return_tensors="pt"
+        )
+        if (read["image_grid_thw"][0, 1:] * reads.patch_size).tolist() == [*size] and len(
+            self._grids
+        ) < MAX_LAYOUTS:
             self._grids[size] = read["image_grid_thw"]
         return read
 
@@ -123,13 +150,18 @@ class FastQwen3VL(Pretrained):
             "interp_indices": indices,
             "interp_weights": weights,
         }
-        return Layout(kinds == 1, model.get_rope_index(tokens, kinds, image_grid_thw=grid)[0], picture)
+        return Layout(
+            kinds == 1, model.get_rope_index(tokens, kinds, image_grid_thw=grid)[0], picture
+        )
 
 
-def _last_token(layer: Any, hidden: torch.Tensor, positions: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+def _last_token(
+    layer: Any, hidden: torch.Tensor, positions: tuple[torch.Tensor, torch.Tensor]
+) -> torch.Tensor:
     """Return a layer's output for the last token, f32 [1, 1, size].
 
-    The other tokens are in a cache, as if they had been read before: the layer attends to them, but computes no output.
+    The other tokens are in a cache, as if they had been read before: the layer attends to them, but
+    computes no output.
 
     Args:
         layer: A decoder layer.
@@ -149,7 +181,9 @@ def _last_token(layer: Any, hidden: torch.Tensor, positions: tuple[torch.Tensor,
     cache = DynamicCache()
     cache.update(keys, values, attention.layer_idx)
     last_place = (cosines[:, -1:], sines[:, -1:])
-    last: torch.Tensor = layer(hidden[:, -1:], position_embeddings=last_place, past_key_values=cache)
+    last: torch.Tensor = layer(
+        hidden[:, -1:], position_embeddings=last_place, past_key_values=cache
+    )
     return last
 
 
@@ -174,16 +208,22 @@ def _levels(reads: Any) -> np.ndarray:
 
 
 def _convolve(module: torch.nn.Conv3d, patches: torch.Tensor) -> torch.Tensor:
-    """Convolve patches as large as the kernel by a matrix product, which is ten times faster on a CPU."""
+    """Convolve patches as large as the kernel by a matrix product,
+    which is ten times faster on a CPU.
+    """
     import torch
 
     if tuple(patches.shape[2:]) != module.kernel_size:
         return torch.nn.Conv3d.forward(module, patches)
-    return torch.nn.functional.linear(patches.flatten(1), module.weight.flatten(1), module.bias)[:, :, None, None, None]
+    return torch.nn.functional.linear(patches.flatten(1), module.weight.flatten(1), module.bias)[
+        :, :, None, None, None
+    ]
 
 
 def _normalize(module: Any, hidden: torch.Tensor) -> torch.Tensor:
     """Normalise in one call from Python, where transformers makes six."""
     import torch
 
-    return torch.nn.functional.rms_norm(hidden, module.weight.shape, module.weight, module.variance_epsilon)
+    return torch.nn.functional.rms_norm(
+        hidden, module.weight.shape, module.weight, module.variance_epsilon
+    )

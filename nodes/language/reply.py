@@ -9,37 +9,71 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import ABSENT, Absent, Brain, BrainError, Episode, Flag, Host, Node, On, Text, setting, tensor, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    Brain,
+    BrainError,
+    Episode,
+    Flag,
+    Host,
+    Node,
+    On,
+    Text,
+    setting,
+    tensor,
+    widget,
+)
 from nodes.actions.sink import TableAction
 
 RUNGS: Final = ("basic", "number", "complex", "keyword", "fallback")
 """The ways in which an action is found, from the most certain to a guess."""
 NUMBER: Final = re.compile(r"(?<![\w.\-])[0-9]+(?![\w%]|\.[0-9])", re.ASCII)
-"""Matches a separate whole number: not -3, 0.5, 40% or the 2 of HP2. A comma separates two numbers."""
+"""Matches a separate whole number: not -3, 0.5, 40% or the 2 of HP2. A comma separates two
+numbers."""
 
 
 class ReplyWords(Brain):
-    """The basic actions, the basic action that stands for each action, and the words that mean one."""
+    """The basic actions, the basic action that stands for each action,
+    and the words that mean one.
+    """
 
     kind = "reply_words"
-    basic: tuple[int, ...] = setting(doc="the basic actions, in the order in which the fallback goes through them")
-    keywords: Mapping[str, int] = setting(doc="words or phrases, in lower case, and the action that each stands for")
+    basic: tuple[int, ...] = setting(
+        doc="the basic actions, in the order in which the fallback goes through them"
+    )
+    keywords: Mapping[str, int] = setting(
+        doc="words or phrases, in lower case, and the action that each stands for"
+    )
     to_basic: np.ndarray = tensor(
-        "i32[facings actions]", "the basic action nearest to each action, for a player who faces right and for one who faces left"
+        "i32[facings actions]",
+        (
+            "the basic action nearest to each action, "
+            "for a player who faces right and for one who faces left"
+        ),
     )
 
     def check(self, where: str) -> None:
         (facings, actions), basic = self.to_basic.shape, set(self.basic)
         if facings != 2:
-            raise BrainError(f"{where}: to_basic has {facings} rows; expected 2, looking right and looking left")
+            raise BrainError(
+                f"{where}: to_basic has {facings} rows; expected 2, looking right and looking left"
+            )
         if not basic or min(basic) < 0 or max(basic) >= actions:
-            raise BrainError(f"{where}: basic is {list(self.basic)}; expected at least one action from 0 to {actions - 1}")
+            raise BrainError(
+                f"{where}: basic is {list(self.basic)}; "
+                f"expected at least one action from 0 to {actions - 1}"
+            )
         if not basic.issuperset(self.to_basic.flat):
-            raise BrainError(f"{where}: to_basic names an action that is not basic; expected only {sorted(basic)}")
+            raise BrainError(
+                f"{where}: to_basic names an action that is not basic; "
+                f"expected only {sorted(basic)}"
+            )
         for word, action in self.keywords.items():
             if not word or word != word.lower() or not 0 <= action < actions:
                 raise BrainError(
-                    f"{where}: the keyword {word!r} means {action}; expected small letters and an action from 0 to {actions - 1}"
+                    f"{where}: the keyword {word!r} means {action}; "
+                    f"expected small letters and an action from 0 to {actions - 1}"
                 )
 
 
@@ -54,15 +88,19 @@ _NO_REPLY: Final = Parsed(ABSENT, ABSENT)
 
 
 class ActionParser(Node, category="language"):
-    """Find the action in a reply. There is always one. Each reply is read once, on the tick on which it is delivered.
+    """Find the action in a reply.
+
+    There is always one. Each reply is read once, on the tick on which it is delivered.
 
     text:    the model's answer, any text
-    facing:  True, or no link: the player faces right; decides which basic action is nearest to forward or back
+    facing:  True, or no link: the player faces right; decides which basic action is nearest to
+             forward or back
     action:  a row of the table
-    rung:    how it was found, the first of these that yields one:
-             "basic" the first number that is a basic action; "complex" the first number that is an action, as the basic
-             one nearest to it; "keyword" the first word with a meaning; "fallback" the next basic action in turn.
-             With `basic_first` off, the first two are replaced by "number": the first number that is an action, unchanged
+    rung:    how it was found, the first of these that yields one: "basic" the first number that is
+             a basic action; "complex" the first number that is an action, as the basic one nearest
+             to it; "keyword" the first word with a meaning; "fallback" the next basic action in
+             turn. With `basic_first` off, the first two are replaced by "number": the first number
+             that is an action, unchanged
     With `basic_first` off, all actions can be chosen, including those that block while crouching.
     """
 
@@ -91,8 +129,14 @@ class ActionParser(Node, category="language"):
         if text is None:
             return _NO_REPLY
         how = facing is not False, self.basic_first
-        # a model that chooses answers with a plain number; with cold caches after it has run, searching would be slow
-        parsed = self._plain[how].get(text) or self._numbered(text, *how) or self._worded(text) or self._in_turn()
+        # a model that chooses answers with a plain number; with cold caches after it has run,
+        # searching would be slow
+        parsed = (
+            self._plain[how].get(text)
+            or self._numbered(text, *how)
+            or self._worded(text)
+            or self._in_turn()
+        )
         self.rungs[parsed.rung] += 1
         return parsed
 

@@ -6,7 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from minibrains import ABSENT, Absent, BrainError, ColorFrame, Host, MinibrainsError, Node, Number, Socket, Text, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    BrainError,
+    ColorFrame,
+    Host,
+    MinibrainsError,
+    Node,
+    Number,
+    Socket,
+    Text,
+    widget,
+)
 from minibrains.loading import BrainRef
 from minibrains.torch_node import compute_on_one_thread
 from nodes.language.asking import Pretrained
@@ -19,7 +31,12 @@ Probabilities = Annotated[Mapping[str, float], Socket("probabilities")]
 """The probability of each answer, 0 to 1; they sum to 1."""
 
 
-GREEDY: Final = {"do_sample": False, "num_beams": 1, "repetition_penalty": 1.0, "no_repeat_ngram_size": 0}
+GREEDY: Final = {
+    "do_sample": False,
+    "num_beams": 1,
+    "repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+}
 """Greedy decoding, regardless of a model's own generation_config.json."""
 
 
@@ -32,29 +49,39 @@ class Answer(NamedTuple):
     probabilities: Probabilities | Absent
 
 
-class VLMStrategist(Node, category="language", background="either", fallback=Answer("", 0, ABSENT, ABSENT)):
+class VLMStrategist(
+    Node, category="language", background="either", fallback=Answer("", 0, ABSENT, ABSENT)
+):
     """Show a vision-language model a picture, ask it a question, and deliver its answer.
 
-    image:     uint8 [h, w, 3]; a picture whose size is not a multiple of the model's patches is scaled to one
+    image:     uint8 [h, w, 3]; a picture whose size is not a multiple of the model's patches is
+               scaled to one
     prompt:    the question
     adapters:  any number of LoRALoaders, all for this model
     text:      the answer
     tokens:    the number of tokens of picture and prompt
     confidence:     of the chosen answer, 0 to 1; only when choosing
     probabilities:  of all answers it could choose from; only when choosing
-    "choose" takes one pass through the model; "generate" takes one more for each token, always the most probable one. With
-    `"on_error": "fallback"` a run goes on when it fails or exceeds its `"timeout"`: the answer is then an empty text.
+    "choose" takes one pass through the model; "generate" takes one more for each token, always the
+    most probable one. With `"on_error": "fallback"` a run goes on when it fails or exceeds its
+    `"timeout"`: the answer is then an empty text.
     """
 
     brain: VLMBrain
     answer: Literal["generate", "choose"] = widget(
-        default="generate", rebuild=True, doc="generate an answer token by token, or choose one of the brain's answers"
+        default="generate",
+        rebuild=True,
+        doc="generate an answer token by token, or choose one of the brain's answers",
     )
-    most: int = widget(default=50, min=1, max=4096, doc="the largest number of tokens of a generated answer")
+    most: int = widget(
+        default=50, min=1, max=4096, doc="the largest number of tokens of a generated answer"
+    )
 
     def check(self) -> None:
         if self.answer == "choose" and not self.brain.answers:
-            raise MinibrainsError('the brain names no answers to choose from; set answer to "generate"')
+            raise MinibrainsError(
+                'the brain names no answers to choose from; set answer to "generate"'
+            )
 
     def open(self, host: Host) -> None:
         import torch
@@ -65,7 +92,9 @@ class VLMStrategist(Node, category="language", background="either", fallback=Ans
         self._host, self._ref = host, self.brain.ref
         self._plain: Pretrained = host.load(self._ref, "nodes.language.pretrained", load_pretrained)
         if self.answer == "choose":
-            self._tokens = torch.tensor([self._plain.token(answer) for answer in self.brain.answers])
+            self._tokens = torch.tensor(
+                [self._plain.token(answer) for answer in self.brain.answers]
+            )
 
     def warm_up(self, constants: Mapping[str, Any]) -> None:
         self._model(constants.get("adapters", []))
@@ -79,21 +108,32 @@ class VLMStrategist(Node, category="language", background="either", fallback=Ans
             asked = inputs["input_ids"].shape[1]
             if self.answer == "choose":
                 logits = self._plain.next_logits(model, inputs)[self._tokens]
-                shares = dict(zip(self.brain.answers, torch.softmax(logits, 0).tolist(), strict=True))
+                shares = dict(
+                    zip(self.brain.answers, torch.softmax(logits, 0).tolist(), strict=True)
+                )
                 best = max(shares, key=shares.__getitem__)
                 return Answer(best, asked, shares[best], shares)
             tokens = model.generate(**inputs, **GREEDY, max_new_tokens=self.most)[0, asked:]
-            return Answer(self._plain.processor.decode(tokens, skip_special_tokens=True), asked, ABSENT, ABSENT)
+            return Answer(
+                self._plain.processor.decode(tokens, skip_special_tokens=True),
+                asked,
+                ABSENT,
+                ABSENT,
+            )
 
     def _model(self, adapters: list[Adapter]) -> Any:
-        """Return the model with these adapters, from the process's cache. Raises BrainError if one is for another model."""
+        """Return the model with these adapters, from the process's cache.
+
+        Raises BrainError if one is for another model.
+        """
         if not adapters:
             return self._plain.model
         for adapter in adapters:
             if adapter.base_sha256 != self._ref.sha256:
                 mine, its = title_of(self._ref), f"{adapter.base!r} ({adapter.base_sha256[:12]})"
                 raise BrainError(
-                    f"{adapter.ref.file} is an adapter for the model {its}, and this one is {mine!r} ({self._ref.sha256[:12]})"
+                    f"{adapter.ref.file} is an adapter for the model {its}, "
+                    f"and this one is {mine!r} ({self._ref.sha256[:12]})"
                 )
         refs = [(adapter.ref, adapter.weight) for adapter in adapters]
         ref = replace(self._ref, adapters=tuple(refs))

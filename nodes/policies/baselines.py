@@ -48,18 +48,27 @@ class RandomPolicy(Node, category="policies", clocked=True):
 
 
 class ReflexBrain(Brain):
-    """For each situation a macro: rows of an action and the number of ticks for which to hold it."""
+    """For each situation a macro: rows of an action and the number of
+    ticks for which to hold it.
+    """
 
     kind = "reflex"
     actions: int = setting(doc="the number of actions that the table chooses from")
     action: np.ndarray = tensor("i32[situations rows]", "the action of each row")
-    ticks: np.ndarray = tensor("i32[situations rows]", "number of ticks for which it is held; 0 ends the macro before this row")
+    ticks: np.ndarray = tensor(
+        "i32[situations rows]",
+        "number of ticks for which it is held; 0 ends the macro before this row",
+    )
 
     def check(self, where: str) -> None:
         if self.action.size == 0 or (self.action < 0).any() or (self.action >= self.actions).any():
-            raise BrainError(f"{where}: every action must be from 0 to {self.actions - 1}, and there must be one")
+            raise BrainError(
+                f"{where}: every action must be from 0 to {self.actions - 1}, and there must be one"
+            )
         if (self.ticks < 0).any() or (self.ticks[:, 0] == 0).any():
-            raise BrainError(f"{where}: ticks must not be negative, nor 0 in the first row of a macro")
+            raise BrainError(
+                f"{where}: ticks must not be negative, nor 0 in the first row of a macro"
+            )
 
 
 class Reflex(NamedTuple):

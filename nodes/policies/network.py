@@ -38,7 +38,9 @@ class PolicyHeadBrain(Brain):
     width: int = setting(doc="input pixels")
     actions: int = setting(doc="the number of actions, which is the size of the output")
     hidden: int = setting(doc="width of the layer before the output")
-    convolutions: tuple[tuple[int, ...], ...] = setting(doc="[filters, kernel, stride] of each layer")
+    convolutions: tuple[tuple[int, ...], ...] = setting(
+        doc="[filters, kernel, stride] of each layer"
+    )
 
     @classmethod
     def tensor_specs(cls, config: Mapping[str, Any]) -> Mapping[str, str]:
@@ -46,11 +48,17 @@ class PolicyHeadBrain(Brain):
         specs = {}
         for index, layer in enumerate(config["convolutions"]):
             if len(layer) != 3 or min(layer) < 1:
-                raise BrainError(f"convolutions has {list(layer)}; expected [filters, kernel, stride]")
+                raise BrainError(
+                    f"convolutions has {list(layer)}; expected [filters, kernel, stride]"
+                )
             filters, kernel, stride = layer
             specs[f"convolution{index}.weight"] = f"f32[{filters} {channels} {kernel} {kernel}]"
             specs[f"convolution{index}.bias"] = f"f32[{filters}]"
-            channels, height, width = filters, _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
+            channels, height, width = (
+                filters,
+                _shrunk(height, kernel, stride),
+                _shrunk(width, kernel, stride),
+            )
             if height < 1 or width < 1:
                 raise BrainError(f"convolution {index} leaves nothing of a picture of this size")
         hidden, actions = config["hidden"], config["actions"]
@@ -77,9 +85,10 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
 
     frames:  float32 [channels, height, width]
     Out:     float32 [actions]
-    With `"on_error": "fallback"` action 0 is the only possible one when it fails or exceeds its `"timeout"`.
-    Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), 529-533, whose network
-    has the same structure.
+    With `"on_error": "fallback"` action 0 is the only possible one when it fails or exceeds its
+    `"timeout"`.
+    Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518
+    (2015), 529-533, whose network has the same structure.
     """
 
     brain: PolicyHeadBrain
@@ -90,9 +99,19 @@ class PolicyHead(TorchNode, category="policies", fallback=_only_the_first):
         channels, height, width = config["channels"], config["height"], config["width"]
         layers: list[tuple[str, nn.Module]] = []
         for index, (filters, kernel, stride) in enumerate(config["convolutions"]):
-            layers += [(f"convolution{index}", nn.Conv2d(channels, filters, kernel, stride)), (f"relu{index}", nn.ReLU())]
-            channels, height, width = filters, _shrunk(height, kernel, stride), _shrunk(width, kernel, stride)
-        layers += [("flatten", nn.Flatten()), ("hidden", nn.Linear(channels * height * width, config["hidden"]))]
+            layers += [
+                (f"convolution{index}", nn.Conv2d(channels, filters, kernel, stride)),
+                (f"relu{index}", nn.ReLU()),
+            ]
+            channels, height, width = (
+                filters,
+                _shrunk(height, kernel, stride),
+                _shrunk(width, kernel, stride),
+            )
+        layers += [
+            ("flatten", nn.Flatten()),
+            ("hidden", nn.Linear(channels * height * width, config["hidden"])),
+        ]
         layers += [("relu", nn.ReLU()), ("output", nn.Linear(config["hidden"], config["actions"]))]
         return nn.Sequential(OrderedDict(layers))
 
@@ -115,7 +134,12 @@ class ActionSampler(Node, category="policies"):
     mode: Literal["greedy", "sample"] = widget(
         default="greedy", doc="choose the most likely action, or draw one by its probability"
     )
-    temperature: float = widget(default=1.0, min=0.01, max=100.0, doc="the temperature of the softmax; higher is more random")
+    temperature: float = widget(
+        default=1.0,
+        min=0.01,
+        max=100.0,
+        doc="the temperature of the softmax; higher is more random",
+    )
 
     def reset(self, episode: Episode) -> None:
         self.rng = episode.rng()
@@ -125,4 +149,6 @@ class ActionSampler(Node, category="policies"):
             return int(logits.argmax())
         scaled = logits.astype(np.float64) / self.temperature
         weights = np.exp(scaled - scaled.max())
-        return int(np.searchsorted(np.cumsum(weights) / weights.sum(), self.rng.random(), side="right"))
+        return int(
+            np.searchsorted(np.cumsum(weights) / weights.sum(), self.rng.random(), side="right")
+        )

@@ -1,4 +1,6 @@
-"""DecisionLog: the questions to a strategist, its answers and the resulting actions, with the pictures it was shown."""
+"""DecisionLog: the questions to a strategist, its answers and the resulting actions,
+with the pictures it was shown.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from minibrains.files import LineFile
 from nodes.actions.sink import ActionTable
 
 _AHEAD: Final = 64
-"""Number of decisions that may wait to be written before the game waits; at two a second, none ever waits."""
+"""Number of decisions that may wait to be written before the game waits; at two a second, none ever
+waits."""
 
 
 class _Decision(NamedTuple):
@@ -26,7 +29,8 @@ class _Decision(NamedTuple):
 
 
 class DecisionLog(Node, category="recording", collects=True):
-    """Append every decision to a file of JSON lines in the run folder, named after this node, with its pictures beside it.
+    """Append every decision to a file of JSON lines in the run folder, named after this node,
+    with its pictures beside it.
 
     prompt:  the question
     tokens:  the number of tokens of the question
@@ -34,17 +38,21 @@ class DecisionLog(Node, category="recording", collects=True):
     text:    the answer
     rung:    how the action was found in it, from ActionParser
     action:  the action that was taken; the brain, an action table, has its name
-    unknown: share of the picture's tiles that are in no codebook, from TileTokenizer; the last one at the time of the prompt
-             is kept, and their mean is in the episode's results
-    A line has episode, tick and the values delivered on that tick; if question and answer come on one tick, there is one line
-    per decision. `image` names a file in the folder with the node's name; equal pictures are one file. Lines and pictures are
-    written on a thread, a picture before the line that names it; when the run is killed, only the last moment is lost. A model
-    can be trained on these files, so no game begins in a held-back state while this node is in the graph.
+    unknown: share of the picture's tiles that are in no codebook, from TileTokenizer; the last one
+             at the time of the prompt is kept, and their mean is in the episode's results
+    A line has episode, tick and the values delivered on that tick; if question and answer come on
+    one tick, there is one line per decision. `image` names a file in the folder with the node's
+    name; equal pictures are one file. Lines and pictures are written on a thread, a picture before
+    the line that names it; when the run is killed, only the last moment is lost. A model can be
+    trained on these files, so no game begins in a held-back state while this node is in the graph.
     """
 
     brain: ActionTable | None
     pictures: int = widget(
-        default=2000, min=0, max=1_000_000, doc="the largest number of different pictures; later lines name none"
+        default=2000,
+        min=0,
+        max=1_000_000,
+        doc="the largest number of different pictures; later lines name none",
     )
 
     @classmethod
@@ -82,7 +90,14 @@ class DecisionLog(Node, category="recording", collects=True):
         name = None
         if self.brain is not None and action is not None:
             name = _name(self.brain, action)
-        fields = {"prompt": prompt, "tokens": tokens, "text": text, "rung": rung, "action": action, "name": name}
+        fields = {
+            "prompt": prompt,
+            "tokens": tokens,
+            "text": text,
+            "rung": rung,
+            "action": action,
+            "name": name,
+        }
         if prompt is not None and unknown is not None:
             fields["unknown"] = unknown
             self.shown += 1
@@ -115,7 +130,9 @@ class DecisionLog(Node, category="recording", collects=True):
             raise RunError(f"{self._path} cannot be written: {self._failure}")
 
     def _write(self) -> None:
-        """Write decisions one after another, on a thread: encoding a picture takes as long as several ticks."""
+        """Write decisions one after another, on a thread:
+        encoding a picture takes as long as several ticks.
+        """
         while (decision := self._waiting.get()) is not None:
             try:
                 if not self._failure:
@@ -123,17 +140,23 @@ class DecisionLog(Node, category="recording", collects=True):
                     if decision.image is not None and (file := self._picture(decision.image)):
                         line = {**line, "image": file}
                     self._file.append(json.dumps(line, ensure_ascii=False))
-            except Exception as error:  # any error: otherwise a tick that waits for space would block forever
+            except (
+                Exception
+            ) as error:  # any error: otherwise a tick that waits for space would block forever
                 self._failure = getattr(error, "strerror", None) or describe_error(error)
             finally:
                 self._room.release()
 
     def _picture(self, image: np.ndarray) -> str | None:
-        """Return the file of a picture, after writing it if it is new; None if there are too many already."""
+        """Return the file of a picture, after writing it if it is new;
+        None if there are too many already.
+        """
         from PIL import Image
 
         picture = np.ascontiguousarray(image)
-        key = hashlib.blake2b(picture.data, digest_size=8, person=str(picture.shape).encode()[:16]).digest()
+        key = hashlib.blake2b(
+            picture.data, digest_size=8, person=str(picture.shape).encode()[:16]
+        ).digest()
         if key not in self._written and len(self._written) < self.pictures:
             self._pictures.mkdir(exist_ok=True)
             path = self._pictures / f"{key.hex()}.png"
@@ -148,5 +171,7 @@ class DecisionLog(Node, category="recording", collects=True):
 
 def _name(table: ActionTable, action: int) -> str:
     if action >= len(table.names):
-        raise MinibrainsError(f"action {action} is not in the action table, which has 0 to {len(table.names) - 1}")
+        raise MinibrainsError(
+            f"action {action} is not in the action table, which has 0 to {len(table.names) - 1}"
+        )
     return table.names[action]

@@ -40,12 +40,23 @@ class Score(Node, category="recording", clocked=True):
 class VideoWriter(Node, category="recording"):
     """Write frames to an MP4 clip in the run folder, at the game's own frame rate.
 
-    frame:  uint8 [h, w, c]; every delivered frame is written. Encoding happens in a process of its own.
+    frame:  uint8 [h, w, c]; every delivered frame is written. Encoding happens in a process of its
+            own.
     """
 
-    file: str = widget(default="clip.mp4", rebuild=True, doc="the file's name within the run folder")
-    episodes: int = widget(default=1, min=0, doc="the number of episodes to write, from the first on; 0: all")
-    scale: int = widget(default=2, min=1, max=8, rebuild=True, doc="the factor by which the clip is larger than the frame")
+    file: str = widget(
+        default="clip.mp4", rebuild=True, doc="the file's name within the run folder"
+    )
+    episodes: int = widget(
+        default=1, min=0, doc="the number of episodes to write, from the first on; 0: all"
+    )
+    scale: int = widget(
+        default=2,
+        min=1,
+        max=8,
+        rebuild=True,
+        doc="the factor by which the clip is larger than the frame",
+    )
 
     @classmethod
     def run_files(cls, node: str, widgets: Mapping[str, Any]) -> Sequence[str]:
@@ -53,7 +64,10 @@ class VideoWriter(Node, category="recording"):
 
     def check(self) -> None:
         if not (is_plain_name(self.file) and self.file.endswith(".mp4")):
-            raise MinibrainsError(f"the file is {self.file!r}; expected a plain name ending in .mp4, within the run folder")
+            raise MinibrainsError(
+                f"the file is {self.file!r}; expected a plain name ending in .mp4, "
+                "within the run folder"
+            )
 
     def open(self, host: Host) -> None:
         self._host = host
@@ -72,7 +86,9 @@ class VideoWriter(Node, category="recording"):
         if self._encoder is None:
             self._encoder, self._shape = self._start(frame.shape), frame.shape
         if frame.shape != self._shape:
-            raise RunError(f"the frame changed its size from {self._shape} to {frame.shape} within one clip")
+            raise RunError(
+                f"the frame changed its size from {self._shape} to {frame.shape} within one clip"
+            )
         try:
             _pipe(self._encoder).write(np.ascontiguousarray(frame).data)
         except BrokenPipeError:
@@ -84,27 +100,45 @@ class VideoWriter(Node, category="recording"):
             return
         _pipe(encoder).close()
         if encoder.wait(60):
-            raise RunError(f"the video encoder ended with {encoder.returncode}; {self._partial} is not whole")
+            raise RunError(
+                f"the video encoder ended with {encoder.returncode}; {self._partial} is not whole"
+            )
         os.replace(self._partial, self._path)
 
     def _start(self, shape: tuple[int, ...]) -> subprocess.Popen[bytes]:
         import imageio_ffmpeg
 
         height, width, colors = shape
-        even = f"scale={width * self.scale}:{height * self.scale}:flags=neighbor,pad=ceil(iw/2)*2:ceil(ih/2)*2"
+        size = f"{width * self.scale}:{height * self.scale}"
+        even = f"scale={size}:flags=neighbor,pad=ceil(iw/2)*2:ceil(ih/2)*2"
         pixels = "rgb24" if colors == 3 else "gray"
         source = ["-f", "rawvideo", "-pix_fmt", pixels, "-s", f"{width}x{height}"]
         source += ["-r", f"{self._host.frame_rate or 60:.6f}", "-i", "-"]
-        codec = ["-an", "-vf", even, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p"]
-        command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *source, *codec, "-movflags", "+faststart"]
+        codec = [
+            "-an", "-vf", even, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt",
+            "yuv420p",
+        ]  # fmt: skip
+        command = [
+            imageio_ffmpeg.get_ffmpeg_exe(),
+            "-v",
+            "error",
+            "-y",
+            *source,
+            *codec,
+            "-movflags",
+            "+faststart",
+        ]
         command.append(str(self._partial))
-        # a separate session, because Ctrl-C is for the run, which then finishes the clip; and a pipe that holds a few
-        # frames, so that not every tick waits for the encoder
-        return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, pipesize=1 << 20)
+        # a separate session, because Ctrl-C is for the run, which then finishes the clip; and a
+        # pipe that holds a few frames, so that not every tick waits for the encoder
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, start_new_session=True, pipesize=1 << 20
+        )
 
 
 class Preview(Node, category="recording"):
-    """Show the newest frame; a run without the editor leaves the last one as a picture in the run folder.
+    """Show the newest frame; a run without the editor leaves the last one as a
+    picture in the run folder.
 
     frame:  uint8 [h, w, c]
     """

@@ -26,9 +26,10 @@ AnyPicture = Union[
 class ToPicture(Node, category="vision"):
     """Convert a picture of any layout to uint8 RGB.
 
-    frame:  grey [h, w] or, with the colours first or last, grey, RGB or RGBA: [h, w, 1 | 3 | 4] or [1 | 3 | 4, h, w];
-            uint8, or float from 0 to 1. Transparent pixels are shown over black
-    Out:    uint8 [h, w, 3]; grey is copied to all three colours. A picture that has this form already is passed on as it is
+    frame:  grey [h, w] or, with the colours first or last, grey, RGB or RGBA: [h, w, 1 | 3 | 4] or
+            [1 | 3 | 4, h, w]; uint8, or float from 0 to 1. Transparent pixels are shown over black
+    Out:    uint8 [h, w, 3]; grey is copied to all three colours. A picture that has this form
+            already is passed on as it is
     Raises MinibrainsError if the position of the colours is ambiguous, as in 3 by 200 by 4.
     """
 
@@ -45,11 +46,15 @@ class ToPicture(Node, category="vision"):
 def _colors_last(frame: np.ndarray) -> np.ndarray:
     if frame.ndim == 2:
         return frame[:, :, None]
-    first, last = frame.ndim == 3 and frame.shape[0] in (1, 3, 4), frame.ndim == 3 and frame.shape[2] in (1, 3, 4)
+    first, last = (
+        frame.ndim == 3 and frame.shape[0] in (1, 3, 4),
+        frame.ndim == 3 and frame.shape[2] in (1, 3, 4),
+    )
     if first is last:
         found = "x".join(map(str, frame.shape))
         raise MinibrainsError(
-            f"got a picture of {found}; expected h x w, or 1, 3 or 4 colours either first or last: h x w x 3, 3 x h x w"
+            f"got a picture of {found}; expected h x w, or 1, 3 or 4 colours either first or last: "
+            "h x w x 3, 3 x h x w"
         )
     if last:
         return frame
@@ -60,10 +65,13 @@ def _bytes(picture: np.ndarray) -> np.ndarray:
     if picture.dtype == np.uint8:
         return picture
     if picture.dtype.kind != "f":
-        raise MinibrainsError(f"got a picture of {picture.dtype}; expected uint8, or float from 0 to 1")
+        raise MinibrainsError(
+            f"got a picture of {picture.dtype}; expected uint8, or float from 0 to 1"
+        )
     if picture.size and not (picture.min() >= 0 and picture.max() <= 1):
         raise MinibrainsError(
-            f"got a picture with values from {picture.min():g} to {picture.max():g}; floats must be from 0 to 1"
+            f"got a picture with values from {picture.min():g} to {picture.max():g}; "
+            "floats must be from 0 to 1"
         )
     levels: np.ndarray = np.rint(picture * 255).astype(np.uint8)
     return levels
@@ -106,22 +114,37 @@ class Resize(Node, category="vision"):
 
 
 class FrameStackBrain(Brain):
-    """The moments that a frame stack shows, and the normalisation of pixels: (pixel / 255 - mean) / std."""
+    """The moments that a frame stack shows, and the normalisation of pixels:
+    (pixel / 255 - mean) / std.
+    """
 
     kind = "frame_stack"
-    taps: np.ndarray = tensor("i32[taps]", "how many ticks back each picture is, oldest first: 0 is now")
+    taps: np.ndarray = tensor(
+        "i32[taps]", "how many ticks back each picture is, oldest first: 0 is now"
+    )
     mean: np.ndarray = tensor("f32[colors]", "per colour")
     std: np.ndarray = tensor("f32[colors]", "per colour")
 
     @classmethod
-    def derived_sizes(cls, sizes: Mapping[str, int], config: Mapping[str, object]) -> Mapping[str, int]:
+    def derived_sizes(
+        cls, sizes: Mapping[str, int], config: Mapping[str, object]
+    ) -> Mapping[str, int]:
         return {"channels": sizes["taps"] * sizes["colors"]}
 
     def check(self, where: str) -> None:
         taps = self.taps.tolist()
-        if not taps or taps != sorted(set(taps), reverse=True) or not 0 <= taps[-1] <= taps[0] < 4096:
-            raise BrainError(f"{where}: taps are {taps}; expected falling whole numbers from at most 4095 to at least 0")
-        if not (np.isfinite(self.mean).all() and np.isfinite(self.std).all() and (self.std > 0).all()):
+        if (
+            not taps
+            or taps != sorted(set(taps), reverse=True)
+            or not 0 <= taps[-1] <= taps[0] < 4096
+        ):
+            raise BrainError(
+                f"{where}: taps are {taps}; expected falling whole numbers from "
+                "at most 4095 to at least 0"
+            )
+        if not (
+            np.isfinite(self.mean).all() and np.isfinite(self.std).all() and (self.std > 0).all()
+        ):
             raise BrainError(f"{where}: mean and std must be finite, std greater than 0")
 
 
@@ -129,8 +152,10 @@ class FrameStack(Node, category="vision", clocked=True):
     """Stack the last frames as channels, so that a network without memory sees movement.
 
     frame:  uint8 [h, w, colors]
-    Out:    float32 [taps * colors, h, w], oldest first; at the beginning of an episode its first frame fills the missing ones
-    Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), 529-533.
+    Out:    float32 [taps * colors, h, w], oldest first; at the beginning of an episode its first
+            frame fills the missing ones
+    Source: V. Mnih et al., Human-level control through deep reinforcement learning, Nature 518
+        (2015), 529-533.
     """
 
     brain: FrameStackBrain
@@ -142,7 +167,9 @@ class FrameStack(Node, category="vision", clocked=True):
     def tick(self, frame: BrainFrame) -> BrainFrames:
         taps = self.brain.taps.tolist()
         planes = np.ascontiguousarray(frame.transpose(2, 0, 1), np.float32)
-        planes = (planes / np.float32(255) - self.brain.mean[:, None, None]) / self.brain.std[:, None, None]
+        planes = (planes / np.float32(255) - self.brain.mean[:, None, None]) / self.brain.std[
+            :, None, None
+        ]
         depth = taps[0] + 1
         if not self.ring:
             self.ring = [planes] * depth

@@ -6,7 +6,18 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from minibrains import Brain, BrainError, ColorFrame, Host, MinibrainsError, Node, Socket, setting, tensor, widget
+from minibrains import (
+    Brain,
+    BrainError,
+    ColorFrame,
+    Host,
+    MinibrainsError,
+    Node,
+    Socket,
+    setting,
+    tensor,
+    widget,
+)
 from nodes.vision.tiles import SIDE, Legend, TileLabels
 
 Marker = Annotated[tuple[int, int, str], Socket("marker")]
@@ -19,8 +30,12 @@ class OverlayStyle(Brain):
     """Colours by label, and the shapes of the letters."""
 
     kind = "overlay_style"
-    labels: tuple[str, ...] = setting(doc="the labels that have a colour; tiles with other labels are left as they are")
-    letters: str = setting(doc="the characters that can be written, in the order of glyphs; others are blank")
+    labels: tuple[str, ...] = setting(
+        doc="the labels that have a colour; tiles with other labels are left as they are"
+    )
+    letters: str = setting(
+        doc="the characters that can be written, in the order of glyphs; others are blank"
+    )
     palette: np.ndarray = tensor("u8[labels 4]", "red, green, blue and opacity of each label")
     grid: np.ndarray = tensor("u8[4]", "the same for the lines between tiles")
     ink: np.ndarray = tensor("u8[4]", "the same for coordinates and markers")
@@ -28,9 +43,13 @@ class OverlayStyle(Brain):
 
     def check(self, where: str) -> None:
         if len(self.labels) != len(self.palette) or len(set(self.labels)) < len(self.labels):
-            raise BrainError(f"{where}: {len(self.palette)} colours need one label each, all different")
+            raise BrainError(
+                f"{where}: {len(self.palette)} colours need one label each, all different"
+            )
         if len(self.letters) != len(self.glyphs) or len(set(self.letters)) < len(self.letters):
-            raise BrainError(f"{where}: {len(self.glyphs)} glyphs need one letter each, all different")
+            raise BrainError(
+                f"{where}: {len(self.glyphs)} glyphs need one letter each, all different"
+            )
         if (self.glyphs > 1).any():
             raise BrainError(f"{where}: glyphs must be 0 or 1")
 
@@ -42,7 +61,8 @@ class GridOverlay(Node, category="vision"):
     labels:   int32 [rows, columns] from TileTokenizer, -1: no colour
     legend:   the names of the labels, from TileTokenizer; without it the labels are the brain's own
     markers:  any number of (column, row, word): the tile is framed, the word written to its right
-    Out:      uint8 [h, w, 3]; column numbers along the top and row numbers along the left, every fourth
+    Out:      uint8 [h, w, 3]; column numbers along the top and row numbers along the left, every
+              fourth
     """
 
     brain: OverlayStyle
@@ -70,7 +90,9 @@ class GridOverlay(Node, category="vision"):
                 legend = self.brain.labels
             self._color(picture, labels, legend)
         if self.grid:
-            lines = picture[::SIDE].copy()  # a copy, so that the crossings of lines are mixed only once
+            lines = picture[
+                ::SIDE
+            ].copy()  # a copy, so that the crossings of lines are mixed only once
             picture[:, ::SIDE] = _mixed(picture[:, ::SIDE], self.brain.grid)
             picture[::SIDE] = _mixed(lines, self.brain.grid)
         if self.coordinates:
@@ -84,12 +106,15 @@ class GridOverlay(Node, category="vision"):
     def _color(self, picture: np.ndarray, labels: np.ndarray, legend: tuple[str, ...]) -> None:
         if picture.shape[:2] != (labels.shape[0] * SIDE, labels.shape[1] * SIDE):
             raise MinibrainsError(
-                f"the frame is {picture.shape[1]}x{picture.shape[0]}, the labels are {labels.shape[1]}x{labels.shape[0]} tiles; "
-                f"expected one label for {SIDE}x{SIDE} pixels, from a TileTokenizer of the same frame"
+                f"the frame is {picture.shape[1]}x{picture.shape[0]}, "
+                f"the labels are {labels.shape[1]}x{labels.shape[0]} tiles; "
+                f"expected one label for {SIDE}x{SIDE} pixels, "
+                "from a TileTokenizer of the same frame"
             )
         if labels.max(initial=-1) >= len(legend):
             raise MinibrainsError(
-                f"a tile has the label {labels.max()}, and the legend has {len(legend)} names; link labels and legend of one node"
+                f"a tile has the label {labels.max()}, and the legend has {len(legend)} names; "
+                "link labels and legend of one node"
             )
         nothing = np.zeros(4, np.uint8)
         colors = [self._colors.get(name, nothing) for name in legend]

@@ -8,13 +8,24 @@ from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
-from minibrains import Brain, BrainError, Host, MinibrainsError, Node, Number, Socket, setting, tensor
+from minibrains import (
+    Brain,
+    BrainError,
+    Host,
+    MinibrainsError,
+    Node,
+    Number,
+    Socket,
+    setting,
+    tensor,
+)
 
 SIDE: Final = 8
 """Width and height of a tile in pixels."""
 
 TileIds = Annotated[np.ndarray, Socket("tile_ids", "i32[rows columns]")]
-"""The number of each tile of a picture in a codebook; the size of the codebook for unknown tiles."""
+"""The number of each tile of a picture in a codebook; the size of the codebook for unknown
+tiles."""
 TileLabels = Annotated[np.ndarray, Socket("tile_labels", "i32[rows columns]")]
 """The label of each tile of a picture, as an index into the legend; -1: unknown."""
 Legend = Annotated[tuple[str, ...], Socket("legend")]
@@ -31,14 +42,18 @@ class TileCodebook(Brain):
     label: np.ndarray = tensor("i32[tiles]", "the label of each tile, as an index into labels")
 
     @classmethod
-    def derived_sizes(cls, sizes: Mapping[str, int], config: Mapping[str, object]) -> Mapping[str, int]:
+    def derived_sizes(
+        cls, sizes: Mapping[str, int], config: Mapping[str, object]
+    ) -> Mapping[str, int]:
         return {"ids": sizes["tiles"] + 1}
 
     def check(self, where: str) -> None:
         if not len(self.tiles) or not self.tiles.shape[3]:
             raise BrainError(f"{where}: there must be at least one tile of at least one colour")
         if (self.label < 0).any() or (self.label >= len(self.labels)).any():
-            raise BrainError(f"{where}: every label must be from 0 to {len(self.labels) - 1}, a place in labels")
+            raise BrainError(
+                f"{where}: every label must be from 0 to {len(self.labels) - 1}, a place in labels"
+            )
         if len({tile.tobytes() for tile in self.tiles}) < len(self.tiles):
             raise BrainError(f"{where}: two tiles are equal; expected each tile once")
 
@@ -53,7 +68,8 @@ class Tokens(NamedTuple):
 
 
 class TileTokenizer(Node, category="vision"):
-    """Cut a picture into tiles of 8 by 8 pixels and look each up in the codebook; equal tiles always have equal ids.
+    """Cut a picture into tiles of 8 by 8 pixels and look each up in the codebook;
+    equal tiles always have equal ids.
 
     frame:   uint8 [h, w, colors], h and w multiples of 8
     ids:     int32 [h / 8, w / 8], 0 to tiles - 1; equal to tiles for an unknown tile
@@ -76,16 +92,25 @@ class TileTokenizer(Node, category="vision"):
     def tick(self, frame: CodebookFrame) -> Tokens:
         height, width = frame.shape[:2]
         if height % SIDE or width % SIDE or not frame.size:
-            raise MinibrainsError(f"the frame is {width}x{height}; expected multiples of {SIDE}; put a Resize before it")
+            raise MinibrainsError(
+                f"the frame is {width}x{height}; expected multiples of {SIDE}; "
+                "put a Resize before it"
+            )
         keys = keys_of(frame)
         positions = np.searchsorted(self._hashes[:-1], _hashed(keys, self._multipliers))
-        # the hash gives the place to look, the pixels decide whether it is that tile; eight comparisons are read at a time
+        # the hash gives the place to look, the pixels decide whether it is that tile; eight
+        # comparisons are read at a time
         answers = (keys != self._keys.take(positions, axis=0)).view(np.uint64)
         differs = reduce(np.bitwise_or, answers.T) != 0
         positions[differs] = len(self._keys)
         shape = height // SIDE, width // SIDE
         unknown = float(np.count_nonzero(differs) / differs.size)
-        return Tokens(self._ids[positions].reshape(shape), self._labels[positions].reshape(shape), self.brain.labels, unknown)
+        return Tokens(
+            self._ids[positions].reshape(shape),
+            self._labels[positions].reshape(shape),
+            self.brain.labels,
+            unknown,
+        )
 
 
 def keys_of(frame: np.ndarray) -> np.ndarray:

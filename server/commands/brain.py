@@ -1,4 +1,7 @@
-"""The command `brain`: the header of a brain file, and the nodes that take it. Only the header is interpreted."""
+"""The command `brain`: the header of a brain file, and the nodes that take it.
+
+Only the header is interpreted.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,11 @@ from server.terminal import tell
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the header. A file that claims to be of a known kind but does not fit is printed too, and the exit status is 2."""
+    """Print the header.
+
+    A file that claims to be of a known kind but does not fit is printed too, and the exit status is
+    2.
+    """
     registry, broken = node_types()
     for sentence in broken:
         tell(sentence)
@@ -63,7 +70,9 @@ def describe(description: dict[str, Any]) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """Return a value on one line without control characters: the file may come from anywhere, and a terminal obeys them."""
+    """Return a value on one line without control characters: the file may come from anywhere,
+    and a terminal obeys them.
+    """
     text = value
     if not isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,6 @@
-"""The command `check`: report faults of a workflow, or print its plan, the events that may be lost, or its step functions."""
+"""The command `check`: report faults of a workflow, or print its plan,
+the events that may be lost, or its step functions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from server.terminal import printable
 def main(arguments: argparse.Namespace) -> int:
     """Check the workflow and print its plan. Raises WorkflowError with everything that is wrong."""
     registry = read_registry(arguments)
-    # making the run also makes the nodes, which look for their brain, game and states; nothing is opened
+    # making the run also makes the nodes, which look for their brain, game and states; nothing is
+    # opened
     plan = Run(read_spec(arguments), registry=registry).engine.plan
     if arguments.source:
         _print_source(step_sources(plan), arguments.json)
@@ -42,11 +45,14 @@ def _print_source(sources: dict[str, list[str]], as_json: bool) -> None:
 
 
 _TAKING = ("tick", "launch", "latch")
-"""The roles of steps that take a node's inputs: tick, launch of a node that continues, latch of a register."""
+"""The roles of steps that take a node's inputs: tick, launch of a node that continues, latch of a
+register."""
 
 
 def describe_plan(plan: Plan) -> dict[str, Any]:
-    """Return the plan in the form that `--json` prints: steps and latches in order, their inputs, events that may be lost."""
+    """Return the plan in the form that `--json` prints: steps and latches in order,
+    their inputs, events that may be lost.
+    """
     lost_events = []
     for lost in find_lost_events(plan):
         edge = lost.edge
@@ -63,14 +69,17 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
 def step_sources(plan: Plan) -> dict[str, list[str]]:
     """Return the source of each shape of step function in a plan -> the steps of that shape.
 
-    A clock gate has none. Everything else about a step, like waiting for a first delivery, a clock or a fallback, is plain
-    Python around its function.
+    A clock gate has none. Everything else about a step, like waiting for a first delivery, a clock
+    or a fallback, is plain Python around its function.
     """
     sources: dict[str, list[str]] = {}
     for step in plan.steps:
         if step.role == "gate":
             continue
-        returns_tuple = plan.graph.nodes[step.node].cls.schema.returns_tuple and step.role not in ("read", "launch")
+        returns_tuple = plan.graph.nodes[step.node].cls.schema.returns_tuple and step.role not in (
+            "read",
+            "launch",
+        )
         source = write_source(shape_of(step.inputs, step.outputs, returns_tuple))
         sources.setdefault(source, []).append(f"{step.role} {_name(step)}")
     for latch in plan.latches:
@@ -115,7 +124,13 @@ def _about(plan: Plan, name: str, role: str, runs: str) -> dict[str, Any]:
         if edge.target == name and role in _TAKING:
             reads.setdefault(edge.input.name, []).append(f"{edge.source}.{edge.output.name}")
     entry = plan.graph.nodes[name].entry
-    return {"role": role, "node": name, "type": f"{entry.type}@{entry.version}", "runs": runs, "reads": reads}
+    return {
+        "role": role,
+        "node": name,
+        "type": f"{entry.type}@{entry.version}",
+        "runs": runs,
+        "reads": reads,
+    }
 
 
 def _step(plan: Plan, step: Step) -> dict[str, Any]:

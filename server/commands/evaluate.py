@@ -1,4 +1,6 @@
-"""The command `evaluate`: the share of episodes that a workflow wins, compared with others in the same episodes."""
+"""The command `evaluate`: the share of episodes that a workflow wins,
+compared with others in the same episodes.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,12 @@ def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, 
         protocols = [protocol.against(opponent) for opponent in opponents]
     entrants = [("evaluated", spec, workflow)]
     for role, baseline in named:
-        other = RunSpec(baseline.workflow, widgets=baseline.widgets, packs=spec.packs, installed_packs=spec.installed_packs)
+        other = RunSpec(
+            baseline.workflow,
+            widgets=baseline.widgets,
+            packs=spec.packs,
+            installed_packs=spec.installed_packs,
+        )
         entrants.append((role, other, other.load_workflow()))
     sections: list[_Section] = []
     for each in protocols:
@@ -127,7 +134,10 @@ def _prepare(arguments: argparse.Namespace, registry: Registry) -> tuple[Rules, 
 
 
 def _players(
-    arguments: argparse.Namespace, registry: Registry, protocol: Protocol, entrants: list[tuple[str, RunSpec, Workflow]]
+    arguments: argparse.Namespace,
+    registry: Registry,
+    protocol: Protocol,
+    entrants: list[tuple[str, RunSpec, Workflow]],
 ) -> list[Player]:
     """Make the players of these roles, merging those that would play exactly the same games."""
     players: dict[str, Player] = {}
@@ -142,7 +152,10 @@ def _players(
 
 
 def _result(
-    arguments: argparse.Namespace, rules: Rules, sections: list[_Section], rows: dict[str, dict[int, dict[str, Any]]]
+    arguments: argparse.Namespace,
+    rules: Rules,
+    sections: list[_Section],
+    rows: dict[str, dict[int, dict[str, Any]]],
 ) -> dict[str, Any]:
     """Return the results of these episodes, which are given by the keys of their players."""
     played = []
@@ -153,7 +166,13 @@ def _result(
             who.append(player.as_json())
             episodes.append(rows[player.key])
         players = compared(who, episodes)
-        played.append({"protocol": section.protocol.as_json(), "episodes": arguments.episodes, "players": players})
+        played.append(
+            {
+                "protocol": section.protocol.as_json(),
+                "episodes": arguments.episodes,
+                "players": players,
+            }
+        )
     if arguments.opponents is not None:
         return {"episodes": arguments.episodes, "opponents": played, **made_with()}
     level = rules.level_of(list(sections[0].protocol.states))
@@ -161,7 +180,9 @@ def _result(
     return {**played[0], "verdict": verdict, **made_with()}
 
 
-def _play(arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path) -> bool:
+def _play(
+    arguments: argparse.Namespace, players: list[Player], rows_of: dict[str, Rows], out: Path
+) -> bool:
     """Play the missing episodes; return True if that was stopped."""
     requested = range(arguments.episodes)
     missing: list[list[int]] = []
@@ -171,7 +192,13 @@ def _play(arguments: argparse.Namespace, players: list[Player], rows_of: dict[st
     whole = len(players) * arguments.episodes
     form = "{desc} {bar} {n_fmt}/{total_fmt} {elapsed}<{remaining}{postfix}"
     ends: Counter[str] = Counter()
-    with tqdm(total=whole, initial=whole - sum(map(len, missing)), bar_format=form, disable=None, leave=False) as bar:
+    with tqdm(
+        total=whole,
+        initial=whole - sum(map(len, missing)),
+        bar_format=form,
+        disable=None,
+        leave=False,
+    ) as bar:
 
         def ended(row: dict[str, Any]) -> None:
             ends[outcome(row)] += 1
@@ -188,7 +215,10 @@ def _play(arguments: argparse.Namespace, players: list[Player], rows_of: dict[st
 
 
 def _launcher(arguments: argparse.Namespace) -> Launcher:
-    """Return the launcher. Games never run in this process, so a crash is a failed episode instead of a lost evaluation."""
+    """Return the launcher.
+
+    Games never run in this process, so a crash is a failed episode instead of a lost evaluation.
+    """
     return choose_launcher(arguments.workers) or ProcessLauncher(1)
 
 

@@ -1,4 +1,5 @@
-"""Ctrl-C: once to end the run after the current tick, twice to end it now, three times if even that hangs.
+"""Ctrl-C: once to end the run after the current tick, twice to end it now,
+three times if even that hangs.
 
 SIGTERM has the same effect, and so has SIGHUP, which means that the terminal was closed.
 """
@@ -19,11 +20,14 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HINT_DELAY: Final = 2.0
 """Seconds after which a message explains why nothing happens."""
 _GRACE: Final = 5.0
-"""Seconds after the second signal in which further ones are ignored, while the run is closed and its summary written."""
+"""Seconds after the second signal in which further ones are ignored, while the run is closed and
+its summary written."""
 
 
 class Stoppable(Protocol):
-    """Something that plays and can be stopped: an Engine, or a Pool of workers with an engine each."""
+    """Something that plays and can be stopped: an Engine,
+    or a Pool of workers with an engine each.
+    """
 
     @property
     def stopping(self) -> bool:
@@ -35,10 +39,12 @@ class Stoppable(Protocol):
 
 @contextmanager
 def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
-    """End the run after the current tick at the first signal, raise KeyboardInterrupt at the second.
+    """End the run after the current tick at the first signal,
+    raise KeyboardInterrupt at the second.
 
-    Further signals are ignored for five seconds, because the key may be held down, and a busy machine takes a while to write
-    the summary. After that, a signal ends the process without a summary, even if the run is over and the command goes on.
+    Further signals are ignored for five seconds, because the key may be held down, and a busy
+    machine takes a while to write the summary. After that, a signal ends the process without a
+    summary, even if the run is over and the command goes on.
     """
     sentence = "the run has not ended yet; Ctrl-C again ends it at once"
     hint = Timer(_HINT_DELAY, print, [sentence], {"file": sys.stderr, "flush": True})
@@ -57,7 +63,9 @@ def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
             interrupted = monotonic()
             raise KeyboardInterrupt
         elif monotonic() - interrupted > _GRACE:
-            os._exit(128 + signal.SIGINT)  # nothing may be waited for, because something here never ends
+            os._exit(
+                128 + signal.SIGINT
+            )  # nothing may be waited for, because something here never ends
 
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     if before[signal.SIGHUP] is signal.SIG_IGN:

@@ -51,7 +51,8 @@ def test_$stem() -> None:
 _HINTS = Template("""$file has the node $name and its test.
   test it      python -m pytest $file
   look at it   python -m server nodes $stem.$name --pack $file
-  wire it      "smooth": {"type": "$stem.$name@1", "set": {"share": 0.25}, "in": {"value": "console.reward"}}
+  wire it      "smooth": {"type": "$stem.$name@1", "set": {"share": 0.25}, \
+"in": {"value": "console.reward"}}
   run it       python -m server run WORKFLOW --pack $file
   ship it      as a package of your own whose pyproject.toml names its module:
                  [project.entry-points."$group"]
@@ -59,7 +60,10 @@ _HINTS = Template("""$file has the node $name and its test.
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Write the file to the current folder. Raises MinibrainsError if the name cannot be used or the file exists."""
+    """Write the file to the current folder.
+
+    Raises MinibrainsError if the name cannot be used or the file exists.
+    """
     name = arguments.name
     _check_name(name)
     stem = snake_case(name)
@@ -67,11 +71,15 @@ def main(arguments: argparse.Namespace) -> int:
     values = {"name": name, "stem": stem, "file": str(path), "group": ENTRY_POINT}
     try:
         if not path.exists() and importlib.util.find_spec(stem):
-            raise MinibrainsError(f"{path} would hide the Python module {stem!r}; choose another name than {name!r}")
+            raise MinibrainsError(
+                f"{path} would hide the Python module {stem!r}; choose another name than {name!r}"
+            )
         with path.open("x", encoding="utf-8") as file:
             file.write(_NODE.substitute(values))
     except FileExistsError:
-        raise MinibrainsError(f"{path} is already there and stays as it is; choose another name, or move it away") from None
+        raise MinibrainsError(
+            f"{path} is already there and stays as it is; choose another name, or move it away"
+        ) from None
     except OSError as error:
         raise MinibrainsError(f"{path} cannot be written: {error.strerror or error}") from None
     print(_HINTS.substitute(values))
@@ -85,6 +93,10 @@ def snake_case(name: str) -> str:
 
 def _check_name(name: str) -> None:
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) or {name, name.lower()} & set(keyword.kwlist):
-        raise MinibrainsError(f"{name!r} cannot be the name of a node class; expected CamelCase, like EdgeFilter")
+        raise MinibrainsError(
+            f"{name!r} cannot be the name of a node class; expected CamelCase, like EdgeFilter"
+        )
     if name in minibrains.__all__:
-        raise MinibrainsError(f"{name!r} is a name that nodes import from minibrains; choose another, like My{name}")
+        raise MinibrainsError(
+            f"{name!r} is a name that nodes import from minibrains; choose another, like My{name}"
+        )

@@ -1,4 +1,6 @@
-"""The command `nodes`: list node types, describe one of them in full, or print the schema of workflow files."""
+"""The command `nodes`: list node types, describe one of them in full,
+or print the schema of workflow files.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ _READING = {"last": "the last value", "on": "on delivery", "sample": "the last v
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print all node types, one of them, or the schema. Raises MinibrainsError if there is no such type."""
+    """Print all node types, one of them, or the schema.
+
+    Raises MinibrainsError if there is no such type.
+    """
     registry = read_registry(arguments)
     if arguments.schema:
         print(dump_json(workflow_schema(registry)), end="")
@@ -92,7 +97,9 @@ def _table(entries: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def remarks(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a described socket, widget, tensor or setting declares besides its type, and last its documentation."""
+    """Yield what a described socket, widget, tensor or setting declares besides its type,
+    and last its documentation.
+    """
     if "reading" in entry:
         yield _READING[entry["reading"]]
     if entry.get("many"):

@@ -1,4 +1,6 @@
-"""The progress of a run on the command line, printed to standard error: a progress bar, and lines of text."""
+"""The progress of a run on the command line, printed to standard error: a progress bar,
+and lines of text.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ def main(arguments: argparse.Namespace) -> int:
     """Replay a tape and print the outcome. Returns the exit status."""
     from tqdm import tqdm
 
-    registry = read_registry(arguments)  # first, because results on the tape have types from the nodes' modules
+    registry = read_registry(
+        arguments
+    )  # first, because results on the tape have types from the nodes' modules
     events, cut = read_events(find_tape(Path(arguments.run), FILE))
     header = events[0].value
     ask_for_packs(header["packs"], arguments.pack)
@@ -35,7 +37,10 @@ def main(arguments: argparse.Namespace) -> int:
     if cut:
         tell(cut)
     if done.metadata.get("rom_sha1") != header["facts"].get("rom_sha1"):
-        tell(f"the ROM is a different one: {done.metadata.get('rom_sha1')}, not {header['facts'].get('rom_sha1')}")
+        tell(
+            f"the ROM is a different one: {done.metadata.get('rom_sha1')}, "
+            f"not {header['facts'].get('rom_sha1')}"
+        )
     if arguments.json:
         print(json.dumps(_as_json(done, cut)))
     else:
@@ -44,7 +49,9 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def ask_for_packs(recorded: list[dict[str, str]], given: list[str]) -> None:
-    """Raise MinibrainsError unless the user gave the tape's node packs: a tape may come from anybody, so it cannot load code."""
+    """Raise MinibrainsError unless the user gave the tape's node packs:
+    a tape may come from anybody, so it cannot load code.
+    """
     hashes: set[str] = set()
     names: set[str] = set()
     for file in map(Path, given):
@@ -56,8 +63,13 @@ def ask_for_packs(recorded: list[dict[str, str]], given: list[str]) -> None:
             continue
         file = Path(pack["file"])
         if file.name not in names:
-            raise MinibrainsError(f"the run took nodes from {file}; if you trust that file, say so: --pack {file}")
-        tell(f"{file.name} is not the file that the run took nodes from; its SHA-256 was {pack['sha256']}")
+            raise MinibrainsError(
+                f"the run took nodes from {file}; if you trust that file, say so: --pack {file}"
+            )
+        tell(
+            f"{file.name} is not the file that the run took nodes from; "
+            f"its SHA-256 was {pack['sha256']}"
+        )
 
 
 def _as_json(done: Replayed, cut: str) -> dict[str, Any]:
@@ -73,7 +85,10 @@ def _as_json(done: Replayed, cut: str) -> dict[str, Any]:
 
 
 def _describe(done: Replayed) -> str:
-    span = f"ticks {done.first} to {done.first + done.ticks}, {done.episodes} episodes, compared at {done.checks} points"
+    span = (
+        f"ticks {done.first} to {done.first + done.ticks}, {done.episodes} episodes, "
+        f"compared at {done.checks} points"
+    )
     if done.difference is None:
         return f"equal: {span}"
     difference = done.difference

@@ -1,6 +1,8 @@
-"""The command `roms import`: find ROMs of known games in files, folders and zip archives, and keep a copy of each.
+"""The command `roms import`: find ROMs of known games in files, folders and zip archives,
+and keep a copy of each.
 
-A ROM is recognised by its SHA-1 alone; the name of its file, or its place in an archive, does not matter.
+A ROM is recognised by its SHA-1 alone; the name of its file, or its place in an archive, does not
+matter.
 """
 
 from __future__ import annotations
@@ -27,12 +29,23 @@ from server.terminal import printable, tell
 
 SIZE_LIMIT: Final = 512 * 2**20
 """Size limit in bytes. Larger files, and archive members that unpack to more, are skipped."""
-_UNREADABLE: Final = (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+_UNREADABLE: Final = (
+    OSError,
+    ValueError,
+    RuntimeError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
 """The exceptions of reading a file, or a damaged or encrypted member of an archive."""
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Import the ROMs that are found. Raises MinibrainsError if a path does not exist, or no known ROM is found."""
+    """Import the ROMs that are found.
+
+    Raises MinibrainsError if a path does not exist, or no known ROM is found.
+    """
     search = RomImport()
     for path in arguments.paths:
         search.look_in(Path(path))
@@ -40,7 +53,8 @@ def main(arguments: argparse.Namespace) -> int:
         tell(sentence)
     if not search.imported and not search.already_there:
         raise MinibrainsError(
-            f"no ROM of a known game is in {', '.join(arguments.paths)} (files looked at: {search.looked_at}); "
+            f"no ROM of a known game is in {', '.join(arguments.paths)} (files looked at: "
+            f"{search.looked_at}); "
             "expected unchanged dumps of games that stable-retro has data for"
         )
     if arguments.json:
@@ -62,7 +76,10 @@ class RomImport:
         self._games = known_hashes()
 
     def look_in(self, path: Path) -> None:
-        """Search a file, a zip archive, or everything in a folder. Raises MinibrainsError if the path does not exist."""
+        """Search a file, a zip archive, or everything in a folder.
+
+        Raises MinibrainsError if the path does not exist.
+        """
         if path.is_dir():
             for file in sorted(path.rglob("*")):
                 if file.is_file():
@@ -100,7 +117,10 @@ class RomImport:
         with zipfile.ZipFile(file) as archive:
             for member in archive.infolist():
                 if not member.is_dir():
-                    with self._leaving_out(f"{path}, {member.filename!r}"), archive.open(member) as unpacked:
+                    with (
+                        self._leaving_out(f"{path}, {member.filename!r}"),
+                        archive.open(member) as unpacked,
+                    ):
                         self._look_at(member.filename, member.file_size, unpacked)
 
     def _look_at(self, name: str, size: int, file: IO[bytes]) -> None:
@@ -122,11 +142,16 @@ class RomImport:
         try:
             write_atomic(target, data)
         except OSError as error:
-            raise MinibrainsError(f"{target}: the ROM cannot be written: {error.strerror or error}") from None
+            raise MinibrainsError(
+                f"{target}: the ROM cannot be written: {error.strerror or error}"
+            ) from None
         self.imported[game] = target
 
     def _holds(self, target: Path, game: str) -> bool:
-        """Return True if the target is a valid ROM of the game. It may be another edition, which is not replaced."""
+        """Return True if the target is a valid ROM of the game.
+
+        It may be another edition, which is not replaced.
+        """
         try:
             with target.open("rb") as file:
                 return self._games.get(groom_rom(target.name, file)[1]) == game
@@ -142,9 +167,11 @@ class RomImport:
 
 
 def _suffix(game: str) -> str | None:
-    """Return the file suffix by which stable-retro recognises the game's console: Airstriker-Genesis-v0 -> .md.
+    """Return the file suffix by which stable-retro recognises the game's console:
+    Airstriker-Genesis-v0 -> .md.
 
-    None for arcade games: their emulator needs the original file names, but the ROM folder has one `rom.*` a game.
+    None for arcade games: their emulator needs the original file names, but the ROM folder has one
+    `rom.*` a game.
     """
     match = re.search(r"-([A-Za-z0-9]+)(?:-v\d+)?$", game)
     if match:

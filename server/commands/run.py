@@ -52,7 +52,12 @@ def main(arguments: argparse.Namespace) -> int:
 def _warn(run: Run) -> None:
     """Print warnings about this run."""
     if run.settings.ticks is None and not run.engine.plan.terminals:
-        run.say("nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it")
+        run.say(
+            "nothing in this workflow ends an episode, and no --ticks was given: Ctrl-C ends it"
+        )
     outside = [name for name, node in run.graph.nodes.items() if node.cls.outside]
     if outside:
-        run.say(f"{', '.join(outside)}: no input arrives on the command line; play in the editor: python -m server serve")
+        run.say(
+            f"{', '.join(outside)}: no input arrives on the command line; play in the editor: "
+            "python -m server serve"
+        )

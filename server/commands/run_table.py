@@ -22,20 +22,27 @@ def describe(summary: dict[str, Any]) -> str:
         lines.append(f"{mean} that were played to their end, {distinct} distinct")
     times = summary["tick_ms"]
     if times["p50"] is not None:
-        lines.append(f"{summary['ticks']} ticks, {summary['ticks_per_s']:.0f} a second; a tick took "
-                     f"p50 {times['p50']:.3f}, p99 {times['p99']:.3f}, at most {times['max']:.3f} ms")  # fmt: skip
+        lines.append(f"{summary['ticks']} ticks, {summary['ticks_per_s']:.0f} a second; "
+                     "a tick took "
+                     f"p50 {times['p50']:.3f}, p99 {times['p99']:.3f}, "
+                     f"at most {times['max']:.3f} ms")  # fmt: skip
     if "deadlines" in summary:
         lines.extend(_deadlines(summary))
     for name, node in summary["nodes"].items():
         if "errors" in node:
-            lines.append(f"{name} failed {node['errors']} times, and the run went on: {node['first_error']}")
+            lines.append(
+                f"{name} failed {node['errors']} times, and the run went on: {node['first_error']}"
+            )
     if "cache" in summary:
         lines.extend(_cache(summary["cache"]))
     if summary["worker_deaths"]:
         lines.append(f"workers died {summary['worker_deaths']} times")
     lines.extend(_slowest_nodes(summary["nodes"]))
     if summary["game"]:
-        lines.append(f"game {summary['game']}, actions {(summary['actions_sha256'] or '-')[:16]}, seed {summary['seed']}")
+        lines.append(
+            f"game {summary['game']}, actions {(summary['actions_sha256'] or '-')[:16]}, "
+            f"seed {summary['seed']}"
+        )
     lines.append(f"run folder {summary['run_dir']}")
     if "clip" in summary:
         lines.append(f"clip {summary['clip']}")
@@ -51,7 +58,9 @@ def _episodes(episodes: list[dict[str, Any]]) -> list[str]:
         score = "-"
         if episode["score"] is not None:
             score = f"{episode['score']:g}"
-        lines.append(f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}")
+        lines.append(
+            f"{number:>7}  {score:>9}  {won:>4}  {episode['ticks']:>7}  {episode['ended']}"
+        )
     if len(episodes) > 40:
         lines.append(f"    ... {len(episodes) - 40} more in episodes.jsonl")
     return lines
@@ -70,7 +79,9 @@ def _slowest_nodes(nodes: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def _cache(cache: dict[str, Any]) -> list[str]:
-    """Return lines about what was found in caches, the largest saving first, without those below MIN_SAVED."""
+    """Return lines about what was found in caches, the largest saving first,
+    without those below MIN_SAVED.
+    """
     answers = [answer for answer in cache["answers"] if answer["saved_s"] >= MIN_SAVED]
     if not answers:
         return []
@@ -88,8 +99,11 @@ def _deadlines(summary: dict[str, Any]) -> list[str]:
     share = "-"
     if deadlines["on_time"] is not None:
         share = f"{100 * deadlines['on_time']:.2f} %"
-    lines = [f"realtime at {deadlines['rate']:.2f} hz: {share} on time, not counting ticks when the process was not "
-             f"scheduled; ticks began at most {deadlines['late_ms']['max']:.1f} ms late"]  # fmt: skip
+    late_ms = deadlines["late_ms"]["max"]
+    lines = [
+        f"realtime at {deadlines['rate']:.2f} hz: {share} on time, not counting ticks when the "
+        f"process was not scheduled; ticks began at most {late_ms:.1f} ms late"
+    ]
     if not summary["misses"]:
         return lines
     causes = [f"{count} by {name}" for name, count in missed["nodes"].items() if count]

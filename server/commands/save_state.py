@@ -1,4 +1,6 @@
-"""The command `save-state`: write the state of a game on a certain tick, of a workflow or of a recorded run, as a save state."""
+"""The command `save-state`: write the state of a game on a certain tick,
+of a workflow or of a recorded run, as a save state.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,10 @@ def _play(arguments: argparse.Namespace, registry: Registry) -> SaveState:
     run = Run(replace(read_spec(arguments), clock="fast"), [PrintMessages()], registry=registry)
     limit = run.settings.ticks
     if limit is not None and arguments.tick >= limit:
-        raise MinibrainsError(f"--tick {arguments.tick}: the workflow ends an episode after {limit} ticks; expected a tick below")
+        raise MinibrainsError(
+            f"--tick {arguments.tick}: the workflow ends an episode after {limit} ticks; "
+            "expected a tick below"
+        )
     _, console = find_console(run.engine.nodes)
     with stop_on_interrupt(run), run:
         run.engine.reset(arguments.episode - 1, run.settings.seed, limit)
@@ -65,7 +70,10 @@ def _advance(engine: Engine, tick: int) -> None:
     while engine.tick < tick:
         ended = engine.advance(tick - engine.tick)
         if ended:
-            raise RunError(f"--tick {tick}: the episode ended on its tick {engine.tick - 1}; expected that tick or one before")
+            raise RunError(
+                f"--tick {tick}: the episode ended on its tick {engine.tick - 1}; "
+                "expected that tick or one before"
+            )
         if engine.stopping:
             raise KeyboardInterrupt
 
@@ -73,7 +81,9 @@ def _advance(engine: Engine, tick: int) -> None:
 def _replay(arguments: argparse.Namespace, registry: Registry) -> SaveState:
     """Replay a recorded run up to the tick of its episode."""
     if arguments.set or arguments.brain or arguments.seed is not None:
-        raise MinibrainsError("--set, --brain and --seed are for a workflow; a recorded run plays as it did")
+        raise MinibrainsError(
+            "--set, --brain and --seed are for a workflow; a recorded run plays as it did"
+        )
     events, cut = read_events(find_tape(Path(arguments.workflow), FILE))
     if cut:
         print(cut, file=sys.stderr)
@@ -82,7 +92,10 @@ def _replay(arguments: argparse.Namespace, registry: Registry) -> SaveState:
     with closing(replay(events, registry, start=tick, end=tick)) as replayed:
         for done in replayed:
             if done.difference is not None:
-                raise RunError(f"the run does not play again as it did, so its state would be another: {done.difference}")
+                raise RunError(
+                    "the run does not play again as it did, so its state would be another: "
+                    f"{done.difference}"
+                )
             if done.arrived and done.run is not None:
                 _, console = find_console(done.run.engine.nodes)
                 return console.save_state()
@@ -91,7 +104,9 @@ def _replay(arguments: argparse.Namespace, registry: Registry) -> SaveState:
 
 def _tick_of_run(events: list[Event], episode: int, tick: int) -> int:
     """Convert a tick of an episode, which count from 1, to the tick of the run."""
-    about = [event for event in events if event.kind == "episode" and event.value["index"] == episode - 1]
+    about = [
+        event for event in events if event.kind == "episode" and event.value["index"] == episode - 1
+    ]
     if not about:
         count = len({event.value["index"] for event in events if event.kind == "episode"})
         raise MinibrainsError(f"--episode {episode}: the run has {count} episodes")
@@ -100,5 +115,7 @@ def _tick_of_run(events: list[Event], episode: int, tick: int) -> int:
     if len(about) > 1:
         ends = about[1].tick
     if begins + tick >= ends:
-        raise MinibrainsError(f"--tick {tick}: that episode of the run has {ends - begins} ticks; expected one below")
+        raise MinibrainsError(
+            f"--tick {tick}: that episode of the run has {ends - begins} ticks; expected one below"
+        )
     return begins + tick

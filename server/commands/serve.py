@@ -75,7 +75,8 @@ async def _serve(app: web.Application, settings: ServiceSettings, port: int, as_
             await web.TCPSite(runner, settings.host, port).start()
         except OSError as error:
             raise MinibrainsError(
-                f"the server cannot listen on {settings.host}:{port}: {error.strerror or error}. Choose another --port"
+                f"the server cannot listen on {settings.host}:{port}: {error.strerror or error}. "
+                "Choose another --port"
             ) from None
         port = runner.addresses[0][1]
         address = _address(settings, port)
@@ -102,7 +103,17 @@ def _announce(settings: ServiceSettings, address: str, port: int, as_json: bool)
     if settings.token:
         opened += f"?token={settings.token}"
     if as_json:
-        print(json.dumps({"address": address, "open": opened, "host": settings.host, "port": port, "data": str(settings.data)}))
+        print(
+            json.dumps(
+                {
+                    "address": address,
+                    "open": opened,
+                    "host": settings.host,
+                    "port": port,
+                    "data": str(settings.data),
+                }
+            )
+        )
     else:
         print(f"Minibrains is at {opened} (Ctrl-C ends it)")
     sys.stdout.flush()

@@ -26,19 +26,26 @@ def read_registry(arguments: argparse.Namespace) -> Registry:
 
 
 def read_spec(arguments: argparse.Namespace) -> RunSpec:
-    """Return the spec of the run that the arguments describe. Raises WorkflowError if one cannot be read."""
+    """Return the spec of the run that the arguments describe.
+
+    Raises WorkflowError if one cannot be read.
+    """
     widgets = {}
     for text in arguments.set:
         target, separator, value = text.partition("=")
         if not separator or "." not in target:
-            fault = Fault("cannot be read", expected="NODE.WIDGET=VALUE", found=text, code="invalid_argument")
+            fault = Fault(
+                "cannot be read", expected="NODE.WIDGET=VALUE", found=text, code="invalid_argument"
+            )
             raise WorkflowError([fault], "--set")
         widgets[target] = _value(value)
     brains = {}
     for text in arguments.brain:
         node, separator, file = text.partition("=")
         if not separator:
-            fault = Fault("cannot be read", expected="NODE=FILE", found=text, code="invalid_argument")
+            fault = Fault(
+                "cannot be read", expected="NODE=FILE", found=text, code="invalid_argument"
+            )
             raise WorkflowError([fault], "--brain")
         brains[node] = file
     options = {name: getattr(arguments, name) for name in _OPTIONS if hasattr(arguments, name)}

@@ -108,7 +108,10 @@ def make_app(settings: ServiceSettings, registry: Registry) -> web.Application:
 
 
 def make_runner(app: web.Application) -> web.AppRunner:
-    """Return the runner that listens for the application. It also ends requests that are never completed."""
+    """Return the runner that listens for the application.
+
+    It also ends requests that are never completed.
+    """
     return web.AppRunner(
         app,
         access_log=None,
@@ -121,4 +124,7 @@ def make_runner(app: web.Application) -> web.AppRunner:
 def _twice(routes: Iterable[web.RouteDef]) -> list[web.RouteDef]:
     """Return every route as both /x, for scripts, and /api/x, for ComfyUI's pages."""
     found = list(routes)
-    return found + [web.RouteDef(route.method, f"/api{route.path}", route.handler, route.kwargs) for route in found]
+    return found + [
+        web.RouteDef(route.method, f"/api{route.path}", route.handler, route.kwargs)
+        for route in found
+    ]

@@ -38,7 +38,13 @@ T = TypeVar("T")
 class BrainFiles:
     """Brains in the user's own models/ and in the shipped one; the user's own is searched first."""
 
-    def __init__(self, folders: DataFolders, registry: Registry, digests: Digests, changed: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        folders: DataFolders,
+        registry: Registry,
+        digests: Digests,
+        changed: Callable[[str], None],
+    ) -> None:
         """Serve brains; `changed` is called with "brains" after each change."""
         self._models = folders.models
         self._workflows = folders.workflows
@@ -46,7 +52,8 @@ class BrainFiles:
         self._digests = digests
         self._changed = changed
         self._reading = asyncio.Lock()
-        """Held while headers are read, so that any number of requests uses only one thread of the server."""
+        """Held while headers are read, so that any number of requests uses only one thread of the
+        server."""
         self._naming = asyncio.Lock()
         self._headings: dict[Path, tuple[FileKey, dict[str, Any]]] = {}
         """Path -> key of the file, and the heading from its header at that time."""
@@ -100,7 +107,9 @@ class BrainFiles:
         return web.json_response(await self._read(read))
 
     async def metadata(self, request: web.Request) -> web.Response:
-        """Answer GET /view_metadata/{folder}: the metadata of a safetensors file, in ComfyUI's form."""
+        """Answer GET /view_metadata/{folder}: the metadata of a safetensors file,
+        in ComfyUI's form.
+        """
         path = self._find(f"{request.match_info['folder']}/{request.query.get('filename', '')}")
         header = await self._read(lambda: read_header(path))
         return web.json_response(dict(header.metadata))
@@ -115,7 +124,9 @@ class BrainFiles:
     async def _take(self, request: web.Request, part: BodyPartReader) -> dict[str, Any]:
         name = part.filename or ""
         if not name.endswith(_SUFFIX) or "/" in name:
-            raise BadName(f"the file is called {name[:200]!r}; expected a plain name ending in {_SUFFIX}")
+            raise BadName(
+                f"the file is called {name[:200]!r}; expected a plain name ending in {_SUFFIX}"
+            )
         target = inside(self._models, name)
         self._models.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=UPLOADING, dir=self._models)
@@ -125,7 +136,9 @@ class BrainFiles:
                 async for chunk in read_chunks(request, part):
                     size += len(chunk)
                     if size > UPLOAD_LIMIT:
-                        raise RequestError(413, "too_large", f"{name} is larger than {UPLOAD_LIMIT >> 30} GB")
+                        raise RequestError(
+                            413, "too_large", f"{name} is larger than {UPLOAD_LIMIT >> 30} GB"
+                        )
                     await asyncio.to_thread(file.write, chunk)
                     await asyncio.to_thread(whole.update, chunk)
             await self._read(lambda: _check(Path(temporary), name))
@@ -138,7 +151,10 @@ class BrainFiles:
         return {**entry, "renamed_from": None if target.name == name else name}
 
     async def _name_upload(self, temporary: Path, target: Path, digest: str) -> Path:
-        """Rename an upload to its name, or to another if a different file has it. An identical file is kept."""
+        """Rename an upload to its name, or to another if a different file has it.
+
+        An identical file is kept.
+        """
         free, number, size = target, 0, temporary.stat().st_size
         while True:
             async with self._naming:  # otherwise two uploads could find the same name free
@@ -146,14 +162,19 @@ class BrainFiles:
                 if not taken:
                     await asyncio.to_thread(_name, temporary, free)
                     return free
-            same = [file.stat().st_size == size and await self._digests.of(file) == digest for file in taken]
+            same = [
+                file.stat().st_size == size and await self._digests.of(file) == digest
+                for file in taken
+            ]
             if free in taken and all(same):
                 return free
             number += 1
             free = target.with_stem(f"{target.stem} ({number})")
 
     def _called(self, name: str) -> Sequence[Path]:
-        """Return the files that a workflow may mean by this name: the one in models/, and those beside workflows."""
+        """Return the files that a workflow may mean by this name: the one in models/,
+        and those beside workflows.
+        """
         target = self._models / name
         beside = [file for file in files_below(self._workflows, _SUFFIX) if file.name == name]
         if target.exists():
@@ -168,7 +189,9 @@ class BrainFiles:
     def _entries(self) -> Sequence[dict[str, Any]]:
         names = self._names()
         listed = set(names.values())
-        self._headings = {path: heading for path, heading in self._headings.items() if path in listed}
+        self._headings = {
+            path: heading for path, heading in self._headings.items() if path in listed
+        }
         return [self._entry(name, path) for name, path in names.items()]
 
     def _entry(self, name: str, path: Path) -> dict[str, Any]:
@@ -188,7 +211,10 @@ class BrainFiles:
         }
 
     def _heading(self, path: Path, key: FileKey | None) -> dict[str, Any]:
-        """Return kind, title and fault. A header may be long, so it is read again only if the file has changed."""
+        """Return kind, title and fault.
+
+        A header may be long, so it is read again only if the file has changed.
+        """
         if key is None or not os.access(path, os.R_OK):
             return _read_heading(path)
         known_key, heading = self._headings.get(path, (None, {}))
@@ -208,7 +234,9 @@ class BrainFiles:
     def _find(self, name: str) -> Path:
         path = None
         if name.endswith(_SUFFIX):
-            path = find_inside(name, [self._models, bundled_dir("models")]) or find_moved_brain(name)
+            path = find_inside(name, [self._models, bundled_dir("models")]) or find_moved_brain(
+                name
+            )
         if path is None:
             raise RequestError(404, "not_found", f"there is no brain {name[:200]!r}")
         return path

@@ -21,7 +21,8 @@ from server.http.worker_protocol import Watch
 _EVERY: Final = 0.05
 """Seconds between two messages with changes."""
 _MAX_EVENTS: Final = 2000
-"""Number of queued events from which a page is cut off; when it reconnects, it gets the whole state."""
+"""Number of queued events from which a page is cut off; when it reconnects, it gets the whole
+state."""
 _MAX_CHARACTERS: Final = 64 << 20
 """The same limit as a number of characters, for few but long events."""
 _MESSAGE_LIMIT: Final = 1 << 20
@@ -30,7 +31,8 @@ _PAUSE: Final = 0.02
 _WATCHED: Final = 1000
 """Largest number of nodes that a page may watch."""
 _UNDERWAY: Final = 2
-"""Largest number of unacknowledged pictures of a node: with one, a round trip longer than a tick would drop every other."""
+"""Largest number of unacknowledged pictures of a node: with one, a round trip longer than a tick
+would drop every other."""
 
 
 class Client:
@@ -63,7 +65,8 @@ class Client:
     def queue_event(self, event: str) -> None:
         """Queue a complete message, or cut the page off if too much is queued already.
 
-        This is not checked where messages are sent, because the sending task of a page that does not read is blocked.
+        This is not checked where messages are sent, because the sending task of a page that does
+        not read is blocked.
         """
         if self._gone:
             return
@@ -82,7 +85,9 @@ class Client:
             await self.socket.send_str(event)
 
     def cut_off(self) -> None:
-        """Abort the connection: a closing handshake would have to wait behind all unread messages."""
+        """Abort the connection: a closing handshake would have to wait
+        behind all unread messages.
+        """
         self._gone = True
         self._events.clear()
         self._characters = 0
@@ -98,7 +103,11 @@ class Client:
     def is_idle(self, node: str, run: ServerRun) -> bool:
         """Return whether it has the newest picture of a node and can take another one."""
         newest = run.pictures.get(node, (0, b""))[0]
-        return node in self.watch.previews and self.underway[node] < _UNDERWAY and self.shown.get(node, 0) == newest
+        return (
+            node in self.watch.previews
+            and self.underway[node] < _UNDERWAY
+            and self.shown.get(node, 0) == newest
+        )
 
 
 class Clients:
@@ -113,7 +122,7 @@ class Clients:
         """Yield the route of the websocket."""
         yield web.get("/ws", self.connect)
 
-    # -- events ---------------------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------------------
 
     def files_changed(self, what: str) -> None:
         """Tell all pages that files have changed; `what` is "workflows" or "brains"."""
@@ -193,12 +202,13 @@ class Clients:
     def _watching(self, run: ServerRun) -> list[Client]:
         return [client for client in self._clients.values() if client.prompt_id == run.prompt_id]
 
-    # -- one page -------------------------------------------------------------------------------------
+    # -- one page ----------------------------------------------------------------------------------
 
     async def connect(self, request: web.Request) -> web.WebSocketResponse:
         """Answer GET /ws: the connection of one page, until it ends.
 
-        A page that gives the `clientId` of another takes its place, and the connection of the other is closed.
+        A page that gives the `clientId` of another takes its place, and the connection of the other
+        is closed.
         """
         # the page
         socket = web.WebSocketResponse(compress=False, heartbeat=30.0, max_msg_size=_MESSAGE_LIMIT)
@@ -233,7 +243,9 @@ class Clients:
         return socket
 
     async def _pause(self, client: Client) -> None:
-        """Let other tasks run, and wait while a worker does not read what this page sends to its run."""
+        """Let other tasks run, and wait while a worker does not read what
+        this page sends to its run.
+        """
         await asyncio.sleep(0)
         while client.is_connected and self._is_ahead(client):
             await asyncio.sleep(_PAUSE)
@@ -250,10 +262,15 @@ class Clients:
         """End all connections, because the server ends."""
         for client in list(self._clients.values()):
             with suppress(ConnectionError, TimeoutError):
-                await asyncio.wait_for(client.socket.close(code=1001, message=b"the server ends"), 1.0)
+                await asyncio.wait_for(
+                    client.socket.close(code=1001, message=b"the server ends"), 1.0
+                )
 
     def _handle_message(self, client: Client, text: str) -> None:
-        """Handle a message of a page. Messages that cannot be understood are ignored, as in ComfyUI's server."""
+        """Handle a message of a page.
+
+        Messages that cannot be understood are ignored, as in ComfyUI's server.
+        """
         try:
             message = parse_json(text)
             type_, data = message["type"], message["data"]
@@ -337,7 +354,7 @@ class Clients:
             return list(self.runs.known.values())
         return []
 
-    # -- sending --------------------------------------------------------------------------------------
+    # -- sending -----------------------------------------------------------------------------------
 
     async def _send(self, client: Client) -> None:
         """Send whatever there is to send, waiting only for this page's own connection."""
@@ -350,7 +367,9 @@ class Clients:
                 now = loop.time()
                 if now >= client.due:
                     client.due, later = now + _EVERY, None
-                    for message in list(self._changes(client)):  # made at once: a page may change what it watches
+                    for message in list(
+                        self._changes(client)
+                    ):  # made at once: a page may change what it watches
                         await client.socket.send_str(json.dumps(message))
                 elif not later and self._has_changes(client):
                     later = loop.call_at(client.due, client.wake.set)
@@ -372,7 +391,9 @@ class Clients:
         self._want(run)
 
     def _has_changes(self, client: Client) -> bool:
-        return any(run.live_state.version > client.seen.get(run.prompt_id, 0) for run in self._known())
+        return any(
+            run.live_state.version > client.seen.get(run.prompt_id, 0) for run in self._known()
+        )
 
     def _changes(self, client: Client) -> Iterator[dict[str, Any]]:
         before, client.seen = client.seen, {}  # without forgotten runs

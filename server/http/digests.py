@@ -1,4 +1,6 @@
-"""The SHA-256 of brain files, computed on a thread of its own, because reading a large file takes too long for a request."""
+"""The SHA-256 of brain files, computed on a thread of its own,
+because reading a large file takes too long for a request.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ _BLOCKS: Final = 32
 class Digests:
     """Hashes files on demand, one at a time, and keeps the digests.
 
-    All callers that want the same file share the work. The file with the fewest bytes left goes first, so a small one
-    never waits for a large one. The methods belong to the event loop; `known` may be called from any thread.
+    All callers that want the same file share the work. The file with the fewest bytes left goes
+    first, so a small one never waits for a large one. The methods belong to the event loop; `known`
+    may be called from any thread.
     """
 
     def __init__(self, found: Callable[[], None]) -> None:
@@ -52,7 +55,9 @@ class Digests:
             self._keep(key, digest)
 
     async def of(self, path: Path, timeout: float | None = None) -> str | None:
-        """Return the digest; None if the file cannot be read, or after `timeout` seconds, in which case the work goes on."""
+        """Return the digest; None if the file cannot be read, or after `timeout` seconds,
+        in which case the work goes on.
+        """
         key = file_key(path)
         if key is None or key in self._known:
             if key is None:
@@ -63,7 +68,9 @@ class Digests:
             self._asked.put(_Unfinished(path, key))
         if self._thread is None:
             # a daemon thread, for which the process does not wait when it ends
-            self._thread = threading.Thread(target=self._work, args=(asyncio.get_running_loop(),), name="hashes", daemon=True)
+            self._thread = threading.Thread(
+                target=self._work, args=(asyncio.get_running_loop(),), name="hashes", daemon=True
+            )
             self._thread.start()
         waiting = self._waiting[key]
         over, _ = await asyncio.wait([waiting], timeout=timeout)
@@ -117,7 +124,10 @@ class _Unfinished:
         """Seconds spent on it so far."""
 
     def go_on(self) -> str | None:
-        """Read the next blocks; return the digest at the end. Raises OSError, also if the file has changed."""
+        """Read the next blocks; return the digest at the end.
+
+        Raises OSError, also if the file has changed.
+        """
         began = perf_counter()
         block = memoryview(bytearray(_BLOCK))
         with self.path.open("rb", buffering=0) as file:

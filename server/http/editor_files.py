@@ -11,11 +11,13 @@ from aiohttp import web
 from minibrains.files import find_inside
 
 _NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Minibrains</title>
-<p>The server is running, but its editor is not built. Build it with <code>npm ci &amp;&amp; npm run build</code> in
-<code>web/</code>, or install Minibrains from a wheel, and load this page again.</p></html>
+<p>The server is running, but its editor is not built.
+Build it with <code>npm ci &amp;&amp; npm run build</code> in <code>web/</code>,
+or install Minibrains from a wheel, and load this page again.</p></html>
 """
 _TYPES = {
-    ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html", ".wasm": "application/wasm",
+    ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html",
+    ".wasm": "application/wasm",
 }  # fmt: skip
 """Content types that browsers require, regardless of this system's own table."""
 
@@ -50,7 +52,11 @@ class EditorFiles:
         path = find_inside(request.match_info["file"], [self._folder])
         if path is None:
             raise web.HTTPNotFound
-        type_ = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        type_ = (
+            _TYPES.get(path.suffix)
+            or mimetypes.guess_type(path.name)[0]
+            or "application/octet-stream"
+        )
         # the names of built files contain a hash of their content
         cache = "max-age=31536000, immutable" if path.parent.name == "assets" else "no-cache"
         return web.FileResponse(path, headers={"Content-Type": type_, "Cache-Control": cache})

@@ -13,9 +13,12 @@ from minibrains.errors import MinibrainsError
 from minibrains.files import numbered_paths, sync_folders, timestamped
 
 _LONGEST: Final = 200
-"""Longest name in bytes. File names may have 255, and names derived from it, as of run folders, are up to 30 longer."""
+"""Longest name in bytes. File names may have 255, and names derived from it, as of run folders, are
+up to 30 longer."""
 _STRANGE: Final = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
-_DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE)
+_DEVICE: Final = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE
+)
 """Names that Windows takes for devices, with any suffix."""
 
 
@@ -29,16 +32,36 @@ class DataFolders:
     def __init__(self, root: Path) -> None:
         """Create the missing folders. Raises MinibrainsError if that fails."""
         self.root = root.absolute()
-        self.workflows, self.models, self.runs = self.root / "workflows", self.root / "models", self.root / "runs"
-        self.queue, self.trash, self.uploads = self.root / "queue", self.root / "trash", self.root / "uploads"
+        self.workflows, self.models, self.runs = (
+            self.root / "workflows",
+            self.root / "models",
+            self.root / "runs",
+        )
+        self.queue, self.trash, self.uploads = (
+            self.root / "queue",
+            self.root / "trash",
+            self.root / "uploads",
+        )
         try:
-            for folder in (self.workflows, self.models, self.runs, self.queue, self.trash, self.uploads):
+            for folder in (
+                self.workflows,
+                self.models,
+                self.runs,
+                self.queue,
+                self.trash,
+                self.uploads,
+            ):
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise MinibrainsError(f"the data folder {self.root} cannot be made: {error.strerror or error}") from None
+            raise MinibrainsError(
+                f"the data folder {self.root} cannot be made: {error.strerror or error}"
+            ) from None
 
     def workflow(self, name: str | None) -> Path | None:
-        """Return the path for a workflow's name, with or without suffix, whether it exists or not. Raises BadName."""
+        """Return the path for a workflow's name, with or without suffix, whether it exists or not.
+
+        Raises BadName.
+        """
         if name:
             return inside(self.workflows, f"{name.removesuffix('.json')}.json")
         return None
@@ -57,21 +80,33 @@ class DataFolders:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return `folder/name`, whether it exists or not. Raises BadName unless it is certain to stay within the folder."""
+    """Return `folder/name`, whether it exists or not.
+
+    Raises BadName unless it is certain to stay within the folder.
+    """
     parts = name.split("/")
     if not _can_be_encoded(name) or len(name.encode()) > _LONGEST:
-        raise BadName(f"the name {name[:_LONGEST]!r} cannot be used; expected at most {_LONGEST} bytes of UTF-8")
+        raise BadName(
+            f"the name {name[:_LONGEST]!r} cannot be used; "
+            f"expected at most {_LONGEST} bytes of UTF-8"
+        )
     if _STRANGE.search(name) or not all(map(_is_plain, parts)):
-        raise BadName(f"the name {name!r} cannot be used; expected folders and a file below {folder.name}/")
+        raise BadName(
+            f"the name {name!r} cannot be used; expected folders and a file below {folder.name}/"
+        )
     if any(map(_DEVICE.fullmatch, parts)):
-        raise BadName(f"the name {name!r} cannot be used; Windows takes it for a device. Choose another one")
+        raise BadName(
+            f"the name {name!r} cannot be used; Windows takes it for a device. Choose another one"
+        )
     path = folder.joinpath(*parts)
     try:
         is_inside = path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError) as error:
         raise BadName(f"{name!r} cannot be followed below {folder.name}/: {error}") from None
     if not is_inside:
-        raise BadName(f"{name!r} leads out of {folder.name}/ through a link; put the file itself there")
+        raise BadName(
+            f"{name!r} leads out of {folder.name}/ through a link; put the file itself there"
+        )
     return path
 
 

@@ -13,11 +13,15 @@ from server.http.folders import DataFolders
 from server.http.worker_protocol import SERVER_GONE
 
 _REQUEST: Final = "request.json"
-"""The file about the request of a run: prompt_id, number, client_id, extra_data, time (in ms), place in the history."""
+"""The file about the request of a run: prompt_id, number, client_id, extra_data, time (in ms),
+place in the history."""
 
 
 class History:
-    """The run folders by prompt id, oldest first. The id of a run from the command line is the name of its folder."""
+    """The run folders by prompt id, oldest first.
+
+    The id of a run from the command line is the name of its folder.
+    """
 
     def __init__(self, folders: DataFolders) -> None:
         self._folders = folders
@@ -27,7 +31,8 @@ class History:
             if not path.is_dir():
                 continue
             request = _read(path / _REQUEST)
-            # by name alone, runs would change places when the clock is set back; runs of the command line have no place
+            # by name alone, runs would change places when the clock is set back; runs of the
+            # command line have no place
             position = request.get("place")
             if not isinstance(position, int):
                 position = newest
@@ -43,7 +48,11 @@ class History:
 
     def forget(self, prompt_ids: list[str]) -> None:
         """Move run folders to the trash."""
-        found = {prompt_id: self._paths[prompt_id] for prompt_id in prompt_ids if prompt_id in self._paths}
+        found = {
+            prompt_id: self._paths[prompt_id]
+            for prompt_id in prompt_ids
+            if prompt_id in self._paths
+        }
         folders = [path for path in found.values() if path.exists()]
         self._folders.throw_away(*folders)
         for prompt_id in found:
@@ -78,13 +87,28 @@ class History:
     def item(self, prompt_id: str) -> dict[str, Any]:
         """Return a finished run in ComfyUI's form. Raises KeyError."""
         path = self._paths[prompt_id]
-        request, summary, workflow = _read(path / _REQUEST), _read(path / "summary.json"), _read(path / "workflow.json")
+        request, summary, workflow = (
+            _read(path / _REQUEST),
+            _read(path / "summary.json"),
+            _read(path / "workflow.json"),
+        )
         nodes = list(workflow.get("nodes", {}))
         meta: dict[str, Any] = {}
         for node in nodes:
-            meta[node] = {"node_id": node, "display_node": node, "parent_node": None, "real_node_id": node}
+            meta[node] = {
+                "node_id": node,
+                "display_node": node,
+                "parent_node": None,
+                "real_node_id": node,
+            }
         return {
-            "prompt": [request.get("number", 0), prompt_id, workflow, request.get("extra_data", {}), nodes],
+            "prompt": [
+                request.get("number", 0),
+                prompt_id,
+                workflow,
+                request.get("extra_data", {}),
+                nodes,
+            ],
             "outputs": dict(self._outputs(path, nodes)),
             "status": _status(prompt_id, request, summary),
             "meta": meta,
@@ -93,7 +117,9 @@ class History:
         }
 
     def _outputs(self, path: Path, nodes: list[str]) -> Iterator[tuple[str, Any]]:
-        """Yield the nodes that left a picture, `<node>.png` in the run folder, and the entries of these pictures."""
+        """Yield the nodes that left a picture, `<node>.png` in the run folder,
+        and the entries of these pictures.
+        """
         for node in nodes:
             if (path / f"{node}.png").is_file():
                 image = {"filename": f"{node}.png", "subfolder": path.name, "type": "output"}
@@ -112,10 +138,14 @@ def _state(summary: dict[str, Any]) -> str:
 def _status(prompt_id: str, request: dict[str, Any], summary: dict[str, Any]) -> dict[str, Any]:
     """Return the end of a run in the form of ComfyUI's messages."""
     state = _state(summary)
-    messages: list[Any] = [["execution_start", {"prompt_id": prompt_id, "timestamp": request.get("started")}]]
+    messages: list[Any] = [
+        ["execution_start", {"prompt_id": prompt_id, "timestamp": request.get("started")}]
+    ]
     if state == "failed":
         error = summary.get("error") or {"message": SERVER_GONE}
-        messages.append(["execution_error", {"prompt_id": prompt_id, "exception_message": error["message"]}])
+        messages.append(
+            ["execution_error", {"prompt_id": prompt_id, "exception_message": error["message"]}]
+        )
     elif state == "stopped":
         messages.append(["execution_interrupted", {"prompt_id": prompt_id}])
     else:
@@ -125,7 +155,9 @@ def _status(prompt_id: str, request: dict[str, Any], summary: dict[str, Any]) ->
 
 
 def _node(node: dict[str, Any]) -> dict[str, Any]:
-    """Convert a node's entry of a summary to the form in which pages receive the nodes of a running run."""
+    """Convert a node's entry of a summary to the form in which pages receive
+    the nodes of a running run.
+    """
     about = {"state": "idle", "runs": node.get("runs", 0), "us": node.get("mean_us")}
     for key in ("think_times", "restarts"):
         if key in node:

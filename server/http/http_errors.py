@@ -16,19 +16,24 @@ from server.http.folders import BadName
 REQUEST_TIMEOUT: Final = web.AppKey("request_timeout", float)
 """Seconds that a client gets to send a request or, in an upload, the next part."""
 _LARGE: Final = 1 << 16
-"""Size in bytes from which a body is parsed on a thread. A smaller one takes a millisecond and need not wait for threads."""
+"""Size in bytes from which a body is parsed on a thread. A smaller one takes a millisecond and need
+not wait for threads."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class RequestError(Exception):
     """A request that is answered with an error. `more` are further entries of the answer."""
 
-    def __init__(self, status: int, type_: str, message: str, details: str = "", **more: Any) -> None:
+    def __init__(
+        self, status: int, type_: str, message: str, details: str = "", **more: Any
+    ) -> None:
         super().__init__(message)
         self.status, self.type, self.details, self.more = status, type_, details, more
 
 
-def error_response(status: int, type_: str, message: str, details: str = "", **more: Any) -> web.Response:
+def error_response(
+    status: int, type_: str, message: str, details: str = "", **more: Any
+) -> web.Response:
     """Return an error response in the form that ComfyUI's clients expect."""
     error = {"type": type_, "message": message, "details": details, "extra_info": {}}
     return web.json_response({"error": error, **more}, status=status)
@@ -46,16 +51,27 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
     except MinibrainsError as error:
         return error_response(400, "bad_request", str(error), faults=faults_of(error))
     except web.HTTPRequestEntityTooLarge as error:
-        return error_response(413, "too_large", f"the body is larger than {request.client_max_size} bytes", str(error.text))
+        return error_response(
+            413,
+            "too_large",
+            f"the body is larger than {request.client_max_size} bytes",
+            str(error.text),
+        )
     except web.HTTPException as error:
         if error.status < 400:
             raise
-        return error_response(error.status, "http", f"{request.method} {request.path}: {error.reason}")
+        return error_response(
+            error.status, "http", f"{request.method} {request.path}: {error.reason}"
+        )
     except OSError as error:
-        return error_response(500, "disk", f"{error.filename or request.path}: {error.strerror or error}")
+        return error_response(
+            500, "disk", f"{error.filename or request.path}: {error.strerror or error}"
+        )
     except Exception as error:
         logging.getLogger(__name__).exception("%s %s failed", request.method, request.path)
-        return error_response(500, "internal", f"a fault in Minibrains itself: {type(error).__name__}: {error}")
+        return error_response(
+            500, "internal", f"a fault in Minibrains itself: {type(error).__name__}: {error}"
+        )
 
 
 async def read_body(request: web.Request) -> bytes:
@@ -69,7 +85,11 @@ async def read_body(request: web.Request) -> bytes:
 
 def too_slow(request: web.Request) -> RequestError:
     """Return the error for a request whose body arrives too slowly."""
-    return RequestError(408, "too_slow", f"the body did not come within {request.app[REQUEST_TIMEOUT]:g} s; send it again")
+    return RequestError(
+        408,
+        "too_slow",
+        f"the body did not come within {request.app[REQUEST_TIMEOUT]:g} s; send it again",
+    )
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
@@ -82,7 +102,9 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     except ValueError as error:
         raise RequestError(400, "no_json", f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
-        raise RequestError(400, "no_json", f"the body is not a JSON object, but {type(body).__name__}")
+        raise RequestError(
+            400, "no_json", f"the body is not a JSON object, but {type(body).__name__}"
+        )
     return body
 
 

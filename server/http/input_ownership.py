@@ -1,4 +1,7 @@
-"""Input ownership: for each register of a run, the page whose input counts. The last page to claim a register owns it."""
+"""Input ownership: for each register of a run, the page whose input counts.
+
+The last page to claim a register owns it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ class InputClient(Protocol):
 
 
 class InputOwnership:
-    """The owner of each input. When an input is released or its page is gone, its buttons are released in the game."""
+    """The owner of each input.
+
+    When an input is released or its page is gone, its buttons are released in the game.
+    """
 
     def __init__(self) -> None:
         self._owners: dict[tuple[ServerRun, str], InputClient] = {}

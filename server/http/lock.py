@@ -13,7 +13,8 @@ from minibrains.errors import MinibrainsError
 
 _NAME: Final = "server.lock"
 _LOCKED_BYTE: Final = 1 << 20
-"""The byte that is locked on Windows, where a locked byte cannot be read; the text is at the beginning."""
+"""The byte that is locked on Windows, where a locked byte cannot be read; the text is at the
+beginning."""
 
 
 class FolderLock:
@@ -32,11 +33,14 @@ class FolderLock:
             holder = _describe_holder(self._file)
             os.close(self._file)
             raise MinibrainsError(
-                f"another server uses the data folder {folder}: {holder}. End that one, or choose another --data"
+                f"another server uses the data folder {folder}: {holder}. End that one, "
+                "or choose another --data"
             ) from None
         except OSError as error:
             os.close(self._file)
-            raise MinibrainsError(f"{path} cannot be locked: {error.strerror or error}. Choose another --data") from None
+            raise MinibrainsError(
+                f"{path} cannot be locked: {error.strerror or error}. Choose another --data"
+            ) from None
         self._write({"pid": os.getpid()})
 
     def announce(self, address: str) -> None:

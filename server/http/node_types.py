@@ -55,19 +55,26 @@ class NodeTypes:
         yield web.post("/check", self.check)
 
     async def parse(self, data: Any, path: Path | None) -> Workflow:
-        """Read a workflow from a request. Raises WorkflowError if it is not a workflow, or too large."""
+        """Read a workflow from a request.
+
+        Raises WorkflowError if it is not a workflow, or too large.
+        """
         return await asyncio.to_thread(_parse, data, path)
 
     async def check_fully(self, workflow: Workflow) -> None:
-        """Check a workflow as far as possible before it runs. Raises MinibrainsError with all faults."""
+        """Check a workflow as far as possible before it runs.
+
+        Raises MinibrainsError with all faults.
+        """
         draft = await self._examine(workflow)
         await asyncio.to_thread(_prepare, draft)
 
     async def _examine(self, workflow: Workflow) -> Draft:
         """Read a workflow and collect its faults.
 
-        Hashes of brains are compared if the workflow gives one, or if a link depends on one. A hash that is not known yet
-        is awaited in the event loop: a waiting thread would be missing for all other requests.
+        Hashes of brains are compared if the workflow gives one, or if a link depends on one. A hash
+        that is not known yet is awaited in the event loop: a waiting thread would be missing for
+        all other requests.
         """
         unknown: set[Path] = set()
         draft = await asyncio.to_thread(self._examine_at_once, workflow, unknown)
@@ -77,7 +84,9 @@ class NodeTypes:
         return await asyncio.to_thread(self._examine_at_once, workflow, unknown)
 
     def _examine_at_once(self, workflow: Workflow, unknown: set[Path]) -> Draft:
-        """Do the same without waiting; add the files whose SHA-256 would have been needed to `unknown`."""
+        """Do the same without waiting; add the files whose SHA-256 would have
+        been needed to `unknown`.
+        """
 
         def known(file: Path, compared: bool) -> str | None:
             digest = self._digests.known(file)
@@ -109,7 +118,9 @@ class NodeTypes:
         return web.json_response(self._schema)
 
     async def check(self, request: web.Request) -> web.Response:
-        """Answer POST /check: the faults of a workflow, its possible links and, if it was migrated, its new form."""
+        """Answer POST /check: the faults of a workflow, its possible links and,
+        if it was migrated, its new form.
+        """
         body = await read_object(request)
         data, path = body.get("workflow"), self._folders.workflow(text(body, "name"))
 
@@ -117,7 +128,9 @@ class NodeTypes:
             workflow = await self.parse(data, path)
             draft = await self._examine(workflow)
         except MinibrainsError as error:
-            return web.json_response({"faults": faults_of(error), "workflow": None, **_NOTHING_TO_LINK})
+            return web.json_response(
+                {"faults": faults_of(error), "workflow": None, **_NOTHING_TO_LINK}
+            )
         answer = await asyncio.to_thread(self._describe_draft, draft)
         answer["workflow"] = None
         # it is another object only if older nodes, or an older format, were migrated
@@ -135,7 +148,9 @@ class NodeTypes:
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        return {f"{name}@{cls.version}": _describe(name, cls) for name, cls in self.registry.items()}
+        return {
+            f"{name}@{cls.version}": _describe(name, cls) for name, cls in self.registry.items()
+        }
 
     @cached_property
     def _comfy(self) -> dict[str, Any]:
@@ -147,10 +162,14 @@ class NodeTypes:
 
 
 def _prepare(draft: Draft) -> Graph:
-    """Return the graph, checked as far as possible before it runs. Raises WorkflowError with all faults."""
+    """Return the graph, checked as far as possible before it runs.
+
+    Raises WorkflowError with all faults.
+    """
     graph = draft.graph()
     plan = compile_graph(graph)
-    # faults that nodes themselves find, such as a missing game; reading brains in full is left to the run
+    # faults that nodes themselves find, such as a missing game; reading brains in full is left to
+    # the run
     without_brain = [name for name, node in graph.nodes.items() if node.brain is None]
     made = instantiate_nodes(plan, without_brain)
     check_collectors(graph, {name: runtime.node for name, runtime in made.items()})
@@ -180,7 +199,9 @@ def _parse(data: Any, path: Path | None) -> Workflow:
         nodes = data.get("nodes")
     if isinstance(nodes, dict) and len(nodes) > _MAX_NODES:
         limit, found = f"at most {_MAX_NODES}", str(len(nodes))
-        fault = Fault("the workflow has too many nodes", expected=limit, found=found, code="invalid_workflow")
+        fault = Fault(
+            "the workflow has too many nodes", expected=limit, found=found, code="invalid_workflow"
+        )
         raise WorkflowError([fault])
     return parse_workflow(data, path)
 
@@ -239,7 +260,13 @@ def _kind(kind: SocketTypes) -> dict[str, Any]:
     else:
         label = "anything" if kind.anything else kind.variable
         first = {"label": label, "dtype": None, "dims": []}
-    return {"kind": str(kind), **first, "options": options, "variable": kind.variable, "anything": kind.anything}
+    return {
+        "kind": str(kind),
+        **first,
+        "options": options,
+        "variable": kind.variable,
+        "anything": kind.anything,
+    }
 
 
 def _widget(widget: Widget) -> dict[str, Any]:
@@ -300,7 +327,11 @@ def _tooltip(doc: str) -> dict[str, str]:
 
 def _comfy_widget(widget: Widget) -> list[Any]:
     options: dict[str, Any] = {}
-    for name, value in (("default", to_json(widget.default)), ("min", widget.min), ("max", widget.max)):
+    for name, value in (
+        ("default", to_json(widget.default)),
+        ("min", widget.min),
+        ("max", widget.max),
+    ):
         if value is not None:
             options[name] = value
     options |= _tooltip(widget.doc)

@@ -18,8 +18,9 @@ from server.http.uploads import read_parts, read_whole
 UPLOAD_LIMIT: Final = 100 << 20
 """Size limit of an uploaded picture in bytes."""
 _SHOWN: Final = {
-    ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
-    ".mp4": "video/mp4", ".json": "application/json", ".jsonl": "text/plain", ".csv": "text/plain", ".txt": "text/plain",
+    ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif",
+    ".webp": "image/webp", ".mp4": "video/mp4", ".json": "application/json", ".jsonl": "text/plain",
+    ".csv": "text/plain", ".txt": "text/plain",
 }  # fmt: skip
 """Types that a browser may show; all others are only offered for download."""
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -41,8 +42,12 @@ class Pictures:
         query = request.query
         folder = self._folders.get(query.get("type", "output"))
         if folder is None:
-            raise RequestError(400, "bad_request", "the type is not known; expected output, input or temp")
-        path = inside(folder, "/".join(filter(None, [query.get("subfolder"), query.get("filename", "")])))
+            raise RequestError(
+                400, "bad_request", "the type is not known; expected output, input or temp"
+            )
+        path = inside(
+            folder, "/".join(filter(None, [query.get("subfolder"), query.get("filename", "")]))
+        )
         if not path.is_file():
             raise RequestError(404, "not_found", f"there is no file {query.get('filename')!r}")
         type_ = _SHOWN.get(path.suffix.lower())
@@ -66,9 +71,14 @@ class Pictures:
             raise RequestError(400, "bad_request", 'there is no part "image" in the upload')
         name, subfolder = fields["name"], fields.get("subfolder", "")
         if not name.lower().endswith(_PICTURES) or "/" in name:
-            raise BadName(f"the file is called {name[:200]!r}; expected a plain name ending in one of {', '.join(_PICTURES)}")
+            raise BadName(
+                f"the file is called {name[:200]!r}; expected a plain name ending in one "
+                f"of {', '.join(_PICTURES)}"
+            )
         target = inside(self._folders["input"], "/".join(filter(None, [subfolder, name])))
-        target = await asyncio.to_thread(_write, target, data, fields.get("overwrite", "") in ("true", "1"))
+        target = await asyncio.to_thread(
+            _write, target, data, fields.get("overwrite", "") in ("true", "1")
+        )
         return web.json_response({"name": target.name, "subfolder": subfolder, "type": "input"})
 
 

@@ -68,7 +68,9 @@ class Encoder:
         return Encoded(PALETTE, about, palette.tobytes() + indices.tobytes())
 
     def _palette(self, picture: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the colours, and each pixel's index into them; None if there are too many colours."""
+        """Return the colours, and each pixel's index into them;
+        None if there are too many colours.
+        """
         if picture.ndim == 2 or picture.shape[2] == 1:
             return np.arange(_MAX_COLOURS, dtype=np.uint32) * 0x010101, picture
         red, green, blue = picture[:, :, 0], picture[:, :, 1], picture[:, :, 2]
@@ -78,13 +80,18 @@ class Encoder:
         indices = self._numbers[pixels]
         strange = self._colours[indices] != pixels
         if strange.any():
-            if not self._learn(np.unique(pixels[strange])) and not self._learn(np.unique(pixels), anew=True):
+            if not self._learn(np.unique(pixels[strange])) and not self._learn(
+                np.unique(pixels), anew=True
+            ):
                 return None
             indices = self._numbers[pixels]
         return self._colours[: self._count], indices
 
     def _learn(self, colours: np.ndarray, anew: bool = False) -> bool:
-        """Number new colours, forgetting all others if `anew`. Returns False if there are too many."""
+        """Number new colours, forgetting all others if `anew`.
+
+        Returns False if there are too many.
+        """
         first = 0 if anew else self._count
         if first + len(colours) > _MAX_COLOURS:
             return False

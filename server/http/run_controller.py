@@ -1,7 +1,8 @@
 """Controls a run between its ticks: pauses it, steps it, and samples what pages watch.
 
-Two threads share this object: the one that ticks and the one that reports. The ticking thread stores the
-latest values in attributes, from which the other thread takes them; it waits only while the run is paused.
+Two threads share this object: the one that ticks and the one that reports. The ticking thread
+stores the latest values in attributes, from which the other thread takes them; it waits only while
+the run is paused.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ class StatsSample:
 
 
 class RunController(Hook):
-    """The controller of one run. Each public attribute is assigned by one thread, always as a whole, and read by the other."""
+    """The controller of one run.
+
+    Each public attribute is assigned by one thread, always as a whole, and read by the other.
+    """
 
     def __init__(self, wake: threading.Event) -> None:
         """Control a run; `wake` is set when there is something new to report."""
@@ -74,7 +78,7 @@ class RunController(Hook):
         self._shown: dict[str, tuple[Any, int]] = {}
         self._stats_due = self._values_due = 0.0
 
-    # -- from the thread that listens -----------------------------------------------------------------
+    # -- from the thread that listens --------------------------------------------------------------
 
     def before_open(self, run: Run) -> None:
         self.engine = run.engine
@@ -112,7 +116,7 @@ class RunController(Hook):
         """Wake a paused run, so that it samples again or applies an edit."""
         self._go.set()
 
-    # -- from the thread that ticks -------------------------------------------------------------------
+    # -- from the thread that ticks ----------------------------------------------------------------
 
     def between_ticks(self, run: Run) -> Budget:
         """Sample what pages watch, and wait while the run is paused."""
@@ -156,7 +160,9 @@ class RunController(Hook):
             console = engine.nodes.get(node)
             try:
                 if not isinstance(console, Console):
-                    raise MinibrainsError(f"{node!r} is not a console of this run; only a console has a state to save")
+                    raise MinibrainsError(
+                        f"{node!r} is not a console of this run; only a console has a state to save"
+                    )
                 future.set_result(console.save_state())
             except Exception as error:
                 future.set_exception(error)
@@ -180,13 +186,18 @@ class RunController(Hook):
             news = True
         if now >= self._stats_due or self.waiting:
             self._stats_due = now + _STATS_EVERY
-            self.stats = StatsSample(now, engine.tick, engine.ticks, self._misses, engine.node_stats())
+            self.stats = StatsSample(
+                now, engine.tick, engine.ticks, self._misses, engine.node_stats()
+            )
             news = True
         if news:
             self._wake.set()
 
     def _show(self, engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> bool:
-        """Put a node's picture into `pictures` if it is new. `peeked`: values that were sampled just now."""
+        """Put a node's picture into `pictures` if it is new.
+
+        `peeked`: values that were sampled just now.
+        """
         last, ticks = self._shown.get(node, (None, -1))
         if ticks == engine.ticks:
             return False
@@ -199,12 +210,16 @@ class RunController(Hook):
 
 
 def _picture(engine: Engine, node: str, peeked: dict[tuple[str, str], Any]) -> np.ndarray | None:
-    """Return the picture that a node shows: the first among its outputs, else the first among its inputs."""
+    """Return the picture that a node shows: the first among its outputs,
+    else the first among its inputs.
+    """
     checked = engine.plan.graph.nodes.get(node)
     if checked is None:
         return None
     candidates = [(node, name) for name in checked.cls.schema.outputs]
-    candidates += [(edge.source, edge.output.name) for edge in engine.plan.graph.edges if edge.target == node]
+    candidates += [
+        (edge.source, edge.output.name) for edge in engine.plan.graph.edges if edge.target == node
+    ]
     for output in candidates:
         if output not in peeked:
             peeked[output] = peek(engine, *output)

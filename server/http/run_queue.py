@@ -1,4 +1,6 @@
-"""The runs of this server: a queue, worker processes that take from it, and the state of each run."""
+"""The runs of this server: a queue, worker processes that take from it,
+and the state of each run.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,14 @@ from server.http.history import History
 from server.http.pending import PendingRequests
 from server.http.versioned_state import VersionedState
 from server.http.worker_handle import WorkerHandle
-from server.http.worker_protocol import Outcome, RunRequest, Watch, WorkerCommand, WorkerConfig, WorkerEvent
+from server.http.worker_protocol import (
+    Outcome,
+    RunRequest,
+    Watch,
+    WorkerCommand,
+    WorkerConfig,
+    WorkerEvent,
+)
 
 Notify = Callable[["ServerRun", str, dict[str, Any]], None]
 """A function that is called for every event of a run, with the event's name and data."""
@@ -108,12 +117,25 @@ class ServerRun:
 class RunQueue:
     """Takes requests, starts them on free workers, and handles the events of the workers."""
 
-    def __init__(self, folders: DataFolders, history: History, config: WorkerConfig, parallel: int, notify: Notify) -> None:
+    def __init__(
+        self,
+        folders: DataFolders,
+        history: History,
+        config: WorkerConfig,
+        parallel: int,
+        notify: Notify,
+    ) -> None:
         """Make a queue that plays up to `parallel` runs at once, each in a worker of its own."""
         self.queue: list[ServerRun] = []
         self.known: dict[str, ServerRun] = {}
         """Runs that wait or run, and the last ones that finished."""
-        self._folders, self._history, self._config, self._parallel, self._notify = folders, history, config, parallel, notify
+        self._folders, self._history, self._config, self._parallel, self._notify = (
+            folders,
+            history,
+            config,
+            parallel,
+            notify,
+        )
         self._pending = PendingRequests(folders.queue)
         self._workers: dict[WorkerHandle, ServerRun | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -152,7 +174,10 @@ class RunQueue:
         return self._counter
 
     async def submit(self, run: ServerRun) -> None:
-        """Add a run to the queue after writing it to the disk; lower numbers run first. Raises OSError."""
+        """Add a run to the queue after writing it to the disk; lower numbers run first.
+
+        Raises OSError.
+        """
         request = {**run.request(), "workflow": run.data}
         await asyncio.to_thread(self._pending.add, run.sequence, request)
         self._add(run)
@@ -182,14 +207,18 @@ class RunQueue:
             self._notify(run, "changed", {})
 
     async def edit(self, run: ServerRun, workflow: Mapping[str, Any]) -> dict[str, Any]:
-        """Change the graph of a running run; return `changed`, for people, or `error` and `faults`."""
+        """Change the graph of a running run; return `changed`, for people,
+        or `error` and `faults`.
+        """
         found = await self._ask(run, "edit", workflow)
         if "error" not in found:
             run.data = workflow
         return found
 
     async def save_state(self, run: ServerRun, node: str, name: str) -> dict[str, Any]:
-        """Write the state of a running console's game; return `state`, `game` and `file`, or `error` and `faults`."""
+        """Write the state of a running console's game; return `state`, `game` and `file`,
+        or `error` and `faults`.
+        """
         return await self._ask(run, "save_state", node, name)
 
     async def _ask(self, run: ServerRun, command: WorkerCommand, *content: Any) -> dict[str, Any]:
@@ -208,7 +237,7 @@ class RunQueue:
         idle = [worker for worker, run in self._workers.items() if run is None]
         await asyncio.gather(*[worker.close() for worker in idle])
 
-    # -- the queue ------------------------------------------------------------------------------------
+    # -- the queue ---------------------------------------------------------------------------------
 
     def _add(self, run: ServerRun) -> None:
         run.state = "queued"
@@ -218,7 +247,10 @@ class RunQueue:
         self._notify(run, "queued", {})
 
     def _read_pending(self) -> list[ServerRun]:
-        """Return the runs that waited when the last server ended. A run with a folder had begun, and is not repeated."""
+        """Return the runs that waited when the last server ended.
+
+        A run with a folder had begun, and is not repeated.
+        """
         waiting = []
         for sequence in self._pending.sequences():
             try:
@@ -228,7 +260,9 @@ class RunQueue:
                 else:
                     waiting.append(run)
             except (OSError, ValueError, KeyError, TypeError, MinibrainsError) as error:
-                logging.getLogger(__name__).error("request %d, which waited, cannot be read: %r", sequence, error)
+                logging.getLogger(__name__).error(
+                    "request %d, which waited, cannot be read: %r", sequence, error
+                )
         return waiting
 
     def _read_run(self, sequence: int) -> ServerRun:
@@ -246,13 +280,17 @@ class RunQueue:
             sequence,
         )
 
-    # -- workers --------------------------------------------------------------------------------------
+    # -- workers -----------------------------------------------------------------------------------
 
     def _fill(self) -> None:
         """Assign waiting runs to free workers, and start workers for the rest."""
         if self._closing:
             return
-        free = [worker for worker, run in self._workers.items() if run is None and worker.ready and not worker.closing]
+        free = [
+            worker
+            for worker, run in self._workers.items()
+            if run is None and worker.ready and not worker.closing
+        ]
         for worker in free:
             if self.queue:
                 self._begin(worker, self.queue.pop(0))
@@ -279,7 +317,9 @@ class RunQueue:
             del self._workers[worker]
             for run in list(self.queue):
                 self.queue.remove(run)
-                self._refuse(run, f"no worker can be started: {getattr(error, 'strerror', None) or error}")
+                self._refuse(
+                    run, f"no worker can be started: {getattr(error, 'strerror', None) or error}"
+                )
 
     def _begin(self, worker: WorkerHandle, run: ServerRun) -> None:
         self._workers[worker], run.worker = run, worker
@@ -311,11 +351,13 @@ class RunQueue:
 
     def _make_folder(self, run: ServerRun) -> RunFolder:
         folder = RunFolder(self._folders.runs, run.workflow)
-        self._history.add(run.prompt_id, folder.path, {**run.request(), "started": int(time.time() * 1000)})
+        self._history.add(
+            run.prompt_id, folder.path, {**run.request(), "started": int(time.time() * 1000)}
+        )
         self._pending.remove(run.sequence)
         return folder
 
-    # -- events of workers ----------------------------------------------------------------------------
+    # -- events of workers -------------------------------------------------------------------------
 
     def _on_event(self, worker: WorkerHandle, event: WorkerEvent, content: Any) -> None:
         if event == "ready":
@@ -344,7 +386,9 @@ class RunQueue:
             worker.closing = True
         elif event == "answer":
             number, answer = content
-            if (waiting := run.pending_answers.pop(number, None)) is not None and not waiting.done():
+            if (
+                waiting := run.pending_answers.pop(number, None)
+            ) is not None and not waiting.done():
                 waiting.set_result(answer)
         else:
             self._workers[worker] = None
@@ -358,7 +402,9 @@ class RunQueue:
         if run is not None:
             sentence = f"the worker that played this run died: {worker.describe_exit()}"
             if run.state == "stopping":
-                sentence = f"the run did not stop, so its worker was ended: {worker.describe_exit()}"
+                sentence = (
+                    f"the run did not stop, so its worker was ended: {worker.describe_exit()}"
+                )
             self._finish(run, self._failed(run, sentence))
         elif not worker.ready and not worker.closing and not self._closing and self.queue:
             first = self.queue.pop(0)
@@ -372,7 +418,11 @@ class RunQueue:
 
     def _failed(self, run: ServerRun, sentence: str) -> Outcome:
         """Make the outcome of a run whose worker could not, and write it to the run folder."""
-        summary: dict[str, Any] = {**as_error(RunError(sentence)), "state": "failed", "seed": run.settings.seed}
+        summary: dict[str, Any] = {
+            **as_error(RunError(sentence)),
+            "state": "failed",
+            "seed": run.settings.seed,
+        }
         if run.folder is not None:
             summary |= {"episodes": _episodes(run.folder.path), "run_dir": str(run.folder.path)}
             try:
@@ -388,11 +438,15 @@ class RunQueue:
         for waiting in run.pending_answers.values():
             if not waiting.done():
                 error = "the run ended before that could be done"
-                waiting.set_result({"error": error, "faults": [Fault(error, code="request_failed").as_json()]})
+                waiting.set_result(
+                    {"error": error, "faults": [Fault(error, code="request_failed").as_json()]}
+                )
         if outcome.state == "failed" and outcome.node is not None:
             was = run.live_state.parts["nodes"].get(outcome.node, {"runs": 0, "us": None})
             message = outcome.summary["error"]["message"]
-            run.live_state.put("nodes", {outcome.node: {**was, "state": "failed", "error": message}})
+            run.live_state.put(
+                "nodes", {outcome.node: {**was, "state": "failed", "error": message}}
+            )
         run.state = outcome.state
         self._notify(run, "over", {})
         self._forget_old()

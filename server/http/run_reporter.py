@@ -1,4 +1,6 @@
-"""Reports on a run to the server, on a thread of its own: statistics and values as deltas, pictures encoded."""
+"""Reports on a run to the server, on a thread of its own: statistics and values as deltas,
+pictures encoded.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _BACKGROUND_STATES: Final = ("thinking", "restarting", "lost")
 class RunReporter:
     """The reporter of one run."""
 
-    def __init__(self, request: RunRequest, controller: RunController, wake: threading.Event, send: Send) -> None:
+    def __init__(
+        self, request: RunRequest, controller: RunController, wake: threading.Event, send: Send
+    ) -> None:
         self.progress: tuple[int, float | None] = 0, None
         """Episode and score, updated by the run at intervals."""
         self._request, self._controller, self._wake, self._send = request, controller, wake, send
@@ -40,7 +44,9 @@ class RunReporter:
         self._history: deque[tuple[float, int]] = deque()
         self._sampled: StatsSample | None = None
         self._over = False
-        self._thread = threading.Thread(target=self._report, name="reports to the server", daemon=True)
+        self._thread = threading.Thread(
+            target=self._report, name="reports to the server", daemon=True
+        )
         self._thread.start()
 
     def say(self, text: str, node: str | None = None) -> None:
@@ -57,7 +63,9 @@ class RunReporter:
     def _report(self) -> None:
         due = 0.0
         while not self._over:
-            self._wake.wait(_EVERY)  # no longer than that, because a blocking node thinks within a tick
+            self._wake.wait(
+                _EVERY
+            )  # no longer than that, because a blocking node thinks within a tick
             self._wake.clear()
             self._send_lines()
             self._send_pictures()
@@ -83,7 +91,13 @@ class RunReporter:
                 done[id(picture)] = picture, self._encoders[node].encode(picture)
             _, encoded = done[id(picture)]
             self._number += 1
-            about = {"node": node, "node_id": node, "prompt_id": self._request.prompt_id, "seq": self._number, "tick": tick}
+            about = {
+                "node": node,
+                "node_id": node,
+                "prompt_id": self._request.prompt_id,
+                "seq": self._number,
+                "tick": tick,
+            }
             self._send("frame", (node, self._number, encoded.message(about)))
 
     def _send_changes(self) -> None:
@@ -140,7 +154,9 @@ class RunReporter:
                     changed[name] = {**reported[name], "state": state}
             return changed
         self._sampled = stats
-        entries = {name: self._node(name, now, states.get(name)) for name, now in stats.nodes.items()}
+        entries = {
+            name: self._node(name, now, states.get(name)) for name, now in stats.nodes.items()
+        }
         self._stats = dict(stats.nodes)
         return entries
 
@@ -181,7 +197,9 @@ class RunReporter:
 
 
 def _foreground_state(now: NodeStats, runs: int) -> str:
-    """Return the state of a node that is not in the background and ran `runs` times since the last report."""
+    """Return the state of a node that is not in the background and ran `runs`
+    times since the last report.
+    """
     if runs > 0:
         return "running"
     if now.cached:

@@ -27,7 +27,9 @@ _STEPS: Final = 100_000
 class RunRoutes:
     """The requests about runs."""
 
-    def __init__(self, runs: RunQueue, history: History, types: NodeTypes, folders: DataFolders) -> None:
+    def __init__(
+        self, runs: RunQueue, history: History, types: NodeTypes, folders: DataFolders
+    ) -> None:
         self._runs, self._history, self._types, self._folders = runs, history, types, folders
         self._reserved: set[str] = set()
         """Ids of runs whose request is being read."""
@@ -49,7 +51,7 @@ class RunRoutes:
         yield web.post("/runs/{id}/edit", self.edit)
         yield web.post("/runs/{id}/save_state", self.save_state)
 
-    # -- ComfyUI's ------------------------------------------------------------------------------------
+    # -- ComfyUI's ---------------------------------------------------------------------------------
 
     async def submit(self, request: web.Request) -> web.Response:
         """Answer POST /prompt: check a workflow and queue a run of it."""
@@ -57,7 +59,9 @@ class RunRoutes:
         data = body.get("prompt")
         if data is None:
             details = 'expected {"prompt": a workflow}'
-            raise RequestError(400, "no_prompt", "No prompt provided", details, node_errors={}, faults=[])
+            raise RequestError(
+                400, "no_prompt", "No prompt provided", details, node_errors={}, faults=[]
+            )
         extra = body.get("extra_data") or {}
         if not isinstance(extra, dict):
             raise RequestError(400, "bad_request", "'extra_data' is not an object")
@@ -69,14 +73,30 @@ class RunRoutes:
             number = body.get("number")
             if number is None or isinstance(number, bool) or not isinstance(number, (int, float)):
                 number = -sequence if body.get("front") else sequence
-            run = ServerRun(prompt_id, number, workflow, workflow.run, client_id, extra, workflow.to_json(), sequence)
+            run = ServerRun(
+                prompt_id,
+                number,
+                workflow,
+                workflow.run,
+                client_id,
+                extra,
+                workflow.to_json(),
+                sequence,
+            )
             await self._runs.submit(run)
         return web.json_response({"prompt_id": prompt_id, "number": number, "node_errors": {}})
 
     @contextmanager
     def _reserving(self, prompt_id: str) -> Iterator[None]:
-        """Reserve an id while its request is read. Raises RequestError if there is such a run, or another request for one."""
-        if prompt_id in self._runs.known or prompt_id in self._history or prompt_id in self._reserved:
+        """Reserve an id while its request is read.
+
+        Raises RequestError if there is such a run, or another request for one.
+        """
+        if (
+            prompt_id in self._runs.known
+            or prompt_id in self._history
+            or prompt_id in self._reserved
+        ):
             raise RequestError(400, "invalid_prompt_id", f"there is a run {prompt_id!r} already")
         self._reserved.add(prompt_id)
         try:
@@ -85,7 +105,10 @@ class RunRoutes:
             self._reserved.remove(prompt_id)
 
     async def _read(self, data: Any, extra: Mapping[str, Any]) -> Workflow:
-        """Return the workflow with the settings of this run. Raises RequestError with all faults."""
+        """Return the workflow with the settings of this run.
+
+        Raises RequestError with all faults.
+        """
         path = self._folders.workflow(text(dict(extra), "name"))
         given = extra.get("settings", {})
         if not isinstance(given, dict):
@@ -142,7 +165,9 @@ class RunRoutes:
         prompt_id = request.match_info["id"]
         if prompt_id not in self._history or self._is_alive(prompt_id):
             return web.json_response({})
-        return web.json_response({prompt_id: await asyncio.to_thread(self._history.item, prompt_id)})
+        return web.json_response(
+            {prompt_id: await asyncio.to_thread(self._history.item, prompt_id)}
+        )
 
     async def change_history(self, request: web.Request) -> web.Response:
         """Answer POST /history: move the folders of finished runs to the trash."""
@@ -172,7 +197,7 @@ class RunRoutes:
             await self._runs.free()
         return web.Response()
 
-    # -- our own --------------------------------------------------------------------------------------
+    # -- our own -----------------------------------------------------------------------------------
 
     async def list(self, request: web.Request) -> web.Response:
         """Answer GET /runs: the runs that wait, run, or have finished recently."""
@@ -198,11 +223,19 @@ class RunRoutes:
         if what == "stop":
             await self._runs.stop(run)
         elif run.state in ("queued", "starting"):
-            raise RequestError(409, "not_yet", f"the run is {run.state}; it can be paused and stepped once it ticks")
+            raise RequestError(
+                409,
+                "not_yet",
+                f"the run is {run.state}; it can be paused and stepped once it ticks",
+            )
         elif what == "step":
             ticks = (await read_object(request)).get("ticks", 1)
             if type(ticks) is not int or not 1 <= ticks <= _STEPS:
-                raise RequestError(400, "bad_request", f"'ticks' is {ticks!r}; expected a whole number from 1 to {_STEPS}")
+                raise RequestError(
+                    400,
+                    "bad_request",
+                    f"'ticks' is {ticks!r}; expected a whole number from 1 to {_STEPS}",
+                )
             run.send("step", ticks)
         else:
             run.send(what)
@@ -214,7 +247,9 @@ class RunRoutes:
         if not isinstance(data, dict):
             raise RequestError(400, "bad_request", "'workflow' is not an object")
         if run.state in ("queued", "starting"):
-            raise RequestError(409, "not_yet", f"the run is {run.state}; its graph can be changed once it ticks")
+            raise RequestError(
+                409, "not_yet", f"the run is {run.state}; its graph can be changed once it ticks"
+            )
         try:
             await self._types.check_fully(await self._types.parse(data, run.workflow.path))
         except MinibrainsError as error:
@@ -229,10 +264,14 @@ class RunRoutes:
         run, body = self._alive(request), await read_object(request)
         node, name = text(body, "node"), text(body, "name")
         if node is None or name is None:
-            message = "'node' or 'name' is missing; expected the console's id, and a name for its state"
+            message = (
+                "'node' or 'name' is missing; expected the console's id, and a name for its state"
+            )
             raise RequestError(400, "bad_request", message)
         if run.state in ("queued", "starting"):
-            raise RequestError(409, "not_yet", f"the run is {run.state}; its state can be saved once it ticks")
+            raise RequestError(
+                409, "not_yet", f"the run is {run.state}; its state can be saved once it ticks"
+            )
         found = await self._runs.save_state(run, node, name)
         if "error" in found:
             raise RequestError(400, "not_saved", found["error"])
@@ -272,11 +311,15 @@ def _whole(request: web.Request, key: str) -> int | None:
     try:
         return int(found[:12])
     except ValueError:
-        raise RequestError(400, "bad_request", f"{key!r} is {found[:50]!r}; expected a whole number") from None
+        raise RequestError(
+            400, "bad_request", f"{key!r} is {found[:50]!r}; expected a whole number"
+        ) from None
 
 
 def _invalid(error: MinibrainsError, data: Any) -> RequestError:
-    """Return the error for a faulty workflow: the faults by node in ComfyUI's form, and in our own."""
+    """Return the error for a faulty workflow: the faults by node in ComfyUI's form,
+    and in our own.
+    """
     faults = faults_of(error)
     node_errors: dict[str, Any] = {}
     for fault in faults:
@@ -284,8 +327,16 @@ def _invalid(error: MinibrainsError, data: Any) -> RequestError:
         if node is None:
             continue
         if node not in node_errors:
-            node_errors[node] = {"errors": [], "class_type": _type_of(node, data), "dependent_outputs": [node]}
-        extra = {"input_name": fault["socket"], "received_value": fault["found"], "expected": fault["expected"]}
+            node_errors[node] = {
+                "errors": [],
+                "class_type": _type_of(node, data),
+                "dependent_outputs": [node],
+            }
+        extra = {
+            "input_name": fault["socket"],
+            "received_value": fault["found"],
+            "expected": fault["expected"],
+        }
         about = {
             "type": fault["code"],
             "message": fault["message"],
@@ -296,7 +347,9 @@ def _invalid(error: MinibrainsError, data: Any) -> RequestError:
     type_ = "invalid_prompt"
     if isinstance(error, WorkflowError) and node_errors:
         type_ = "prompt_outputs_failed_validation"
-    return RequestError(400, type_, "the workflow has faults", str(error), node_errors=node_errors, faults=faults)
+    return RequestError(
+        400, type_, "the workflow has faults", str(error), node_errors=node_errors, faults=faults
+    )
 
 
 def _type_of(node: str, workflow: Any) -> Any:

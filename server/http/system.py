@@ -49,7 +49,9 @@ class System:
 
     async def features(self, request: web.Request) -> web.Response:
         """Answer GET /features: the features of this server."""
-        return web.json_response({"supports_preview_metadata": True, "max_upload_size": UPLOAD_LIMIT, "minibrains": 1})
+        return web.json_response(
+            {"supports_preview_metadata": True, "max_upload_size": UPLOAD_LIMIT, "minibrains": 1}
+        )
 
 
 def _memory(pages: str) -> int | None:

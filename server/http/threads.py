@@ -16,8 +16,9 @@ T = TypeVar("T")
 class DaemonPool(ThreadPoolExecutor):
     """A pool for `asyncio.to_thread` whose threads end with the process, whatever they are doing.
 
-    The threads of ThreadPoolExecutor are joined when the event loop closes, and again when the interpreter exits, so one
-    that hangs in a read would keep the process alive. An event loop accepts no other class, so this one overrides it all.
+    The threads of ThreadPoolExecutor are joined when the event loop closes, and again when the
+    interpreter exits, so one that hangs in a read would keep the process alive. An event loop
+    accepts no other class, so this one overrides it all.
     """
 
     def __init__(self, threads: int) -> None:
@@ -27,7 +28,9 @@ class DaemonPool(ThreadPoolExecutor):
         self._running: list[threading.Thread] = []
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function on one of the threads. Must only be called from the event loop, because it is not thread-safe.
+        """Call a function on one of the threads.
+
+        Must only be called from the event loop, because it is not thread-safe.
 
         Raises RuntimeError if there is no thread yet, and no memory for one.
         """
@@ -41,7 +44,9 @@ class DaemonPool(ThreadPoolExecutor):
         """Do nothing: the threads end with the process."""
 
     def _add_thread(self) -> None:
-        thread = threading.Thread(target=self._work, name=f"works {len(self._running)}", daemon=True)
+        thread = threading.Thread(
+            target=self._work, name=f"works {len(self._running)}", daemon=True
+        )
         try:
             thread.start()
         except RuntimeError:

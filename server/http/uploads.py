@@ -16,9 +16,14 @@ _CHUNK: Final = 1 << 20
 
 
 async def read_parts(request: web.Request) -> AsyncIterator[BodyPartReader]:
-    """Yield the parts of a body, except those that are multipart themselves. Raises RequestError."""
+    """Yield the parts of a body, except those that are multipart themselves.
+
+    Raises RequestError.
+    """
     if not request.content_type.startswith("multipart/"):
-        raise RequestError(400, "bad_request", f"expected multipart/form-data, found {request.content_type}")
+        raise RequestError(
+            400, "bad_request", f"expected multipart/form-data, found {request.content_type}"
+        )
     reader = await _next(request, request.multipart())
     while (part := await _next(request, reader.next())) is not None:
         if isinstance(part, BodyPartReader):
@@ -32,17 +37,25 @@ async def read_chunks(request: web.Request, part: BodyPartReader) -> AsyncIterat
 
 
 async def read_whole(request: web.Request, part: BodyPartReader, limit: int) -> bytes:
-    """Return the contents of a part. Raises RequestError, also if it is larger than `limit` bytes."""
+    """Return the contents of a part.
+
+    Raises RequestError, also if it is larger than `limit` bytes.
+    """
     data = bytearray()
     async for chunk in read_chunks(request, part):
         data += chunk
         if len(data) > limit:
-            raise RequestError(413, "too_large", f"the part {part.name!r} is larger than {limit} bytes")
+            raise RequestError(
+                413, "too_large", f"the part {part.name!r} is larger than {limit} bytes"
+            )
     return bytes(data)
 
 
 async def _next(request: web.Request, reading: Awaitable[T]) -> T:
-    """Wait for aiohttp's next read. Raises RequestError if it takes too long, or the body cannot be read."""
+    """Wait for aiohttp's next read.
+
+    Raises RequestError if it takes too long, or the body cannot be read.
+    """
     try:
         async with asyncio.timeout(request.app[REQUEST_TIMEOUT]):
             return await reading
@@ -51,4 +64,6 @@ async def _next(request: web.Request, reading: Awaitable[T]) -> T:
     except (ConnectionError, web.HTTPException):
         raise
     except Exception as error:  # aiohttp has no exception class of its own for a malformed body
-        raise RequestError(400, "bad_request", f"the body is not multipart/form-data: {error}") from None
+        raise RequestError(
+            400, "bad_request", f"the body is not multipart/form-data: {error}"
+        ) from None

@@ -9,7 +9,10 @@ PARTS: Final = ("run", "nodes", "values")
 
 
 class VersionedState:
-    """Three tables about a run. A client that has version n is sent the entries that changed later."""
+    """Three tables about a run.
+
+    A client that has version n is sent the entries that changed later.
+    """
 
     def __init__(self) -> None:
         self.version = 0
@@ -26,7 +29,9 @@ class VersionedState:
                 since[key] = self.version
 
     def since(self, part: str, version: int, keys: Iterable[str] | None = None) -> dict[str, Any]:
-        """Return the entries of a part that changed after `version`; with `keys`, only those below one of them."""
+        """Return the entries of a part that changed after `version`; with `keys`,
+        only those below one of them.
+        """
         if self.version <= version:
             return {}
         heads = None if keys is None else frozenset(keys)

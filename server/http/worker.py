@@ -1,4 +1,6 @@
-"""A worker process: plays one run after another, and keeps what they share: modules, models, cached outputs."""
+"""A worker process: plays one run after another, and keeps what they share: modules, models,
+cached outputs.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,21 @@ from minibrains.process.parent import ParentProcess
 from minibrains.run.run import Run
 from server.http.run_controller import RunController
 from server.http.run_reporter import RunReporter, Send
-from server.http.worker_protocol import SERVER_GONE, Outcome, RunRequest, WorkerCommand, WorkerConfig, WorkerEvent
+from server.http.worker_protocol import (
+    SERVER_GONE,
+    Outcome,
+    RunRequest,
+    WorkerCommand,
+    WorkerConfig,
+    WorkerEvent,
+)
 
 _SWITCH: Final = 0.0005
-"""The interpreter's switch interval in seconds, after which the reporting thread yields to the tick."""
+"""The interpreter's switch interval in seconds, after which the reporting thread yields to the
+tick."""
 _FILES: Final = 256
-"""Number of files that a worker must be able to open, or that it could open before its first run, if that is less."""
+"""Number of files that a worker must be able to open, or that it could open before its first run,
+if that is less."""
 
 
 def worker_main(server: ParentProcess, config: WorkerConfig) -> None:
@@ -67,7 +78,9 @@ class WorkerProcess:
         command: WorkerCommand | None = None
         while command != "quit":
             try:
-                command, content = decode(self._server.receive(), "a command of the server", "in a worker")
+                command, content = decode(
+                    self._server.receive(), "a command of the server", "in a worker"
+                )
             except EOFError:
                 break
             if command != "quit":
@@ -101,11 +114,16 @@ class WorkerProcess:
         elif command == "input":
             self._session.receive(*content)
         else:
-            threading.Thread(target=self._session.answer, args=(command, *content), name="answers", daemon=True).start()
+            threading.Thread(
+                target=self._session.answer, args=(command, *content), name="answers", daemon=True
+            ).start()
 
 
 def _count_openable() -> int:
-    """Return how many more files this process can open, at most `_FILES`. Files that nodes leave open stay open."""
+    """Return how many more files this process can open, at most `_FILES`.
+
+    Files that nodes leave open stay open.
+    """
     opened: list[int] = []
     try:
         while len(opened) < _FILES:
@@ -120,7 +138,9 @@ def _count_openable() -> int:
 class RunSession(Hook):
     """One run in this worker, from its request to its outcome."""
 
-    def __init__(self, request: RunRequest, registry: Registry, cache: OutputCache, send: Send) -> None:
+    def __init__(
+        self, request: RunRequest, registry: Registry, cache: OutputCache, send: Send
+    ) -> None:
         wake = threading.Event()
         self.controller = RunController(wake)
         self._request = request
@@ -137,7 +157,13 @@ class RunSession(Hook):
         request = self._request
         hooks: list[Hook] = [self, self.controller]
         try:
-            self._run = Run(request.spec, hooks, registry=self._registry, cache=self._cache, folder=request.folder)
+            self._run = Run(
+                request.spec,
+                hooks,
+                registry=self._registry,
+                cache=self._cache,
+                folder=request.folder,
+            )
             with self._run as run:
                 for _ in run:
                     pass
@@ -161,10 +187,15 @@ class RunSession(Hook):
             try:
                 found.receive(value)
             except Exception as error:
-                self._reporter.say(f"the input that a page sent cannot be used: {sentence(error)}", node)
+                self._reporter.say(
+                    f"the input that a page sent cannot be used: {sentence(error)}", node
+                )
 
     def answer(self, command: WorkerCommand, number: int, *content: Any) -> None:
-        """Edit the workflow or write a save state, and send the answer. Slow work happens here, while the game goes on."""
+        """Edit the workflow or write a save state, and send the answer.
+
+        Slow work happens here, while the game goes on.
+        """
         try:
             if command == "edit":
                 answer = self._change(*content)

@@ -1,4 +1,6 @@
-"""The server's end of a worker process: it sends commands, receives events, and keeps the output that explains a crash."""
+"""The server's end of a worker process: it sends commands, receives events,
+and keeps the output that explains a crash.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _BACKLOG: Final = 100
 class WorkerHandle:
     """One worker process. `on_event` and `ended` are called in the event loop."""
 
-    def __init__(self, config: WorkerConfig, on_event: OnEvent, ended: Callable[[WorkerHandle], None]) -> None:
+    def __init__(
+        self, config: WorkerConfig, on_event: OnEvent, ended: Callable[[WorkerHandle], None]
+    ) -> None:
         self._config = config
         self._on_event, self._ended = on_event, ended
         self._loop = asyncio.get_running_loop()
@@ -32,7 +36,11 @@ class WorkerHandle:
         self.ready = False
 
     def start(self) -> None:
-        """Start the process. Slow, so call it on a thread. Raises OSError, or RuntimeError if there is no memory for threads."""
+        """Start the process.
+
+        Slow, so call it on a thread. Raises OSError, or RuntimeError if there is no memory for
+        threads.
+        """
         self._child = child = ChildProcess(
             worker_main,
             self._config,
@@ -48,7 +56,10 @@ class WorkerHandle:
             raise
 
     def send(self, command: WorkerCommand, content: Any = None) -> None:
-        """Queue a command without waiting. If the worker has died, nothing is sent, and `ended` is called."""
+        """Queue a command without waiting.
+
+        If the worker has died, nothing is sent, and `ended` is called.
+        """
         if self._child is not None:
             self._child.post(encode((command, content), "a command"))
 

@@ -1,4 +1,6 @@
-"""The protocol between the server and its workers, over a pipe: pairs of a command or an event, and its content."""
+"""The protocol between the server and its workers, over a pipe: pairs of a command or an event,
+and its content.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,17 @@ from minibrains.graph.workflow import RunSettings
 from minibrains.run.folder import RunFolder
 from minibrains.run.spec import RunSpec
 
-WorkerCommand = Literal["play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "input", "quit"]
-"""To a worker. play: a RunRequest; watch: a Watch; want: a node whose next frame may be sent; edit: number and
-workflow; save_state: number, node and name; input: a register that is outside and what a page sent to it; quit: finish
-the run and exit."""
+WorkerCommand = Literal[
+    "play", "stop", "pause", "resume", "step", "watch", "want", "edit", "save_state", "input",
+    "quit",
+]  # fmt: skip
+"""To a worker. play: a RunRequest; watch: a Watch; want: a node whose next frame may be sent; edit:
+number and workflow; save_state: number, node and name; input: a register that is outside and what a
+page sent to it; quit: finish the run and exit."""
 WorkerEvent = Literal["ready", "seen", "frame", "said", "answer", "spent", "over"]
-"""To the server. seen: changes of a run's state; frame: node, number, message; said: node or None, text; answer: of an edit or
-a save state, by its number; spent: this worker can play no other run; over: an Outcome."""
+"""To the server. seen: changes of a run's state; frame: node, number, message; said: node or
+None, text; answer: of an edit or a save state, by its number; spent: this worker can play no
+other run; over: an Outcome."""
 
 
 SERVER_GONE: Final = "the server ended while this run was running"

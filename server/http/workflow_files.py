@@ -23,7 +23,10 @@ _ROOT: Final = "workflows/"
 
 
 class WorkflowFiles:
-    """ComfyUI's /userdata, for `workflows/*.json`. A save that would overwrite a newer one is refused."""
+    """ComfyUI's /userdata, for `workflows/*.json`.
+
+    A save that would overwrite a newer one is refused.
+    """
 
     def __init__(self, folders: DataFolders, changed: Callable[[str], None]) -> None:
         """Serve workflows; `changed` is called with "workflows" after each change."""
@@ -51,7 +54,9 @@ class WorkflowFiles:
         if folder != "workflows":
             root = inside(self._folders.root, folder)
         if not root.is_relative_to(self._folders.workflows) or not root.is_dir():
-            raise RequestError(404, "not_found", f"there is no folder {folder!r}; workflows are in 'workflows'")
+            raise RequestError(
+                404, "not_found", f"there is no folder {folder!r}; workflows are in 'workflows'"
+            )
         full, recurse = _is_true(request, "full_info"), _is_true(request, "recurse")
         listed = await asyncio.to_thread(_list, root, recurse)
         if full:
@@ -62,10 +67,14 @@ class WorkflowFiles:
         """Answer GET /userdata/{file}: a workflow, with an ETag."""
         path = self._existing(request.match_info["file"])
         data = await asyncio.to_thread(path.read_bytes)
-        return web.Response(body=data, content_type="application/json", headers={"ETag": _etag(data)})
+        return web.Response(
+            body=data, content_type="application/json", headers={"ETag": _etag(data)}
+        )
 
     async def save(self, request: web.Request) -> web.Response:
-        """Answer POST /userdata/{file}: write a workflow; with If-Match, only if it has not changed."""
+        """Answer POST /userdata/{file}: write a workflow; with If-Match,
+        only if it has not changed.
+        """
         path = self._path(request.match_info["file"])
         text = await asyncio.to_thread(_formatted, await read_body(request))
         async with self._writing:
@@ -86,9 +95,14 @@ class WorkflowFiles:
     async def move(self, request: web.Request) -> web.Response:
         """Answer POST /userdata/{file}/move/{to}: rename a workflow."""
         async with self._writing:
-            path, to = self._existing(request.match_info["file"]), self._path(request.match_info["to"])
+            path, to = (
+                self._existing(request.match_info["file"]),
+                self._path(request.match_info["to"]),
+            )
             if to.exists() and path != to and not _is_true(request, "overwrite"):
-                raise RequestError(409, "exists", f"there is a workflow {request.match_info['to']!r} already")
+                raise RequestError(
+                    409, "exists", f"there is a workflow {request.match_info['to']!r} already"
+                )
             await asyncio.to_thread(self._rename, path, to)
         self._changed("workflows")
         return await self._saved(request, to)
@@ -106,7 +120,9 @@ class WorkflowFiles:
         name = request.match_info["name"].removesuffix(".json")
         known = {file.stem: file for file in _templates()}
         if name not in known:
-            message = f"there is no shipped workflow {name!r}; the shipped ones are {', '.join(known)}"
+            message = (
+                f"there is no shipped workflow {name!r}; the shipped ones are {', '.join(known)}"
+            )
             raise RequestError(404, "not_found", message)
         return web.FileResponse(known[name], headers={"Content-Type": "application/json"})
 
@@ -119,7 +135,9 @@ class WorkflowFiles:
     def _path(self, name: str) -> Path:
         """Return the path for a file of this name, whether it exists or not. Raises BadName."""
         if not name.startswith(_ROOT) or not name.endswith(".json"):
-            raise BadName(f"the name {name[:200]!r} cannot be used; workflows are called workflows/….json")
+            raise BadName(
+                f"the name {name[:200]!r} cannot be used; workflows are called workflows/….json"
+            )
         return inside(self._folders.workflows, name.removeprefix(_ROOT))
 
     def _existing(self, name: str) -> Path:
@@ -145,19 +163,37 @@ def _formatted(body: bytes) -> str:
 
 
 def _refuse_stale(request: web.Request, path: Path) -> None:
-    """Refuse if the file is not the version that the client has seen last, which If-Match names if it is given."""
+    """Refuse if the file is not the version that the client has seen last,
+    which If-Match names if it is given.
+    """
     now = None
     if path.is_file():
         now = path.read_bytes()
     seen = request.headers.get("If-Match")
-    if now is not None and (request.query.get("overwrite") == "false" or request.headers.get("If-None-Match") == "*"):
-        raise RequestError(409, "exists", f"there is a workflow {request.match_info['file']!r} already")
+    if now is not None and (
+        request.query.get("overwrite") == "false" or request.headers.get("If-None-Match") == "*"
+    ):
+        raise RequestError(
+            409, "exists", f"there is a workflow {request.match_info['file']!r} already"
+        )
     if seen is None or (now is not None and seen == _etag(now)):
         return
     if now is None:
-        raise RequestError(412, "stale", "the workflow was deleted or renamed meanwhile", sha256=None, workflow=None)
+        raise RequestError(
+            412,
+            "stale",
+            "the workflow was deleted or renamed meanwhile",
+            sha256=None,
+            workflow=None,
+        )
     sha256 = hashlib.sha256(now).hexdigest()
-    raise RequestError(412, "stale", "the workflow was saved by somebody else meanwhile", sha256=sha256, workflow=_lenient(now))
+    raise RequestError(
+        412,
+        "stale",
+        "the workflow was saved by somebody else meanwhile",
+        sha256=sha256,
+        workflow=_lenient(now),
+    )
 
 
 def _lenient(data: bytes) -> Any:
@@ -223,4 +259,9 @@ def _template(file: Path) -> dict[str, Any]:
     except MinibrainsError as error:
         return {"name": file.stem, "title": file.stem, "description": str(error), "nodes": []}
     types = sorted({node.type for node in workflow.nodes.values()})
-    return {"name": file.stem, "title": workflow.title, "description": workflow.raw.get("description", ""), "nodes": types}
+    return {
+        "name": file.stem,
+        "title": workflow.title,
+        "description": workflow.raw.get("description", ""),
+        "nodes": types,
+    }

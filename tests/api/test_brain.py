@@ -1,4 +1,6 @@
-"""Brain files: what is saved comes back, and no file, however broken, does more than raise one BrainError."""
+"""Brain files: what is saved comes back, and no file, however broken,
+does more than raise one BrainError.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def kinds() -> dict[str, type[Brain]]:
 
 
 KINDS = kinds()
-fuzz = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzz = settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 class Little(Brain):
@@ -71,14 +75,21 @@ class Little(Brain):
 
 
 def make_little() -> Little:
-    return Little(gain=np.array([1, 2], np.float32), table=np.array([[1, 2, 3], [4, 5, 6]], np.uint8), name="ü", limit=7)
+    return Little(
+        gain=np.array([1, 2], np.float32),
+        table=np.array([[1, 2, 3], [4, 5, 6]], np.uint8),
+        name="ü",
+        limit=7,
+    )
 
 
 def write_little(path: Path) -> str:
-    return make_little().save(path, title="Little", made_by="a test", parents=["ab"], metrics={"score": 1.5})
+    return make_little().save(
+        path, title="Little", made_by="a test", parents=["ab"], metrics={"score": 1.5}
+    )
 
 
-# -- what is saved comes back -------------------------------------------------------------------------
+# -- what is saved comes back ----------------------------------------------------------------------
 
 
 def test_every_kind_of_brain_has_one_that_is_shipped() -> None:
@@ -87,7 +98,10 @@ def test_every_kind_of_brain_has_one_that_is_shipped() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_class_of_a_brain_is_named_after_its_kind(kind: str) -> None:
-    """In CamelCase; an acronym may be in capitals, and `Brain` be appended. No node has the name."""
+    """In CamelCase; an acronym may be in capitals, and `Brain` be appended.
+
+    No node has the name.
+    """
     words = [f"({word.capitalize()}|{word.upper()})" for word in kind.split("_")]
     name = KINDS[kind].__name__
     assert re.fullmatch(f"{''.join(words)}(Brain)?", name)
@@ -109,7 +123,11 @@ def test_a_shipped_brain_saved_again_is_the_same_file(path: Path, tmp_path: Path
     for copy_ in (tmp_path / "first", tmp_path / "again"):
         assert copy_.read_bytes() == path.read_bytes()
         loaded = type(brain).load(copy_)
-        assert (loaded.config, loaded.sizes, loaded.tensors.keys()) == (brain.config, brain.sizes, brain.tensors.keys())
+        assert (loaded.config, loaded.sizes, loaded.tensors.keys()) == (
+            brain.config,
+            brain.sizes,
+            brain.tensors.keys(),
+        )
         for name, array in brain.tensors.items():
             assert np.array_equal(loaded.tensors[name], array), name
     assert digests == {hashlib.sha256(path.read_bytes()).hexdigest()}
@@ -121,23 +139,37 @@ def test_a_saved_brain_is_a_safetensors_file_with_readable_metadata(tmp_path: Pa
     assert digest == hashlib.sha256((tmp_path / "little").read_bytes()).hexdigest()
     assert (header.kind, header.version, header.config) == ("little", 2, {"name": "ü", "limit": 7})
     assert header.metadata["metrics"] == '{"score": 1.5}'
-    assert {name: str(info) for name, info in header.tensors.items()} == {"gain": "f32[2]", "table": "u8[2 3]"}
-    assert safetensors.numpy.load_file(tmp_path / "little")["table"].tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert {name: str(info) for name, info in header.tensors.items()} == {
+        "gain": "f32[2]",
+        "table": "u8[2 3]",
+    }
+    assert safetensors.numpy.load_file(tmp_path / "little")["table"].tolist() == [
+        [1, 2, 3],
+        [4, 5, 6],
+    ]
 
 
 @pytest.mark.parametrize("map_from", [0, 2**40], ids=["mapped", "read"])
-def test_a_brain_cannot_be_written_to(map_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_brain_cannot_be_written_to(
+    map_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("minibrains.brain.MAP_FROM", map_from)
     write_little(tmp_path / "little")
     for little in (Little.load(tmp_path / "little"), make_little()):
-        assert (little.table.tolist(), little.name, little.sizes["m"]) == ([[1, 2, 3], [4, 5, 6]], "ü", 3)
+        assert (little.table.tolist(), little.name, little.sizes["m"]) == (
+            [[1, 2, 3], [4, 5, 6]],
+            "ü",
+            3,
+        )
         with pytest.raises(ValueError, match="read-only"):
             little.gain[0] = 5
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (2, 3)], ids=str)
-def test_tensors_of_every_dtype_and_rank_come_back(dtype: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+def test_tensors_of_every_dtype_and_rank_come_back(
+    dtype: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
     class Holder(Brain):
         kind = "holder"
         value: np.ndarray = tensor(f"{dtype}[{' '.join('abc'[: len(shape)])}]")
@@ -151,7 +183,9 @@ def test_tensors_of_every_dtype_and_rank_come_back(dtype: str, shape: tuple[int,
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (0,), (3, 2)], ids=str)
-def test_torch_reads_and_gives_back_tensors_of_every_dtype(dtype: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+def test_torch_reads_and_gives_back_tensors_of_every_dtype(
+    dtype: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
     """What torch itself writes and reads is the measure."""
 
     class Holder(Brain):
@@ -169,7 +203,8 @@ def test_torch_reads_and_gives_back_tensors_of_every_dtype(dtype: str, shape: tu
     assert torch.equal(safetensors.torch.load_file(path)["value"], value)
 
 
-# A header may have any length, also one whose first bytes are those of a pickle (0x80 0x02 … 0x05) or a zip ("PK").
+# A header may have any length, also one whose first bytes are those of a pickle (0x80 0x02 … 0x05)
+# or a zip ("PK").
 @pytest.mark.parametrize("length", [640, 896, 1152, 1408, int.from_bytes(b"PK", "little")])
 def test_a_header_as_long_as_a_pickle_begins_is_read(length: int, tmp_path: Path) -> None:
     header, data = sound()
@@ -191,19 +226,28 @@ def test_a_header_as_long_as_a_pickle_begins_is_read(length: int, tmp_path: Path
     ],
 )
 def test_a_brain_made_in_memory_is_checked_too(fields: dict[str, Any], culprit: str) -> None:
-    given = {"gain": np.array([1, 2], np.float32), "table": np.zeros((2, 2), np.uint8), "name": "n", **fields}
+    given = {
+        "gain": np.array([1, 2], np.float32),
+        "table": np.zeros((2, 2), np.uint8),
+        "name": "n",
+        **fields,
+    }
     there = {name: value for name, value in given.items() if value is not None}
     with pytest.raises(BrainError, match=culprit):
         Little(**there)
 
 
-# -- broken files -------------------------------------------------------------------------------------
+# -- broken files ----------------------------------------------------------------------------------
 
 
 def sound() -> tuple[dict[str, Any], bytes]:
     """Header and data of a sound little brain."""
     header = {
-        "__metadata__": {"minibrains.kind": "little", "minibrains.version": "2", "config": '{"name": "n"}'},
+        "__metadata__": {
+            "minibrains.kind": "little",
+            "minibrains.version": "2",
+            "config": '{"name": "n"}',
+        },
         "gain": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
         "table": {"dtype": "U8", "shape": [2, 3], "data_offsets": [8, 14]},
     }
@@ -252,12 +296,27 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "header not UTF-8": (packed(b'{"\xff": 1}', DATA), "the header is not JSON"),
     "header a list": (packed([GAIN], DATA), "not a JSON object"),
     "header with NaN": (packed(TEXT.replace(b"[2]", b"[NaN]"), DATA), "the header is not JSON"),
-    "header nested too deeply for a parser": (packed(b'{"a":' * 100_000, DATA), "nested too deeply"),
-    "header nested too deeply for us": (packed(b'{"a":' + b"[" * 200 + b"]" * 200 + b"}", DATA), "nested too deeply"),
-    "tensor twice": (packed(TEXT[:-1] + b', "gain": ' + json.dumps(GAIN).encode() + b"}", DATA), "'gain' is named twice"),
-    "key twice in an entry": (packed(TEXT.replace(b'"shape": [2],', b'"shape": [2], "shape": [2],'), DATA), "'shape'"),
+    "header nested too deeply for a parser": (
+        packed(b'{"a":' * 100_000, DATA),
+        "nested too deeply",
+    ),
+    "header nested too deeply for us": (
+        packed(b'{"a":' + b"[" * 200 + b"]" * 200 + b"}", DATA),
+        "nested too deeply",
+    ),
+    "tensor twice": (
+        packed(TEXT[:-1] + b', "gain": ' + json.dumps(GAIN).encode() + b"}", DATA),
+        "'gain' is named twice",
+    ),
+    "key twice in an entry": (
+        packed(TEXT.replace(b'"shape": [2],', b'"shape": [2], "shape": [2],'), DATA),
+        "'shape'",
+    ),
     "a name half of a pair": (packed(TEXT.replace(b'"gain"', b'"\\ud800"'), DATA), "surrogates"),
-    "a million names, one twice": (packed(b"{" + b"".join(b'"%d":1,' % i for i in range(10**5)) + b'"7":1}', b""), "'7'"),
+    "a million names, one twice": (
+        packed(b"{" + b"".join(b'"%d":1,' % i for i in range(10**5)) + b'"7":1}', b""),
+        "'7'",
+    ),
     # entries
     "entry no object": (edited("gain", [1]), "'gain'"),
     "entry without dtype": (edited("gain", "dtype", ...), "'gain'"),
@@ -268,14 +327,20 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "gigantic number": (edited("gain", "shape", [10**4000]), "more than 64 bits"),
     # offsets
     "overlap": (edited("table", "data_offsets", [4, 10]), "'table' starts at byte 4, expected 8"),
-    "gap": (edited("table", "data_offsets", [9, 15], data=DATA + b"0"), "'table' starts at byte 9, expected 8"),
+    "gap": (
+        edited("table", "data_offsets", [9, 15], data=DATA + b"0"),
+        ("'table' starts at byte 9, expected 8"),
+    ),
     "trailing bytes": (packed(HEADER, DATA + b"0"), "14 bytes"),
     "missing bytes": (packed(HEADER, DATA[:-1]), "14 bytes"),
     "offsets backwards": (edited("gain", "data_offsets", [8, 0]), "'gain'"),
     "offsets negative": (edited("gain", "data_offsets", [-8, 0]), "'gain'"),
     "offsets of three": (edited("gain", "data_offsets", [0, 4, 8]), "'gain'"),
     "offsets no list": (edited("gain", "data_offsets", "08"), "'gain'"),
-    "offsets beyond the file": (edited("table", "data_offsets", [2**62, 2**62 + 6]), "'table' starts at byte"),
+    "offsets beyond the file": (
+        edited("table", "data_offsets", [2**62, 2**62 + 6]),
+        "'table' starts at byte",
+    ),
     # metadata
     "metadata no object": (edited("__metadata__", [1]), "__metadata__"),
     "metadata null": (edited("__metadata__", None), "__metadata__"),
@@ -291,27 +356,49 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "config a list": (config("[]"), "config in the header is not a JSON object"),
     "config key twice": (config('{"name": "a", "name": "a"}'), "'name' is named twice"),
     "config half of a pair": (config('{"name": "\\ud800"}'), "config in the header"),
-    "config a gigantic number": (config('{"name": "n", "limit": %s}' % ("9" * 4000)), "config in the header"),
+    "config a gigantic number": (
+        config('{"name": "n", "limit": %s}' % ("9" * 4000)),
+        "config in the header",
+    ),
     "config nested": (config('{"name": %s}' % ("[" * 5000)), "nested too deeply"),
     "setting missing": (config("{}"), "'name'"),
     "setting of another type": (config('{"name": 3}'), "'name'"),
     "setting unknown": (config('{"name": "n", "limits": 3}'), "Did you mean 'limit'"),
     # tensors of another kind of brain
-    "tensor missing": (edited("table", ..., data=DATA[:8]), "the tensor 'table' u8[n m] is missing"),
-    "tensor too many": (packed({**HEADER, "more": {"dtype": "U8", "shape": [0], "data_offsets": [14, 14]}}, DATA), "'more'"),
+    "tensor missing": (
+        edited("table", ..., data=DATA[:8]),
+        ("the tensor 'table' u8[n m] is missing"),
+    ),
+    "tensor too many": (
+        packed({**HEADER, "more": {"dtype": "U8", "shape": [0], "data_offsets": [14, 14]}}, DATA),
+        "'more'",
+    ),
     "tensor renamed": (packed(TEXT.replace(b'"gain"', b'"gaim"'), DATA), "'gain'"),
     "tensor of another dtype": (edited("gain", "dtype", "I32"), "expected f32[n], found i32[2]"),
     "tensor of another rank": (edited("gain", "shape", [2, 1]), "expected f32[n], found f32[2 1]"),
     "sizes that disagree": (edited("table", "shape", [3, 2]), "n = 2"),
-    "a bad value": (packed(HEADER, np.array([1, -2], np.float32).tobytes() + bytes(6)), "gain must not be negative"),
+    "a bad value": (
+        packed(HEADER, np.array([1, -2], np.float32).tobytes() + bytes(6)),
+        "gain must not be negative",
+    ),
     # other files
     "pickle": (pickle.dumps({"gain": [1.0]}), "pickle"),
     "old pickle": (pickle.dumps({"gain": [1.0]}, protocol=2), "pickle"),
     "torch.save": (torch_archive(), "torch archive"),
     "text": (b"this is not a brain at all, but a text", "not a safetensors file"),
-}  # fmt: skip
-NO_SHAPES: list[Any] = [[-2], [True, 2], [2.0], ["2"], [None], [[2]], 2, None, {}, [2**63], [10.0**300]]
-WRONG_SHAPES: list[Any] = [[3], [1], [], [2**32, 2**32], [2**62] * 400, [2] + [1] * 100, [2**61, 8, 0]]
+}
+NO_SHAPES: list[Any] = [
+    [-2], [True, 2], [2.0], ["2"], [None], [[2]], 2, None, {}, [2**63], [10.0**300],
+]  # fmt: skip
+WRONG_SHAPES: list[Any] = [
+    [3],
+    [1],
+    [],
+    [2**32, 2**32],
+    [2**62] * 400,
+    [2] + [1] * 100,
+    [2**61, 8, 0],
+]
 for each in NO_SHAPES:
     BROKEN[f"shape {str(each)[:40]}"] = edited("gain", "shape", each), "whole numbers"
 for each in WRONG_SHAPES:
@@ -333,7 +420,9 @@ def refusal(path: Path, load: Callable[[Path], Any] = Little.load) -> str:
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_broken_file_is_refused_in_one_sentence_that_names_file_and_culprit(broken: str, tmp_path: Path) -> None:
+def test_a_broken_file_is_refused_in_one_sentence_that_names_file_and_culprit(
+    broken: str, tmp_path: Path
+) -> None:
     data, culprit = BROKEN[broken]
     path = tmp_path / "x.safetensors"
     path.write_bytes(data)
@@ -374,14 +463,18 @@ def test_a_file_truncated_anywhere_is_refused(tmp_path: Path) -> None:
         ("x" * 300, "too long"),
     ],
 )
-def test_what_is_no_file_is_refused(name: str, culprit: str, load: Callable[[Path], Any], tmp_path: Path) -> None:
+def test_what_is_no_file_is_refused(
+    name: str, culprit: str, load: Callable[[Path], Any], tmp_path: Path
+) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     assert culprit in refusal(tmp_path / name, load)
 
 
-def test_a_large_file_without_any_tensor_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_without_any_tensor_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("minibrains.brain.MAP_FROM", 0)
 
     class Nothing(Brain):
@@ -402,15 +495,24 @@ def test_a_large_file_without_any_tensor_is_read(tmp_path: Path, monkeypatch: py
         ({"height": 2**63}, "convolution"),
     ],
 )
-def test_settings_that_describe_no_network_are_refused(settings_: dict[str, Any], culprit: str, tmp_path: Path) -> None:
+def test_settings_that_describe_no_network_are_refused(
+    settings_: dict[str, Any], culprit: str, tmp_path: Path
+) -> None:
     path = tmp_path / "x.safetensors"
-    right = {"channels": 4, "height": 8, "width": 8, "actions": 2, "hidden": 2, "convolutions": [[1, 2, 1]]}
+    right = {
+        "channels": 4,
+        "height": 8,
+        "width": 8,
+        "actions": 2,
+        "hidden": 2,
+        "convolutions": [[1, 2, 1]],
+    }
     metadata = {"minibrains.kind": "policy_head", "config": json.dumps({**right, **settings_})}
     path.write_bytes(packed({"__metadata__": metadata}, b""))
     assert culprit in refusal(path, KINDS["policy_head"].load)
 
 
-# -- files nobody would write -------------------------------------------------------------------------
+# -- files nobody would write ----------------------------------------------------------------------
 
 
 def load_or_refuse(data: bytes, cls: type[Brain], path: Path) -> None:
@@ -422,7 +524,9 @@ def load_or_refuse(data: bytes, cls: type[Brain], path: Path) -> None:
     except BrainError as error:
         sentence = str(error)
     if sentence is None:
-        declares = "check_tensors" not in vars(cls)  # others take any tensors that are of the right form
+        declares = "check_tensors" not in vars(
+            cls
+        )  # others take any tensors that are of the right form
         assert not declares or brain.tensors.keys() == cls.tensor_specs(brain.config).keys()
     else:
         assert str(path) in sentence
@@ -438,7 +542,11 @@ FUZZED = {**KINDS, "little": Little}
 SEEDS = {read_header(path).kind or "": path.read_bytes() for path in SHIPPED}
 SEEDS["little"] = packed(*sound())
 EDITS = st.lists(
-    st.tuples(st.sampled_from(["flip", "delete", "insert", "truncate"]), st.integers(0, 1500), st.binary(min_size=1, max_size=4)),
+    st.tuples(
+        st.sampled_from(["flip", "delete", "insert", "truncate"]),
+        st.integers(0, 1500),
+        st.binary(min_size=1, max_size=4),
+    ),
     min_size=1,
     max_size=4,
 )
@@ -447,7 +555,9 @@ EDITS = st.lists(
 @pytest.mark.parametrize("kind", FUZZED)
 @fuzz
 @given(edits=EDITS)
-def test_bytes_changed_at_random_are_loaded_or_refused(kind: str, edits: list[Any], tmp_path: Path) -> None:
+def test_bytes_changed_at_random_are_loaded_or_refused(
+    kind: str, edits: list[Any], tmp_path: Path
+) -> None:
     data = bytearray(SEEDS[kind])
     for what, place, new in edits:
         place %= len(data) + 1
@@ -465,7 +575,9 @@ def test_bytes_changed_at_random_are_loaded_or_refused(kind: str, edits: list[An
 @pytest.mark.parametrize("kind", FUZZED)
 @fuzz
 @given(data=st.data())
-def test_a_header_changed_at_random_is_loaded_or_refused(kind: str, data: st.DataObject, tmp_path: Path) -> None:
+def test_a_header_changed_at_random_is_loaded_or_refused(
+    kind: str, data: st.DataObject, tmp_path: Path
+) -> None:
     header, rest = split(SEEDS[kind])
     for _ in range(data.draw(st.integers(1, 3))):
         header = mutate(header, data.draw)
@@ -499,14 +611,22 @@ def test_a_file_of_sound_form_with_any_tensors_and_settings_is_loaded_or_refused
     load_or_refuse(packed(header, rest), FUZZED[kind], tmp_path / "x.safetensors")
 
 
-# -- files that are never half written, and never outside ---------------------------------------------
+# -- files that are never half written, and never outside ------------------------------------------
 
 
-@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()], ids=["full", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()],
+    ids=["full", "Ctrl-C"],
+)
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 @pytest.mark.parametrize("before", [None, b"old"], ids=["new file", "old file"])
 def test_a_failed_write_leaves_what_was_there_and_nothing_else(
-    call: str, error: BaseException, before: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: str,
+    error: BaseException,
+    before: bytes | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*arguments: Any) -> None:
         raise error
@@ -560,7 +680,15 @@ def test_no_name_leads_out_of_the_folders(tmp_path: Path) -> None:
     (folder / "link").symlink_to(secret)
     (folder / "up").symlink_to(tmp_path)
     (folder / "loop").symlink_to(folder / "loop")
-    names = ["../secret", "deep/../../secret", "./../models/../secret", str(secret), "link", "up/secret", "../models-2/x"]
+    names = [
+        "../secret",
+        "deep/../../secret",
+        "./../models/../secret",
+        str(secret),
+        "link",
+        "up/secret",
+        "../models-2/x",
+    ]
     nothing = ["", ".", "deep", "loop", "loop/x", "\0", "deep\0", "\ud800", "x" * 300, "x/" * 3000]
     (tmp_path / "models-2").mkdir()
     (tmp_path / "models-2" / "x").write_text("a neighbour whose name begins like the folder's")

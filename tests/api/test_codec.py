@@ -1,4 +1,6 @@
-"""Values of links as bytes: exactly back again, and nothing but ValueError from bytes that are none."""
+"""Values of links as bytes: exactly back again,
+and nothing but ValueError from bytes that are none.
+"""
 
 from __future__ import annotations
 
@@ -68,10 +70,21 @@ DTYPES = st.one_of(
     arrays.unsigned_integer_dtypes(endianness="?"),
     arrays.floating_dtypes(endianness="?", sizes=(16, 32, 64)),
 )
-ARRAYS = DTYPES.flatmap(lambda dtype: arrays.arrays(dtype, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)))
+ARRAYS = DTYPES.flatmap(
+    lambda dtype: arrays.arrays(
+        dtype, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+    )
+)
 SCALARS = DTYPES.flatmap(lambda dtype: arrays.arrays(dtype, ())).map(lambda array: array[()])
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)
-KEYS = st.one_of(st.none(), st.booleans(), st.integers(), TEXT, st.binary(max_size=8), st.tuples(TEXT, st.integers()))
+KEYS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    TEXT,
+    st.binary(max_size=8),
+    st.tuples(TEXT, st.integers()),
+)
 LEAVES = st.one_of(KEYS, st.floats(allow_nan=True), st.just(ABSENT), ARRAYS, SCALARS)
 VALUES = st.recursive(
     LEAVES,
@@ -100,7 +113,9 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, (Frozen, Slotted)):
-        return all(same(getattr(a, name), getattr(b, name)) for name in type(a).__dataclass_fields__)
+        return all(
+            same(getattr(a, name), getattr(b, name)) for name in type(a).__dataclass_fields__
+        )
     return bool(a == b)
 
 
@@ -117,7 +132,13 @@ def test_what_comes_back_is_what_was_packed(value: Any) -> None:
         *(0.0, -0.0, math.inf, struct.unpack("<d", b"\1\2\3\0\0\0\xf8\xff")[0]),
         *((), [], {}, ((),), [[], ()], [ABSENT], [1 << 70, 2], {(1, 2): {1: 2}}, "", b""),
         *(Outer.Inner(3), Slotted([1]), Sample(None, 3)),
-        *(np.array(3.0), np.zeros((0, 10**6), np.uint8), np.longdouble(1) / 3, np.array([1], ">u2"), np.bool_(True)),
+        *(
+            np.array(3.0),
+            np.zeros((0, 10**6), np.uint8),
+            np.longdouble(1) / 3,
+            np.array([1], ">u2"),
+            np.bool_(True),
+        ),
     ],
     ids=repr,
 )
@@ -289,7 +310,11 @@ def test_random_bytes(data: bytes) -> None:
 
 
 @settings(deadline=None, max_examples=500)
-@given(VALUES, st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4), st.integers(0, 10))
+@given(
+    VALUES,
+    st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4),
+    st.integers(0, 10),
+)
 def test_damaged_bytes(value: Any, changes: list[tuple[int, int]], cut: int) -> None:
     data = bytearray(pack(value))
     for place, byte in changes:

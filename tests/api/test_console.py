@@ -33,8 +33,14 @@ REGISTRY, _ = node_types(False, [PACK])
 
 def ending(console: dict[str, Any]) -> dict[str, Any]:
     """A workflow of a console and a node that acts on how the episode ends."""
-    ends = {"type": "console_pack.Ending@1", "in": {"terminated": "console.terminated", "truncated": "console.truncated"}}
-    return {"minibrains": 1, "nodes": {"console": {**console, "in": {"pad1": "ends.pad"}}, "ends": ends}}
+    ends = {
+        "type": "console_pack.Ending@1",
+        "in": {"terminated": "console.terminated", "truncated": "console.truncated"},
+    }
+    return {
+        "minibrains": 1,
+        "nodes": {"console": {**console, "in": {"pad1": "ends.pad"}}, "ends": ends},
+    }
 
 
 COUNTING = ending({"type": "console_pack.Counting@1", "set": {"game": "Counting"}})
@@ -49,7 +55,7 @@ def links(graph: Graph) -> list[str]:
     return sorted(f"{edge.source}.{edge.output.name} -> {edge.target}" for edge in graph.edges)
 
 
-# -- a console is found by its class ------------------------------------------------------------------
+# -- a console is found by its class ---------------------------------------------------------------
 
 
 class Endless(NamedTuple):
@@ -58,7 +64,10 @@ class Endless(NamedTuple):
 
 
 def test_a_console_without_one_of_its_sockets_is_refused() -> None:
-    with pytest.raises(NodeClassError, match="Half is a Console without the output 'frame'; return a ConsoleOutput from emit"):
+    with pytest.raises(
+        NodeClassError,
+        match="Half is a Console without the output 'frame'; return a ConsoleOutput from emit",
+    ):
 
         class Half(Console):
             def emit(self) -> Endless:  # type: ignore[override]
@@ -94,11 +103,14 @@ def test_a_console_of_another_kind_is_filmed(summary: Summary, tmp_path: Path) -
 
 
 def test_a_console_of_another_kind_is_evaluated_and_measured(tmp_path: Path) -> None:
-    protocol = Protocol("Counting", "", "validation", "*", {"Start": ""}, 7, {"seed": "$seed"}, 5, 3, {})
+    protocol = Protocol(
+        "Counting", "", "validation", "*", {"Start": ""}, 7, {"seed": "$seed"}, 5, 3, {}
+    )
     pinned = protocol.pin(parse_workflow(COUNTING), REGISTRY, 2)
     graph = checked(pinned)
     assert graph.nodes["console"].widgets == {
-        "game": "Counting", "states": ("Start",), "noops": 7, "write": {"seed": "$seed"}, "players": 1,
+        "game": "Counting", "states": ("Start",), "noops": 7, "write": {"seed": "$seed"},
+        "players": 1,
     }  # fmt: skip
     engine = Engine(compile_graph(graph))
     name, console = find_console(engine.nodes)
@@ -106,21 +118,28 @@ def test_a_console_of_another_kind_is_evaluated_and_measured(tmp_path: Path) -> 
 
 
 def test_without_a_console_nothing_is_filmed_or_measured(tmp_path: Path) -> None:
-    workflow = parse_workflow({"minibrains": 1, "nodes": {"every": {"type": "Every@1", "set": {"ticks": 2}}}})
+    workflow = parse_workflow(
+        {"minibrains": 1, "nodes": {"every": {"type": "Every@1", "set": {"ticks": 2}}}}
+    )
     with pytest.raises(WorkflowError, match="no running console"):
         Film(tmp_path / "x.mp4").prepare(workflow, REGISTRY)
-    with pytest.raises(MinibrainsError, match="one console, a RetroEmulator say, is needed; found 0"):
+    with pytest.raises(
+        MinibrainsError, match="one console, a RetroEmulator say, is needed; found 0"
+    ):
         find_console(Engine(compile_graph(checked(workflow))).nodes)
 
 
-# -- how an episode ends ------------------------------------------------------------------------------
+# -- how an episode ends ---------------------------------------------------------------------------
 
 
 def shown(limit: int | None, ticks: int) -> list[tuple[Flag, Flag]]:
     """`terminated` and `truncated` of the first ticks of an episode that a limit ends."""
     console = RetroEmulator(game="Pad-Genesis")
     with opened(console, ScratchHost(Path("/nonexistent"))):
-        return [(given[3], given[4]) for given in play(console, *[{}] * ticks, episode=Episode(0, 0, "console", limit))]
+        return [
+            (given[3], given[4])
+            for given in play(console, *[{}] * ticks, episode=Episode(0, 0, "console", limit))
+        ]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 30])
@@ -134,42 +153,64 @@ def test_without_a_limit_nothing_is_truncated() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "ends", "ended"),
-    [(4, ["truncated"], "limit"), (9, ["truncated"], "limit"), (10, ["terminated"], "done"), (11, ["terminated"], "done")],
+    [
+        (4, ["truncated"], "limit"),
+        (9, ["truncated"], "limit"),
+        (10, ["terminated"], "done"),
+        (11, ["terminated"], "done"),
+    ],
 )
 def test_an_episode_is_terminated_or_truncated_and_never_both(
     limit: int, ends: list[str], ended: str, summary: Summary, tmp_path: Path
 ) -> None:
     (tmp_path / "counting.json").write_text(json.dumps(COUNTING))
-    for episode in summary("counting.json", "--pack", PACK, "--ticks", limit, "--episodes", 2)["episodes"]:
-        assert (episode["ends"], episode["ended"], episode["ticks"]) == (ends, ended, min(limit, 10))
+    for episode in summary("counting.json", "--pack", PACK, "--ticks", limit, "--episodes", 2)[
+        "episodes"
+    ]:
+        assert (episode["ends"], episode["ended"], episode["ticks"]) == (
+            ends,
+            ended,
+            min(limit, 10),
+        )
         assert episode["score"] == ("truncated" in ends), "the tick that is truncated is latched"
 
 
-def test_a_replay_is_truncated_where_the_run_was(summary: Summary, minibrains: Command, tmp_path: Path) -> None:
+def test_a_replay_is_truncated_where_the_run_was(
+    summary: Summary, minibrains: Command, tmp_path: Path
+) -> None:
     (tmp_path / "pad.json").write_text(json.dumps(RETRO))
     played = summary("pad.json", "--pack", PACK, "--ticks", 40, "--episodes", 2, "--record")
     assert [episode["ends"] for episode in played["episodes"]] == [["truncated"]] * 2
     replayed = minibrains("replay", played["run_dir"], "--pack", PACK, "--json")
     assert replayed.returncode == 0, replayed.stderr
-    assert json.loads(replayed.stdout)["equal"], "the pad that was pressed on that tick is in the hash"
+    assert json.loads(replayed.stdout)["equal"], (
+        "the pad that was pressed on that tick is in the hash"
+    )
     events, _ = read_events(Path(played["run_dir"]) / FILE)
-    assert [event.value["limit"] for event in events if event.kind == "episode" and "ended" not in event.value] == [40, 40]
+    assert [
+        event.value["limit"]
+        for event in events
+        if event.kind == "episode" and "ended" not in event.value
+    ] == [40, 40]
 
 
-# -- workflows of version 1 ---------------------------------------------------------------------------
+# -- workflows of version 1 ------------------------------------------------------------------------
 
 
 def test_an_older_workflow_plays_and_its_links_follow() -> None:
     graph = checked(load_workflow(OLD))
     assert links(graph) == [
-        "console.reward -> last", "console.terminated -> or", "console.terminated -> or", "console.variables -> fighter",
+        "console.reward -> last", "console.terminated -> or", "console.terminated -> or",
+        "console.variables -> fighter",
         "fighter.pad -> console",
     ]  # fmt: skip
     assert str(graph.when_links["last"]) == "console.terminated"
     assert graph.nodes["console"].widgets["game"] == "Duel-Genesis"
 
 
-def test_an_older_workflow_runs_is_filmed_recorded_and_replayed(summary: Summary, minibrains: Command, tmp_path: Path) -> None:
+def test_an_older_workflow_runs_is_filmed_recorded_and_replayed(
+    summary: Summary, minibrains: Command, tmp_path: Path
+) -> None:
     played = summary(OLD, "--record", "--video", tmp_path / "clip.mp4")
     assert played["episodes"][0]["ended"] == "limit"
     assert minibrains("replay", played["run_dir"]).returncode == 0

@@ -1,4 +1,6 @@
-"""The cache on the disk: whole or missing, within its budget, for several processes at once, and the same numbers either way."""
+"""The cache on the disk: whole or missing, within its budget, for several processes at once,
+and the same numbers either way.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def test_what_is_damaged_is_missing_and_can_be_put_again(damage: str, tmp_path: 
     elif damage == "a pipe":
         os.mkfifo(file)
     else:
-        file.write_bytes({"cut": data[:-5], "empty": b"", "flipped": flipped, "longer": data + b"\0"}[damage])
+        file.write_bytes(
+            {"cut": data[:-5], "empty": b"", "flipped": flipped, "longer": data + b"\0"}[damage]
+        )
     with pytest.raises(KeyError):
         cache.get("key")
     cache.put("key", Made("value", 0.0))
@@ -61,8 +65,12 @@ def test_what_is_damaged_is_missing_and_can_be_put_again(damage: str, tmp_path: 
         assert cache.get("key").value == "value"
 
 
-@pytest.mark.parametrize("content", [b"", b"1234567", b"12345678", b"12345678\xc1", b"12345678" + b"\x91" * 100_000])
-def test_what_nobody_packed_is_missing_even_if_its_hash_is_right(content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"1234567", b"12345678", b"12345678\xc1", b"12345678" + b"\x91" * 100_000]
+)
+def test_what_nobody_packed_is_missing_even_if_its_hash_is_right(
+    content: bytes, tmp_path: Path
+) -> None:
     digest = hashlib.sha256(b"key\0" + content).digest()
     (tmp_path / "key").write_bytes(digest + content)
     with pytest.raises(KeyError):
@@ -80,7 +88,9 @@ def test_an_entry_under_another_key_or_of_another_class_is_missing(tmp_path: Pat
     assert cache.get("key", str).value == "value"
 
 
-def test_what_cannot_be_removed_keeps_no_other_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_removed_keeps_no_other_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A folder, a pipe and a file of another person, all older than the entries."""
     unlink = Path.unlink
 
@@ -124,7 +134,9 @@ def test_small_entries_are_never_too_many_to_look_through(tmp_path: Path) -> Non
     assert len(_names(tmp_path)) == 5
 
 
-def test_a_file_that_another_process_is_writing_is_left_alone_and_an_abandoned_one_goes(tmp_path: Path) -> None:
+def test_a_file_that_another_process_is_writing_is_left_alone_and_an_abandoned_one_goes(
+    tmp_path: Path,
+) -> None:
     for name, age in ((".new.12345678", 0), (".old.12345678", 7200)):
         (tmp_path / name).write_bytes(bytes(BIG))
         os.utime(tmp_path / name, (time.time() - age,) * 2)
@@ -141,15 +153,21 @@ def test_without_a_budget_nothing_is_kept_and_nothing_found(tmp_path: Path) -> N
     assert _names(tmp_path) == {"key"}
 
 
-def test_its_place_and_size_are_those_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_place_and_size_are_those_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path))
     assert (disk_cache().folder, disk_cache().budget) == (tmp_path / "cache", BUDGET)
     monkeypatch.setenv("MINIBRAINS_CACHE_MB", "3")
     assert disk_cache().budget == 3 << 20
 
 
-@pytest.mark.parametrize(("text", "said"), [("2 GB", "2 GB"), ("-1", "-1"), ("²", "²"), ("1" * 5000, "1" * 40)])
-def test_a_size_that_is_no_number_of_megabytes_is_a_sentence(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"), [("2 GB", "2 GB"), ("-1", "-1"), ("²", "²"), ("1" * 5000, "1" * 40)]
+)
+def test_a_size_that_is_no_number_of_megabytes_is_a_sentence(
+    text: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MINIBRAINS_CACHE_MB", text)
     with pytest.raises(MinibrainsError) as raised:
         disk_cache()
@@ -158,7 +176,9 @@ def test_a_size_that_is_no_number_of_megabytes_is_a_sentence(text: str, said: st
 
 
 def test_several_processes_share_a_folder(tmp_path: Path) -> None:
-    """Each writes and reads the same keys in a budget that is too small for all: whatever is found is whole."""
+    """Each writes and reads the same keys in a budget that is too small for all:
+    whatever is found is whole.
+    """
     program = f"""
         import sys
         import numpy as np
@@ -179,18 +199,24 @@ def test_several_processes_share_a_folder(tmp_path: Path) -> None:
     command = [sys.executable, "-c", textwrap.dedent(program)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     processes = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)
+        subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
     ]
     for process in processes:
         _, complaints = process.communicate(timeout=300)
         assert (process.returncode, complaints) == (0, "")
     cache = DiskCache(tmp_path, budget=8 * MIN_ENTRY_BYTES)
     cache.put("last", Made(None, 0.0))
-    assert sum(max(file.stat().st_size, MIN_ENTRY_BYTES) for file in tmp_path.iterdir()) <= cache.budget
+    assert (
+        sum(max(file.stat().st_size, MIN_ENTRY_BYTES) for file in tmp_path.iterdir())
+        <= cache.budget
+    )
     assert not [name for name in _names(tmp_path) if name.startswith(".")]
 
 
-# -- digests ------------------------------------------------------------------------------------------
+# -- digests ---------------------------------------------------------------------------------------
 
 
 def _age(file: Path) -> None:
@@ -212,7 +238,9 @@ def _hash_anew(file: Path) -> tuple[str, Savings]:
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(file)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300, check=True
+    )
     digest, savings = json.loads(done.stdout)
     return digest, savings
 
@@ -238,10 +266,14 @@ def test_a_large_file_is_hashed_once_by_all_processes_and_again_when_it_changes(
     assert changed != digests[0][0]
     assert savings == {}
     _hash_anew(small)
-    assert len(_names(tmp_path / "home" / "cache")) == 1, "small ones are hashed sooner than looked up, new ones may still change"
+    assert len(_names(tmp_path / "home" / "cache")) == 1, (
+        "small ones are hashed sooner than looked up, new ones may still change"
+    )
 
 
-def test_a_foreign_digest_is_not_taken_for_a_files_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreign_digest_is_not_taken_for_a_files_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "home" / "cache"
     monkeypatch.setenv("MINIBRAINS_HOME", str(tmp_path / "home"))
     entries: list[Any] = []
@@ -264,7 +296,7 @@ def test_a_foreign_digest_is_not_taken_for_a_files_own(tmp_path: Path, monkeypat
     assert _hash_anew(files[1]) == (right, {})
 
 
-# -- a run --------------------------------------------------------------------------------------------
+# -- a run -----------------------------------------------------------------------------------------
 
 PACK = '''
 from typing import Annotated
@@ -305,7 +337,11 @@ def test_a_run_says_what_it_found_and_comes_to_the_same_without_it(
     nodes = {
         "table": {"type": "table.Table@1"},
         "presses": {"type": "table.Presses@1", "in": {"row": "table.row"}},
-        "console": {"type": "RetroEmulator@2", "set": {"game": ["Duel-Genesis"]}, "in": {"pad1": "presses.pad"}},
+        "console": {
+            "type": "RetroEmulator@2",
+            "set": {"game": ["Duel-Genesis"]},
+            "in": {"pad1": "presses.pad"},
+        },
     }
     (tmp_path / "table.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
 

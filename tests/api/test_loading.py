@@ -50,7 +50,9 @@ def test_the_budget_lets_go_of_what_was_not_used_for_longest(tmp_path: Path) -> 
     assert loaded.load(brains[1], "model", _array(40)) is not made[1]
 
 
-def test_weights_that_two_models_share_count_once_and_the_newest_stays_even_if_it_is_larger(tmp_path: Path) -> None:
+def test_weights_that_two_models_share_count_once_and_the_newest_stays_even_if_it_is_larger(
+    tmp_path: Path,
+) -> None:
     loaded, base = ModelCache(100), _brain(tmp_path / "base")
     model = loaded.load(base, "model", _array(90))
     adapted = BrainRef(base.file, base.sha256, ((_brain(tmp_path / "adapter"), 0.5),))
@@ -71,7 +73,11 @@ def test_weights_that_two_models_share_count_once_and_the_newest_stays_even_if_i
 def test_memory_is_that_of_arrays_and_tensors_however_they_are_held() -> None:
     array, tensor = np.zeros(10, np.float32), torch.zeros(10, dtype=torch.float16)
     module = torch.nn.Linear(4, 2)
-    held = {"views": [array[2:], array.reshape(2, 5)], "half": (tensor[:3], "text", 3), "module": module}
+    held = {
+        "views": [array[2:], array.reshape(2, 5)],
+        "half": (tensor[:3], "text", 3),
+        "module": module,
+    }
     memory = find_memory(SimpleNamespace(held=held, kind=int))
     assert sum(memory.values()) == 40 + 20 + 4 * (8 + 2)
 
@@ -86,7 +92,10 @@ def test_who_wants_another_thing_does_not_wait_for_one_that_is_being_made(tmp_pa
         return object()
 
     made: list[object] = []
-    threads = [threading.Thread(target=lambda: made.append(loaded.load(slow, "model", make))) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: made.append(loaded.load(slow, "model", make)))
+        for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     assert begun.wait(60)
@@ -101,7 +110,11 @@ def test_who_wants_another_thing_does_not_wait_for_one_that_is_being_made(tmp_pa
 def test_what_is_found_is_told_with_the_time_it_took_to_make(tmp_path: Path) -> None:
     loaded, base = ModelCache(100), _brain(tmp_path / "base")
     adapter = _brain(tmp_path / "adapter")
-    refs = [base, BrainRef(base.file, base.sha256, ((adapter, 0.5),)), BrainRef(base.file, base.sha256, ((adapter, 0.5),) * 2)]
+    refs = [
+        base,
+        BrainRef(base.file, base.sha256, ((adapter, 0.5),)),
+        BrainRef(base.file, base.sha256, ((adapter, 0.5),) * 2),
+    ]
     first: Savings = {}
     savings: Savings = {}
     for heard in (first, savings):
@@ -109,11 +122,18 @@ def test_what_is_found_is_told_with_the_time_it_took_to_make(tmp_path: Path) -> 
             for ref in refs:
                 loaded.load(ref, "model", _array(1))
     assert first == {}
-    assert list(savings) == ["base in memory", "base with 1 adapter in memory", "base with 2 adapters in memory"]
+    assert list(savings) == [
+        "base in memory",
+        "base with 1 adapter in memory",
+        "base with 2 adapters in memory",
+    ]
     assert all(seconds > 0 for seconds in savings.values())
 
 
-@pytest.mark.parametrize(("damage", "sentence"), [("cut", "the file has changed"), ("gone", "cannot be read: No such file")])
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [("cut", "the file has changed"), ("gone", "cannot be read: No such file")],
+)
 def test_a_file_that_is_no_longer_the_brain_is_a_sentence_and_what_was_loaded_stays(
     damage: str, sentence: str, tmp_path: Path
 ) -> None:

@@ -1,4 +1,6 @@
-"""A package that is not installed: one sentence with its name and pip's command, whatever was to be done."""
+"""A package that is not installed: one sentence with its name and pip's command,
+whatever was to be done.
+"""
 
 import json
 import os
@@ -68,7 +70,9 @@ def without(minibrains_process: Command, tmp_path: Path) -> Any:
         ("PIL", MODEL_IN_PROCESS),
     ],
 )
-def test_a_missing_package_is_named_with_the_command_that_installs_it(without: Any, package: str, arguments: Any) -> None:
+def test_a_missing_package_is_named_with_the_command_that_installs_it(
+    without: Any, package: str, arguments: Any
+) -> None:
     done = without(package, *arguments)
     assert done.returncode == 2, done.stderr
     assert f"pip install {PACKAGES[package]}" in done.stderr
@@ -89,7 +93,9 @@ def test_it_is_said_as_json_too(without: Any) -> None:
     assert (done.returncode, done.stderr) == (2, f"{said}\n")
 
 
-@pytest.mark.parametrize("package", ["safetensors", "torch", "transformers", "peft", "PIL", "aiohttp", "stable_retro"])
+@pytest.mark.parametrize(
+    "package", ["safetensors", "torch", "transformers", "peft", "PIL", "aiohttp", "stable_retro"]
+)
 def test_what_needs_no_package_does_without(without: Any, package: str) -> None:
     assert without(package, "check", "sf2").returncode == 0
     assert without(package, "nodes").returncode == 0

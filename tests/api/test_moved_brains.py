@@ -1,4 +1,6 @@
-"""Brains in shipped folders that were renamed: workflows, command lines and tapes may have the former names."""
+"""Brains in shipped folders that were renamed: workflows,
+command lines and tapes may have the former names.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def brain_files(spec: RunSpec) -> dict[str, Path]:
 
 
 def former_workflow(folder: Path, **sha256: str) -> Path:
-    """The workflow sf2 with the names that its brains had, in a file of its own; those of some nodes are pinned."""
+    """The workflow sf2 with the names that its brains had, in a file of its own;
+    those of some nodes are pinned.
+    """
     workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
     for node, (name, _) in MOVED.items():
         workflow["nodes"][node]["brain"] = name
@@ -56,22 +60,30 @@ def test_a_workflow_with_former_names_is_checked_and_plays_as_the_shipped_one(
     assert former["brains"] == present["brains"]
 
 
-def test_a_former_name_that_is_pinned_to_other_contents_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_former_name_that_is_pinned_to_other_contents_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["check", str(former_workflow(tmp_path, prompt="0" * 64))]) == 2
     assert "prompt.brain" in (said := capsys.readouterr().err)
     assert f"{MOVED['prompt'][1]} is not the brain this workflow was saved with" in said
 
 
 @pytest.mark.parametrize("form", ["{name}", "./{name}", "{models}/{name}", "models/{name}"])
-def test_the_command_line_takes_former_names_and_paths(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_takes_former_names_and_paths(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(MODELS.parent)
     brains = {node: form.format(name=name, models=MODELS) for node, (name, _) in MOVED.items()}
     found = brain_files(RunSpec("sf2", brains=brains))
-    assert {node: found[node] for node in MOVED} == {node: file for node, (_, file) in MOVED.items()}
+    assert {node: found[node] for node in MOVED} == {
+        node: file for node, (_, file) in MOVED.items()
+    }
 
 
 @pytest.mark.parametrize("beside", [True, False])
-def test_a_brain_of_the_user_comes_before_a_shipped_one_that_had_its_name(beside: bool, tmp_path: Path) -> None:
+def test_a_brain_of_the_user_comes_before_a_shipped_one_that_had_its_name(
+    beside: bool, tmp_path: Path
+) -> None:
     """Beside the workflow, or in the user's own models."""
     folder = tmp_path if beside else tmp_path / "models"
     classes: dict[str, type[Brain]] = {"lora": LoraAdapter, "prompt": PromptTemplate}
@@ -84,9 +96,18 @@ def test_a_brain_of_the_user_comes_before_a_shipped_one_that_had_its_name(beside
 
 
 @pytest.mark.parametrize(
-    "name", ["lora", "lora/", "lora/none.safetensors", "lora/../../README.md", "lora/../prompt/sf2.safetensors"]
+    "name",
+    [
+        "lora",
+        "lora/",
+        "lora/none.safetensors",
+        "lora/../../README.md",
+        "lora/../prompt/sf2.safetensors",
+    ],
 )
-def test_other_names_in_a_former_folder_mean_nothing(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_names_in_a_former_folder_mean_nothing(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["check", "sf2", "--brain", f"lora={name}"]) == 2
     assert f"there is no brain {name!r}" in capsys.readouterr().err
 

@@ -1,4 +1,6 @@
-"""What a node class says about itself: read from its annotations, and refused at import where it is wrong."""
+"""What a node class says about itself: read from its annotations,
+and refused at import where it is wrong.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,21 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import pytest
 
-from minibrains import Absent, Action, Flag, Frame, Lazy, MinibrainsError, Node, Number, On, Register, Sample, Text, widget
+from minibrains import (
+    Absent,
+    Action,
+    Flag,
+    Frame,
+    Lazy,
+    MinibrainsError,
+    Node,
+    Number,
+    On,
+    Register,
+    Sample,
+    Text,
+    widget,
+)
 from minibrains.errors import NodeClassError
 from minibrains.graph.registry import Registry
 from minibrains.node_schema import Input, Output
@@ -45,37 +61,71 @@ def build(monkeypatch: pytest.MonkeyPatch) -> Build:
         module = ModuleType("written_by_somebody")
         monkeypatch.setitem(sys.modules, module.__name__, module)
         head = "from __future__ import annotations\n" if future else ""
-        code = compile(head + MODULE + textwrap.dedent(source), "somebody.py", "exec", dont_inherit=True)
+        code = compile(
+            head + MODULE + textwrap.dedent(source), "somebody.py", "exec", dont_inherit=True
+        )
         exec(code, module.__dict__)
         return module
 
     return make
 
 
-# -- refused ------------------------------------------------------------------------------------------
+# -- refused ---------------------------------------------------------------------------------------
 
-TICK, EMIT, LATCH = "def tick(self) -> Flag: ...", "def emit(self) -> Flag: ...", "def latch(self) -> None: ..."
+TICK, EMIT, LATCH = (
+    "def tick(self) -> Flag: ...",
+    "def emit(self) -> Flag: ...",
+    "def latch(self) -> None: ...",
+)
 WRONG_NODES = {
     # inputs
-    "input without annotation": ("def tick(self, x) -> Flag: ...", "Wrong.tick", "'x' has no annotation"),
+    "input without annotation": (
+        "def tick(self, x) -> Flag: ...",
+        "Wrong.tick",
+        "'x' has no annotation",
+    ),
     "no return annotation": ("def tick(self, x: Frame): ...", "Wrong.tick", "no return annotation"),
     "unknown socket type": ("def tick(self, x: int) -> Flag: ...", "Wrong.x", "not a socket type"),
-    "spec that cannot be read": ("def tick(self, x: Annotated[int, Socket('s', 'f33[3]')]) -> None: ...", "Wrong.x", "'f33[3]'"),
+    "spec that cannot be read": (
+        "def tick(self, x: Annotated[int, Socket('s', 'f33[3]')]) -> None: ...",
+        "Wrong.x",
+        "'f33[3]'",
+    ),
     "*args": ("def tick(self, *xs: Frame) -> Flag: ...", "Wrong.tick", "*xs"),
     "**kwargs": ("def tick(self, **xs: Frame) -> Flag: ...", "Wrong.tick", "**xs"),
     "keyword only": ("def tick(self, *, x: Frame) -> Flag: ...", "Wrong.tick", "x: "),
     "default of an input": ("def tick(self, x: Number = 3.0) -> Flag: ...", "Wrong.x", "3.0"),
-    "optional without default": ("def tick(self, x: Frame | None) -> Flag: ...", "Wrong.x", "= None"),
-    "optional list": ("def tick(self, x: list[Frame] | None = None) -> Flag: ...", "Wrong.x", "not a socket type"),
-    "nested readings": ("def tick(self, x: On[Sample[Frame]]) -> Flag: ...", "Wrong.x", "not a socket type"),
+    "optional without default": (
+        "def tick(self, x: Frame | None) -> Flag: ...",
+        "Wrong.x",
+        "= None",
+    ),
+    "optional list": (
+        "def tick(self, x: list[Frame] | None = None) -> Flag: ...",
+        "Wrong.x",
+        "not a socket type",
+    ),
+    "nested readings": (
+        "def tick(self, x: On[Sample[Frame]]) -> Flag: ...",
+        "Wrong.x",
+        "not a socket type",
+    ),
     "Any with outputs": ("def tick(self, x: Any) -> Flag: ...", "Wrong", "takes Any"),
     # outputs
     "output that is no socket": ("def tick(self) -> int: ...", "Wrong", "int"),
     "output of a plain tuple": ("def tick(self) -> tuple[Flag, Flag]: ...", "Wrong", "tuple"),
     "output Any": ("def tick(self) -> Any: ...", "Wrong", "Any"),
-    "output no link can name": ("def tick(self) -> Annotated[int, Socket('my label')]: ...", "Wrong's output", "'my label'"),
+    "output no link can name": (
+        "def tick(self) -> Annotated[int, Socket('my label')]: ...",
+        "Wrong's output",
+        "'my label'",
+    ),
     "optional output": ("def tick(self) -> Flag | None: ...", "Wrong", "None"),
-    "lazy output of a plain node": ("def tick(self) -> Lazy[Frame]: ...", "Wrong", "'frame' as Lazy"),
+    "lazy output of a plain node": (
+        "def tick(self) -> Lazy[Frame]: ...",
+        "Wrong",
+        "'frame' as Lazy",
+    ),
     "no tick": ("", "Wrong", "no tick()"),
     "tick that is no function": ("tick = 3", "Wrong", "not a callable"),
     # widgets
@@ -84,14 +134,42 @@ WRONG_NODES = {
     "widget without annotation": (f"size = widget(default=3)\n{TICK}", "Wrong.size", "annotation"),
     "widget of no JSON type": (f"size: bytes = widget(default=b'')\n{TICK}", "Wrong.size", "bytes"),
     "widget of a mutable type": (f"size: list[int] = widget()\n{TICK}", "Wrong.size", "list"),
-    "mutable default": (f"size: tuple[int, ...] = widget(default=[1])\n{TICK}", "Wrong.size", "mutable default [1]"),
+    "mutable default": (
+        f"size: tuple[int, ...] = widget(default=[1])\n{TICK}",
+        "Wrong.size",
+        "mutable default [1]",
+    ),
     "default of another type": (f"size: int = widget(default='3')\n{TICK}", "Wrong.size", "'3'"),
-    "default out of range": (f"size: int = widget(default=9, max=3)\n{TICK}", "Wrong.size", "at most 3"),
-    "default that is no choice": (f"size: Literal['a', 'b'] = widget(default='c')\n{TICK}", "Wrong.size", "'c'"),
-    "widget and input": ("x: int = widget(default=1)\ndef tick(self, x: Flag) -> Flag: ...", "Wrong.x", "both"),
-    "widget named like a method": (f"state: str = widget(default='')\n{TICK}", "Wrong.state", "another one"),
-    "widget named like the version": (f"version: int = widget(default=1)\n{TICK}", "Wrong.version", "another name"),
-    "widget named like the schema": (f"schema: int = widget(default=1)\n{TICK}", "Wrong.schema", "another one"),
+    "default out of range": (
+        f"size: int = widget(default=9, max=3)\n{TICK}",
+        "Wrong.size",
+        "at most 3",
+    ),
+    "default that is no choice": (
+        f"size: Literal['a', 'b'] = widget(default='c')\n{TICK}",
+        "Wrong.size",
+        "'c'",
+    ),
+    "widget and input": (
+        "x: int = widget(default=1)\ndef tick(self, x: Flag) -> Flag: ...",
+        "Wrong.x",
+        "both",
+    ),
+    "widget named like a method": (
+        f"state: str = widget(default='')\n{TICK}",
+        "Wrong.state",
+        "another one",
+    ),
+    "widget named like the version": (
+        f"version: int = widget(default=1)\n{TICK}",
+        "Wrong.version",
+        "another name",
+    ),
+    "widget named like the schema": (
+        f"schema: int = widget(default=1)\n{TICK}",
+        "Wrong.schema",
+        "another one",
+    ),
     # brain
     "brain that is no Brain": (f"brain: int\n{TICK}", "Wrong.brain", "int"),
     "brain of no kind": (f"brain: Brain\n{TICK}", "Wrong.brain", "Brain"),
@@ -99,13 +177,27 @@ WRONG_NODES = {
 WRONG_REGISTERS = {
     "no emit": (TICK, "Wrong", "no emit()"),
     "no latch": (EMIT, "Wrong", "no latch()"),
-    "emit with an input": (f"def emit(self, x: Flag) -> Flag: ...\n{LATCH}", "Wrong.emit", "Wrong.latch"),
+    "emit with an input": (
+        f"def emit(self, x: Flag) -> Flag: ...\n{LATCH}",
+        "Wrong.emit",
+        "Wrong.latch",
+    ),
     "latch with an output": (f"def latch(self) -> Flag: ...\n{EMIT}", "Wrong.latch", "Wrong.emit"),
 }
 TEXT = "def emit(self) -> Text: ..."
 WRONG_OPTIONS = {
-    "unknown option": ("Node, clokced=True", TICK, "Wrong", "no class option 'clokced'. Did you mean 'clocked'?"),
-    "option like no other": ("Node, x=1", TICK, "Wrong", "The options are: abstract, category, version"),
+    "unknown option": (
+        "Node, clokced=True",
+        TICK,
+        "Wrong",
+        "no class option 'clokced'. Did you mean 'clocked'?",
+    ),
+    "option like no other": (
+        "Node, x=1",
+        TICK,
+        "Wrong",
+        "The options are: abstract, category, version",
+    ),
     "option of another type": ("Node, clocked=1", TICK, "'clocked'", "1; expected bool"),
     "category that is no text": ("Node, category=None", TICK, "'category'", "None; expected text"),
     "background of no kind": (
@@ -114,11 +206,26 @@ WRONG_OPTIONS = {
         "'background'",
         "'process', 'either', 'optional' or null",
     ),
-    "background of a register": ("Register, background='thread'", f"{EMIT}\n{LATCH}", "Wrong", "this is a register"),
+    "background of a register": (
+        "Register, background='thread'",
+        f"{EMIT}\n{LATCH}",
+        "Wrong",
+        "this is a register",
+    ),
     "version 0": ("Node, version=0", TICK, "'version'", "0"),
     "version that is no number": ("Node, version='2'", TICK, "'version'", "'2'; expected int"),
-    "missing migration": ("Node, version=3, migrations={1: dict}", TICK, "Wrong", "no migration from version 2"),
-    "migration that is no function": ("Node, version=2, migrations={1: {}}", TICK, "Wrong", "no migration from version 1"),
+    "missing migration": (
+        "Node, version=3, migrations={1: dict}",
+        TICK,
+        "Wrong",
+        "no migration from version 2",
+    ),
+    "migration that is no function": (
+        "Node, version=2, migrations={1: {}}",
+        TICK,
+        "Wrong",
+        "no migration from version 1",
+    ),
     "renamed outputs of a version to come": (
         "Node, renamed_outputs={1: {'a': 'flag'}}",
         TICK,
@@ -131,12 +238,32 @@ WRONG_OPTIONS = {
         "Wrong",
         "the output 'a' to 'b', which it does not have",
     ),
-    "migrations in a list": ("Node, migrations=[dict]", TICK, "'migrations'", "from a version to a function"),
+    "migrations in a list": (
+        "Node, migrations=[dict]",
+        TICK,
+        "'migrations'",
+        "from a version to a function",
+    ),
     "terminal of a plain node": ("Node, terminal='flag'", TICK, "'terminal'", "for registers"),
     "unknown terminal": ("Register, terminal='over'", f"{EMIT}\n{LATCH}", "'terminal'", "'over'"),
-    "terminal that is no flag": ("Register, terminal='text'", f"{TEXT}\n{LATCH}", "'terminal'", "'text'"),
-    "option in the body": ("Node", f"clocked = True\n{TICK}", "Wrong.clocked", "write class Wrong(Node, clocked=True)"),
-    "misspelt option in the body": ("Node", f"backround = 'thread'\n{TICK}", "Wrong.backround", "background='thread'"),
+    "terminal that is no flag": (
+        "Register, terminal='text'",
+        f"{TEXT}\n{LATCH}",
+        "'terminal'",
+        "'text'",
+    ),
+    "option in the body": (
+        "Node",
+        f"clocked = True\n{TICK}",
+        "Wrong.clocked",
+        "write class Wrong(Node, clocked=True)",
+    ),
+    "misspelt option in the body": (
+        "Node",
+        f"backround = 'thread'\n{TICK}",
+        "Wrong.backround",
+        "background='thread'",
+    ),
 }
 BRAIN, INITIAL = "brain: Table", "def initial(self, batch): ..."
 OUT = "def forward(self, x: Frames) ->"
@@ -145,30 +272,93 @@ HALVES = "Annotated[numpy.ndarray, Socket('halves', 'bf16[n]')]"
 WRONG_NETWORKS = {
     "no forward": (BRAIN, "Wrong", "no forward()"),
     "no brain": (f"{OUT} Logits: ...", "Wrong", "has no brain"),
-    "brain that may be missing": (f"brain: Table | None = None\n{OUT} Logits: ...", "Wrong", "has no brain"),
-    "text for a network": (f"{BRAIN}\ndef forward(self, x: Text) -> Logits: ...", "Wrong.forward", "'x' is text"),
-    "two types": (f"{BRAIN}\ndef forward(self, x: Frames | Number) -> Logits: ...", "Wrong.forward", "one type"),
+    "brain that may be missing": (
+        f"brain: Table | None = None\n{OUT} Logits: ...",
+        "Wrong",
+        "has no brain",
+    ),
+    "text for a network": (
+        f"{BRAIN}\ndef forward(self, x: Text) -> Logits: ...",
+        "Wrong.forward",
+        "'x' is text",
+    ),
+    "two types": (
+        f"{BRAIN}\ndef forward(self, x: Frames | Number) -> Logits: ...",
+        "Wrong.forward",
+        "one type",
+    ),
     "type variable": (f"{BRAIN}\ndef forward(self, x: T) -> T: ...", "Wrong.forward", "'x' is T"),
-    "Any for a network": (f"{BRAIN}\ndef forward(self, x: Any) -> Logits: ...", "Wrong", "takes Any"),
-    "bf16 on a link": (f"{BRAIN}\ndef forward(self, x: {HALVES}) -> Logits: ...", "Wrong.forward", "'x' is halves bf16[n]"),
-    "event": (f"{BRAIN}\ndef forward(self, x: On[Frames]) -> Logits: ...", "Wrong.forward", "'x' is On[…]"),
-    "no annotation": (f"{BRAIN}\ndef forward(self, x) -> Logits: ...", "Wrong.forward", "'x' has no annotation"),
-    "*args of forward": (f"{BRAIN}\ndef forward(self, *xs: Frames) -> Logits: ...", "Wrong.forward", "*xs"),
-    "keyword of forward": (f"{BRAIN}\ndef forward(self, *, x: Frames) -> Logits: ...", "Wrong.forward", "x: "),
-    "absent output": (f"{BRAIN}\n{OUT} Logits | Absent: ...", "Wrong.forward", "'logits' is declared `| Absent`"),
+    "Any for a network": (
+        f"{BRAIN}\ndef forward(self, x: Any) -> Logits: ...",
+        "Wrong",
+        "takes Any",
+    ),
+    "bf16 on a link": (
+        f"{BRAIN}\ndef forward(self, x: {HALVES}) -> Logits: ...",
+        "Wrong.forward",
+        "'x' is halves bf16[n]",
+    ),
+    "event": (
+        f"{BRAIN}\ndef forward(self, x: On[Frames]) -> Logits: ...",
+        "Wrong.forward",
+        "'x' is On[…]",
+    ),
+    "no annotation": (
+        f"{BRAIN}\ndef forward(self, x) -> Logits: ...",
+        "Wrong.forward",
+        "'x' has no annotation",
+    ),
+    "*args of forward": (
+        f"{BRAIN}\ndef forward(self, *xs: Frames) -> Logits: ...",
+        "Wrong.forward",
+        "*xs",
+    ),
+    "keyword of forward": (
+        f"{BRAIN}\ndef forward(self, *, x: Frames) -> Logits: ...",
+        "Wrong.forward",
+        "x: ",
+    ),
+    "absent output": (
+        f"{BRAIN}\n{OUT} Logits | Absent: ...",
+        "Wrong.forward",
+        "'logits' is declared `| Absent`",
+    ),
     "no output": (f"{BRAIN}\n{OUT} None: ...", "Wrong.forward", "gives out nothing"),
     "text of a network": (f"{BRAIN}\n{OUT} Text: ...", "Wrong.forward", "'text' is text"),
-    "plain tuple": (f"{BRAIN}\n{OUT} tuple[Logits, Number]: ...", "Wrong.forward", "expected a NamedTuple"),
-    "initial without a state": (f"{BRAIN}\n{INITIAL}\n{OUT} tuple[Logits, Any]: ...", "Wrong.forward", "takes no state"),
-    "state that is not returned": (f"{BRAIN}\n{INITIAL}\n{STATE} Logits: ...", "Wrong.forward", "of outputs and state"),
+    "plain tuple": (
+        f"{BRAIN}\n{OUT} tuple[Logits, Number]: ...",
+        "Wrong.forward",
+        "expected a NamedTuple",
+    ),
+    "initial without a state": (
+        f"{BRAIN}\n{INITIAL}\n{OUT} tuple[Logits, Any]: ...",
+        "Wrong.forward",
+        "takes no state",
+    ),
+    "state that is not returned": (
+        f"{BRAIN}\n{INITIAL}\n{STATE} Logits: ...",
+        "Wrong.forward",
+        "of outputs and state",
+    ),
     "tick besides forward": (f"{BRAIN}\n{OUT} Logits: ...\n{TICK}", "Wrong", "writes tick()"),
     "reset besides initial": (
-        f"{BRAIN}\n{INITIAL}\n{STATE} tuple[Logits, Any]: ...\ndef reset(self, episode): ...", "Wrong", "writes reset()"
+        f"{BRAIN}\n{INITIAL}\n{STATE} tuple[Logits, Any]: ...\ndef reset(self, episode): ...",
+        "Wrong",
+        "writes reset()",
     ),
-}  # fmt: skip
-WRONG_MIXTURES = {"widget of a class that is no node": (TICK, "Wrong.size", "annotation in a node class")}
-BASES = {"Node": WRONG_NODES, "Register": WRONG_REGISTERS, "TorchNode": WRONG_NETWORKS, "Mixin, Node": WRONG_MIXTURES}
-WRONG = {what: (base, *details) for base, table in BASES.items() for what, details in table.items()} | WRONG_OPTIONS
+}
+WRONG_MIXTURES = {
+    "widget of a class that is no node": (TICK, "Wrong.size", "annotation in a node class")
+}
+BASES = {
+    "Node": WRONG_NODES,
+    "Register": WRONG_REGISTERS,
+    "TorchNode": WRONG_NETWORKS,
+    "Mixin, Node": WRONG_MIXTURES,
+}
+WRONG = {
+    what: (base, *details) for base, table in BASES.items() for what, details in table.items()
+} | WRONG_OPTIONS
 
 
 @pytest.mark.parametrize("future", [False, True], ids=["plain", "future"])
@@ -188,12 +378,20 @@ def test_a_wrong_class_is_refused_in_one_sentence(build: Build, wrong: str, futu
         "class Wrong(Node):\n    def tick(self, x: Missing) -> Flag: ...",
         "class Wrong(Node):\n    def tick(self, x: np.ndarray) -> Flag: ...",
         "class Wrong(Node):\n    def tick(self, x: Text.nothing) -> Flag: ...",
-        "class Wrong(Node):\n    size: Missing = widget(default=3)\n    def tick(self) -> Flag: ...",
-        "class Both(NamedTuple):\n    a: Flag\n    b: Missing\nclass Wrong(Node):\n    def tick(self) -> Both: ...",
+        (
+            "class Wrong(Node):\n    size: Missing = widget(default=3)\n    "
+            "def tick(self) -> Flag: ..."
+        ),
+        (
+            "class Both(NamedTuple):\n    a: Flag\n    b: "
+            "Missing\nclass Wrong(Node):\n    def tick(self) -> Both: ..."
+        ),
         "class Wrong(Node):\n    def tick(self, x: Flag | 'Missing') -> Flag: ...",
     ],
 )
-def test_an_annotation_that_cannot_be_evaluated_is_refused_in_one_sentence(build: Build, source: str) -> None:
+def test_an_annotation_that_cannot_be_evaluated_is_refused_in_one_sentence(
+    build: Build, source: str
+) -> None:
     with pytest.raises(NodeClassError, match=r"^Wrong: an annotation cannot be read"):
         build(source, future=True)
 
@@ -213,7 +411,7 @@ def test_a_wrong_brain_class_is_refused(build: Build, body: str, word: str) -> N
         build(f"class Wrong(Brain):\n    {body}\n")
 
 
-# -- read ---------------------------------------------------------------------------------------------
+# -- read ------------------------------------------------------------------------------------------
 
 
 class Shown(NamedTuple):
@@ -300,11 +498,21 @@ def test_widgets_have_their_defaults_and_ranges() -> None:
         None,
     )
     assert widgets["size"].describe() == "int from 1 to 512"
-    assert (widgets["size"].doc, widgets["free"].required, widgets["size"].required) == ("pixels", True, False)
+    assert (widgets["size"].doc, widgets["free"].required, widgets["size"].required) == (
+        "pixels",
+        True,
+        False,
+    )
 
 
 def test_what_a_widget_is_set_to_is_immutable_inside_the_node() -> None:
-    given = {"names": ["b", "c"], "rows": [[1, 2], []], "table": {"y": "z"}, "free": {"deep": [1, [2]]}, "share": 1}
+    given = {
+        "names": ["b", "c"],
+        "rows": [[1, 2], []],
+        "table": {"y": "z"},
+        "free": {"deep": [1, [2]]},
+        "share": 1,
+    }
     node = Settings(**given)  # type: ignore[arg-type]
     assert (node.names, node.rows, node.free["deep"]) == (("b", "c"), ((1, 2), ()), (1, (2,)))
     assert type(node.share) is float
@@ -334,7 +542,9 @@ def test_what_a_widget_is_set_to_is_immutable_inside_the_node() -> None:
         ("maybe", "", "int or null"),
     ],
 )
-def test_a_wrong_value_is_refused_with_what_was_expected(name: str, value: Any, expected: str) -> None:
+def test_a_wrong_value_is_refused_with_what_was_expected(
+    name: str, value: Any, expected: str
+) -> None:
     with pytest.raises(ValueError, match=f"^Settings.{name}: expected {expected}") as error:
         Settings(free=0, **{name: value})
     assert repr(value) in str(error.value)
@@ -356,12 +566,17 @@ def test_an_unknown_or_missing_widget_or_brain_is_refused(build: Build) -> None:
 
 
 def test_a_brain_may_be_optional(build: Build) -> None:
-    module = build("class Holder(Node):\n    brain: Table | None\n    def tick(self) -> Flag: ...\n")
-    assert (module.Holder.schema.brain, module.Holder.schema.brain_required) == (module.Table, False)
+    module = build(
+        "class Holder(Node):\n    brain: Table | None\n    def tick(self) -> Flag: ...\n"
+    )
+    assert (module.Holder.schema.brain, module.Holder.schema.brain_required) == (
+        module.Table,
+        False,
+    )
     assert module.Holder().brain is None
 
 
-# -- documentation ------------------------------------------------------------------------------------
+# -- documentation ---------------------------------------------------------------------------------
 
 DOCUMENTED = """
 class Parts(NamedTuple):
@@ -401,12 +616,18 @@ class Silent(Node):
     def tick(self, flag: Flag) -> Flag: ...
 """
 WRONG_DOCS = {
-    "of no socket": ("flagg: what is so", "'flagg', which is not one of its sockets. Did you mean 'flag'?"),
+    "of no socket": (
+        "flagg: what is so",
+        "'flagg', which is not one of its sockets. Did you mean 'flag'?",
+    ),
     "of the only output by its name": (
         "text: what is said",
         "'text', which is not one of its sockets. Its sockets are: flag, Out",
     ),
-    "of an output that is none": ("flag (out): what is so", "'flag (out)', which is not one of its sockets"),
+    "of an output that is none": (
+        "flag (out): what is so",
+        "'flag (out)', which is not one of its sockets",
+    ),
     "twice": ("flag: one\n\n    flag:  two", "two lines about 'flag'"),
     "one of two": ("flag, other: what is so", "'other', which is not one of its sockets"),
 }
@@ -420,9 +641,15 @@ def test_lines_about_sockets_belong_to_the_sockets(build: Build) -> None:
         "first": "any",
         "second": "any",
     }
-    assert {name: declared.doc for name, declared in gate.outputs.items()} == {"action": "let through", "ready": ""}
+    assert {name: declared.doc for name, declared in gate.outputs.items()} == {
+        "action": "let through",
+        "ready": "",
+    }
     prose = "Sometimes it does not:\n\n    two:  this is prose, it is indented\n\nSource: nowhere."
-    assert (gate.summary, gate.doc) == ("Let an action through.", f"Let an action through.\n\n{prose}")
+    assert (gate.summary, gate.doc) == (
+        "Let an action through.",
+        f"Let an action through.\n\n{prose}",
+    )
     assert module.Turned.schema.outputs["flag"].doc == "the same again"
     assert module.Silent.schema.doc == module.Silent.schema.inputs["flag"].doc == ""
 
@@ -438,12 +665,15 @@ def test_what_a_base_says_of_its_sockets_is_inherited(build: Build) -> None:
 def test_a_line_about_no_socket_is_refused(build: Build, wrong: str) -> None:
     line, words = WRONG_DOCS[wrong]
     with pytest.raises(NodeClassError) as error:
-        build(f"class Wrong(Node):\n    '''A node.\n\n    {line}\n    '''\n    def tick(self, flag: Flag) -> Text: ...\n")
+        build(
+            f"class Wrong(Node):\n    '''A node.\n\n    {line}\n    '''\n    def tick(self, flag: "
+            "Flag) -> Text: ...\n"
+        )
     assert str(error.value).startswith("Wrong: the documentation has ")
     assert words in str(error.value)
 
 
-# -- inheritance, modules -----------------------------------------------------------------------------
+# -- inheritance, modules --------------------------------------------------------------------------
 
 FAMILY = """
 class Base(Node, abstract=True, clocked=True, category="tests"):
@@ -467,7 +697,10 @@ def test_node_classes_inherit_widgets_brain_and_steps(build: Build, future: bool
     table = module.Table()
     first, second = module.First(brain=table), module.Second(brain=table, more="y")
     assert (first.size, first.more, second.size, second.more) == (1, "x", 2, "y")
-    assert (list(module.First.schema.inputs), list(module.Second.schema.inputs)) == (["frame"], ["text"])
+    assert (list(module.First.schema.inputs), list(module.Second.schema.inputs)) == (
+        ["frame"],
+        ["text"],
+    )
     assert module.Second.schema.brain is module.Table
     assert (module.Second.clocked, module.Second.category) == (True, "tests")
     with pytest.raises(ValueError, match=r"First.size: expected int of at least 1, found 0"):
@@ -475,7 +708,9 @@ def test_node_classes_inherit_widgets_brain_and_steps(build: Build, future: bool
     assert module.Second(brain=table, size=0).size == 0
 
 
-def test_names_near_a_class_option_are_free_for_methods_and_annotated_constants(build: Build) -> None:
+def test_names_near_a_class_option_are_free_for_methods_and_annotated_constants(
+    build: Build,
+) -> None:
     fields = "kept: ClassVar[int] = 3\n    outsides: int = widget(default=1)"
     methods = f"def report(self): return {{}}\n    def keeps(self): ...\n    {TICK}"
     module = build(f"class Fine(Node):\n    {fields}\n    {methods}\n")

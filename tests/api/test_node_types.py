@@ -50,12 +50,18 @@ Network(brain=Table())
 width: int = Wider(title="a").width
 """
 WRONG = {
-    'Resize(title="a", heigth=3)': 'Unexpected keyword argument "heigth" for "Resize"; did you mean "height"?',
+    'Resize(title="a", heigth=3)': (
+        'Unexpected keyword argument "heigth" for "Resize"; did you mean "height"?'
+    ),
     "Resize()": 'Missing named argument "title" for "Resize"',
-    'Resize(title="a", width="3")': 'Argument "width" to "Resize" has incompatible type "str"; expected "int"',
+    'Resize(title="a", width="3")': (
+        'Argument "width" to "Resize" has incompatible type "str"; expected "int"'
+    ),
     'Resize(title="a", filter="far")': "expected \"Literal['box', 'near']\"",
     'Wider(title="a", margins=3)': 'Unexpected keyword argument "margins" for "Wider"',
-    'text: str = Wider(title="a").width': 'Incompatible types in assignment (expression has type "int", variable has type "str")',
+    'text: str = Wider(title="a").width': (
+        'Incompatible types in assignment (expression has type "int", variable has type "str")'
+    ),
     "Holder()": 'Missing named argument "brain" for "Holder"',
     "Holder(brain=3)": 'Argument "brain" to "Holder" has incompatible type "int"; expected "Table"',
     "Network()": 'Missing named argument "brain" for "Network"',
@@ -68,11 +74,15 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[str]]:
-    """What mypy says of each line of a pack: the sound part first, then a wrong statement a line."""
+    """What mypy says of each line of a pack: the sound part first,
+    then a wrong statement a line.
+    """
     file = tmp_path_factory.mktemp("typed") / "typed_pack.py"
     file.write_text(PACK + "\n".join(WRONG) + "\n")
     config = file.with_name("mypy.ini")
-    config.write_text("[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n")  # all of torch takes ten seconds
+    config.write_text(
+        "[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n"
+    )  # all of torch takes ten seconds
     options = ("--config-file", str(config), "--no-pretty", "--hide-error-context")
     command = [sys.executable, "-m", "mypy", *options, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=file.parent, timeout=600)

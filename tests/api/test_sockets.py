@@ -11,7 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minibrains import Brain, Flag, Frame, Logits, Node, Number, Register, Socket, Text, setting, tensor, widget
+from minibrains import (
+    Brain,
+    Flag,
+    Frame,
+    Logits,
+    Node,
+    Number,
+    Register,
+    Socket,
+    Text,
+    setting,
+    tensor,
+    widget,
+)
 from minibrains.errors import NodeClassError, WorkflowError
 from minibrains.graph.check import Graph, check, check_sizes
 from minibrains.graph.registry import Registry
@@ -24,7 +37,9 @@ Links = Iterable[tuple[str, str, str, str]]
 
 
 def kind(text: str) -> SocketTypes:
-    """`"frame u8[h w 3] | text"`, a type variable `"T"`, or `"*"` for anything, as an annotation would be read."""
+    """`"frame u8[h w 3] | text"`, a type variable `"T"`, or `"*"` for anything,
+    as an annotation would be read.
+    """
 
     def annotation(part: str) -> Any:
         name, _, spec = part.partition(" ")
@@ -44,7 +59,7 @@ def unify(links: Links, known: Mapping[str, Mapping[str, int]] | None = None) ->
     return unifier
 
 
-# -- how specs and annotations are read ---------------------------------------------------------------
+# -- how specs and annotations are read ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -64,7 +79,20 @@ def test_a_spec_is_a_dtype_and_sizes(spec: str, dtype: str, dims: tuple[int | st
 
 @pytest.mark.parametrize(
     "spec",
-    ["", "f32", "float[3]", "f32[3", "f32[3]]", "F32[3]", "f32[-1]", "f32[1.5]", "f32[H]", "f32[{h]", "f32[{}]", "f32[a,b]"],
+    [
+        "",
+        "f32",
+        "float[3]",
+        "f32[3",
+        "f32[3]]",
+        "F32[3]",
+        "f32[-1]",
+        "f32[1.5]",
+        "f32[H]",
+        "f32[{h]",
+        "f32[{}]",
+        "f32[a,b]",
+    ],
 )
 def test_a_spec_that_cannot_be_read_is_named(spec: str) -> None:
     with pytest.raises(NodeClassError, match="cannot be read") as error:
@@ -79,12 +107,15 @@ def test_an_annotation_is_read_as_types_a_variable_or_anything() -> None:
     assert read_socket(Any) == SocketTypes(anything=True)
 
 
-@pytest.mark.parametrize("annotation", [int, np.ndarray, "frame", None, Annotated[int, "a label"], Frame | int, Frame | T])
+@pytest.mark.parametrize(
+    "annotation",
+    [int, np.ndarray, "frame", None, Annotated[int, "a label"], Frame | int, Frame | T],
+)
 def test_other_annotations_are_no_socket_types(annotation: Any) -> None:
     assert read_socket(annotation) is None
 
 
-# -- one link -----------------------------------------------------------------------------------------
+# -- one link --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -127,11 +158,14 @@ def test_types_that_do_not_fit_are_named_in_full(gives: str, wants: str) -> None
     assert error.value.expected == wants.replace("|", "or").replace("n n", "3 3")
 
 
-# -- sizes and type variables over several links ------------------------------------------------------
+# -- sizes and type variables over several links ---------------------------------------------------
 
 
 def test_a_mismatch_shows_the_sizes_that_other_links_have_said() -> None:
-    links = [("table", "v f32[545]", "head", "v f32[actions]"), ("net", "logits f32[8 512]", "head", "logits f32[{n} actions]")]
+    links = [
+        ("table", "v f32[545]", "head", "v f32[actions]"),
+        ("net", "logits f32[8 512]", "head", "logits f32[{n} actions]"),
+    ]
     with pytest.raises(Mismatch) as error:
         unify(links, {"head": {"n": 8}})
     assert (error.value.expected, error.value.found) == ("logits f32[8 545]", "logits f32[8 512]")
@@ -164,14 +198,20 @@ def test_a_type_variable_is_one_type_through_a_chain_of_generic_nodes() -> None:
     chain = [("camera", "frame u8[84 84 1]", "r0", "T")]
     chain += [(f"r{i}", "T", f"r{i + 1}", "T") for i in range(5)]
     unifier = unify([*chain, ("r5", "T", "stack", "frame u8[h w c]")])
-    assert str(unifier.resolve("r5", kind("T"))) == str(unifier.resolve("stack", kind("frame u8[h w c]"))) == "frame u8[84 84 1]"
+    assert (
+        str(unifier.resolve("r5", kind("T")))
+        == str(unifier.resolve("stack", kind("frame u8[h w c]")))
+        == "frame u8[84 84 1]"
+    )
     with pytest.raises(Mismatch, match="expected text, found frame"):
         unify([*chain, ("r5", "T", "log", "text")])
 
 
 def test_the_inputs_of_a_switch_have_one_type() -> None:
     yes = ("camera", "frame u8[h w 3]", "switch", "T")
-    unifier = unify([("other", "frame u8[h w c]", "switch", "T"), ("flag", "flag", "switch", "flag"), yes])
+    unifier = unify(
+        [("other", "frame u8[h w c]", "switch", "T"), ("flag", "flag", "switch", "flag"), yes]
+    )
     assert str(unifier.resolve("switch", kind("T"))) == "frame u8[h w 3]"
     for no in ("text", "frame u8[h w 1]", "text | frame u8[h w 3]"):
         with pytest.raises(Mismatch):
@@ -179,13 +219,21 @@ def test_the_inputs_of_a_switch_have_one_type() -> None:
 
 
 def test_two_type_variables_of_a_node_are_two_types() -> None:
-    unifier = unify([("a", "text", "pair", "T"), ("b", "flag", "pair", "U"), ("pair", "T", "c", "text | flag")])
+    unifier = unify(
+        [("a", "text", "pair", "T"), ("b", "flag", "pair", "U"), ("pair", "T", "c", "text | flag")]
+    )
     assert str(unifier.resolve("pair", kind("T"))) == "text"
     assert str(unifier.resolve("pair", kind("U"))) == "flag"
 
 
 def test_a_union_is_narrowed_by_what_really_flows() -> None:
-    unifier = unify([("hold", "T", "log", "text | flag"), ("hold", "T", "gate", "flag"), ("clock", "flag", "hold", "T")])
+    unifier = unify(
+        [
+            ("hold", "T", "log", "text | flag"),
+            ("hold", "T", "gate", "flag"),
+            ("clock", "flag", "hold", "T"),
+        ]
+    )
     assert str(unifier.resolve("hold", kind("T"))) == "flag"
 
 
@@ -199,18 +247,32 @@ def test_an_option_is_chosen_when_sizes_become_known() -> None:
 
 
 LABELS = ("a", "b", "a | b", "T"), ("a", "a | b", "T", "*")
-SIZES = ("v f32[n]", "v f32[{m}]", "v f32[3]", "T"), ("v f32[n]", "v f32[m]", "v f32[3] | v f32[4]", "v f32[m] | a", "T")
-SHAPES = ("v f32[n 3]", "v f32[m n]", "v f32[3 {n}]"), ("v f32[n m]", "v f32[n 3] | v f32[3 m]", "v f32[n n] | v f32[4 n]", "T")
+SIZES = (
+    ("v f32[n]", "v f32[{m}]", "v f32[3]", "T"),
+    ("v f32[n]", "v f32[m]", "v f32[3] | v f32[4]", "v f32[m] | a", "T"),
+)
+SHAPES = (
+    ("v f32[n 3]", "v f32[m n]", "v f32[3 {n}]"),
+    ("v f32[n m]", "v f32[n 3] | v f32[3 m]", "v f32[n n] | v f32[4 n]", "T"),
+)
 NODES = st.sampled_from("pqr")
 LINKS = st.sampled_from([LABELS, SIZES, SHAPES]).flatmap(
-    lambda kinds: st.lists(st.tuples(NODES, st.sampled_from(kinds[0]), NODES, st.sampled_from(kinds[1])), min_size=2, max_size=6)
+    lambda kinds: st.lists(
+        st.tuples(NODES, st.sampled_from(kinds[0]), NODES, st.sampled_from(kinds[1])),
+        min_size=2,
+        max_size=6,
+    )
 )
-KNOWN = st.dictionaries(NODES, st.dictionaries(st.sampled_from("nm"), st.integers(2, 4), max_size=2), max_size=2)
+KNOWN = st.dictionaries(
+    NODES, st.dictionaries(st.sampled_from("nm"), st.integers(2, 4), max_size=2), max_size=2
+)
 
 
 @settings(max_examples=500, deadline=None)
 @given(LINKS, KNOWN, st.randoms(use_true_random=False))
-def test_the_order_of_links_never_changes_whether_they_are_accepted(links: list[Any], known: Any, random: Any) -> None:
+def test_the_order_of_links_never_changes_whether_they_are_accepted(
+    links: list[Any], known: Any, random: Any
+) -> None:
     def sizes(order: Links) -> list[Any] | None:
         try:
             unifier = unify(order, known)
@@ -228,7 +290,7 @@ def test_the_order_of_links_never_changes_whether_they_are_accepted(links: list[
     assert sizes(links) == sizes(random.sample(links, len(links))) == sizes(links[::-1])
 
 
-# -- over a workflow ----------------------------------------------------------------------------------
+# -- over a workflow -------------------------------------------------------------------------------
 
 
 class Weights(Brain):
@@ -287,10 +349,16 @@ def checked(tmp_path: Path, **nodes: dict[str, Any]) -> Graph:
     return check(parse_workflow({"minibrains": 1, "nodes": nodes}), registry, lambda pin: path)
 
 
-def test_a_head_refuses_logits_of_another_width_naming_nodes_sockets_and_shapes(tmp_path: Path) -> None:
+def test_a_head_refuses_logits_of_another_width_naming_nodes_sockets_and_shapes(
+    tmp_path: Path,
+) -> None:
     def graph(width: int) -> Graph:
         source = {"type": "Source@1", "set": {"width": width}}
-        return checked(tmp_path, src=source, head={"type": "Head@1", "brain": "w", "in": {"logits": "src.logits"}})
+        return checked(
+            tmp_path,
+            src=source,
+            head={"type": "Head@1", "brain": "w", "in": {"logits": "src.logits"}},
+        )
 
     assert [edge.input.name for edge in graph(545).edges] == ["logits"]
     with pytest.raises(WorkflowError) as error:
@@ -302,12 +370,23 @@ def test_a_head_refuses_logits_of_another_width_naming_nodes_sockets_and_shapes(
 
 
 def test_the_second_output_of_a_record_has_its_own_type(tmp_path: Path) -> None:
-    with pytest.raises(WorkflowError, match=r"expected logits f32\[8 545\], found text at two\.second"):
-        checked(tmp_path, two={"type": "Two@1"}, head={"type": "Head@1", "brain": "w", "in": {"logits": "two.second"}})
+    with pytest.raises(
+        WorkflowError, match=r"expected logits f32\[8 545\], found text at two\.second"
+    ):
+        checked(
+            tmp_path,
+            two={"type": "Two@1"},
+            head={"type": "Head@1", "brain": "w", "in": {"logits": "two.second"}},
+        )
 
 
 def test_sizes_that_a_node_says_when_it_is_opened_are_unified_too(tmp_path: Path) -> None:
-    graph = checked(tmp_path, cam={"type": "Camera@1"}, grey={"type": "Grey@1", "in": {"frame": "cam.frame"}})
+    graph = checked(
+        tmp_path, cam={"type": "Camera@1"}, grey={"type": "Grey@1", "in": {"frame": "cam.frame"}}
+    )
     check_sizes(graph, {"cam": {"h": 224, "w": 320, "c": 1}})
-    with pytest.raises(WorkflowError, match=r"expected frame u8\[h w 1\], found frame u8\[224 320 3\] at cam\.frame"):
+    with pytest.raises(
+        WorkflowError,
+        match=r"expected frame u8\[h w 1\], found frame u8\[224 320 3\] at cam\.frame",
+    ):
         check_sizes(graph, {"cam": {"h": 224, "w": 320, "c": 3}})

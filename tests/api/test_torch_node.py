@@ -196,7 +196,7 @@ def test_a_torch_node_without_forward_is_refused() -> None:
         type("Silent", (TorchNode,), {"__module__": __name__})
 
 
-# -- several outputs, and inputs of all kinds -----------------------------------------------------------
+# -- several outputs, and inputs of all kinds ------------------------------------------------------
 
 
 class Heads(NamedTuple):
@@ -238,7 +238,13 @@ class TwoHeads(TorchNode):
 
         hidden = config["hidden"]
         body = nn.Linear(config["inputs"], hidden)
-        return nn.ModuleDict({"body": body, "policy": nn.Linear(hidden, config["actions"]), "value": nn.Linear(hidden, 1)})
+        return nn.ModuleDict(
+            {
+                "body": body,
+                "policy": nn.Linear(hidden, config["actions"]),
+                "value": nn.Linear(hidden, 1),
+            }
+        )
 
     def heads(self, x: Any) -> Any:
         hidden = self.module["body"](x).relu()
@@ -352,7 +358,9 @@ class Remembers(TwoHeads):
 
         return Memory({"sum": torch.zeros(batch, self.brain.inputs)}, torch.zeros(batch))
 
-    def forward(self, vector: Vector, scale: Number | None = None, state: Any = None) -> tuple[Heads, Memory]:
+    def forward(
+        self, vector: Vector, scale: Number | None = None, state: Any = None
+    ) -> tuple[Heads, Memory]:
         if scale is not None:
             vector = vector * scale[:, None]
         total = state.hidden["sum"] + vector
@@ -380,7 +388,10 @@ def test_a_network_with_two_heads_plays_in_a_graph(tmp_path: Path) -> None:
         "clock": {"type": "Clock@1"},
         "vector": {"type": "Three@1", "in": {"number": "clock.number"}},
         "heads": {"type": "TwoHeads@1", "brain": "heads", "in": {"vector": "vector.vector"}},
-        "hears": {"type": "Hears@1", "in": {"value": "heads.value", "best": "heads.best", "sure": "heads.sure"}},
+        "hears": {
+            "type": "Hears@1",
+            "in": {"value": "heads.value", "best": "heads.best", "sure": "heads.sure"},
+        },
     }
     engine = Engine(make_plan(entries, [Clock, Three, TwoHeads, Hears], tmp_path))
     try:
@@ -428,7 +439,7 @@ def test_what_it_gave_out_is_its_own() -> None:
         assert not (again == 9).any()
 
 
-# -- training -----------------------------------------------------------------------------------------
+# -- training --------------------------------------------------------------------------------------
 
 
 def test_a_module_to_train_is_nobody_elses_and_becomes_a_brain_again(tmp_path: Path) -> None:
@@ -451,7 +462,9 @@ def test_a_module_to_train_is_nobody_elses_and_becomes_a_brain_again(tmp_path: P
             assert weight.grad is not None, name
             assert weight.grad.abs().sum() > 0, name
         torch.optim.SGD(learner.module.parameters(), lr=0.5).step()
-        assert repr(play(player, *_vectors(2))) == repr(before), "who plays has a network of its own"
+        assert repr(play(player, *_vectors(2))) == repr(before), (
+            "who plays has a network of its own"
+        )
     learned = learner.brain_of(learner.module)
     assert learned.config == brain.config
     learned.save(tmp_path / "learned", title="t", made_by="test")
@@ -496,7 +509,9 @@ def test_a_new_brain_follows_from_its_seed() -> None:
     other = TwoHeads.new_brain({"inputs": 3}, seed=2)
     assert torch.equal(torch.get_rng_state(), state), "nobody else's numbers change"
     name = "body.weight"
-    assert first.tensors[name].tolist() == same.tensors[name].tolist() != other.tensors[name].tolist()
+    assert (
+        first.tensors[name].tolist() == same.tensors[name].tolist() != other.tensors[name].tolist()
+    )
     assert first.config == {"inputs": 3, "actions": 3, "hidden": 8}
     with pytest.raises(BrainError, match="TwoHeads: the setting 'inputs' is missing"):
         TwoHeads.new_brain({})
@@ -510,7 +525,7 @@ def test_a_module_with_other_weights_makes_no_brain() -> None:
         node.brain_of(nn.Linear(3, 3))
 
 
-# -- devices ------------------------------------------------------------------------------------------
+# -- devices ---------------------------------------------------------------------------------------
 
 
 def test_a_device_that_is_not_there_is_a_sentence() -> None:
@@ -518,7 +533,10 @@ def test_a_device_that_is_not_there_is_a_sentence() -> None:
 
     missing = f"cuda:{torch.cuda.device_count()}"
     node = TwoHeads(brain=TwoHeads.new_brain({"inputs": 3}), device=missing)
-    with pytest.raises(MinibrainsError, match=f"there is no device '{missing}' here; expected cpu"), opened(node):
+    with (
+        pytest.raises(MinibrainsError, match=f"there is no device '{missing}' here; expected cpu"),
+        opened(node),
+    ):
         pass
     with pytest.raises(ValueError, match=r"TwoHeads\.device: expected one of 'cpu', 'auto'"):
         TwoHeads(brain=node.brain, device="gpu")
@@ -526,9 +544,17 @@ def test_a_device_that_is_not_there_is_a_sentence() -> None:
 
 @pytest.mark.parametrize(
     ("accelerators", "name", "found"),
-    [(0, "auto", "cpu"), (0, "cpu", "cpu"), (2, "auto", "cuda:0"), (2, "cuda", "cuda:0"), (2, "cuda:1", "cuda:1")],
+    [
+        (0, "auto", "cpu"),
+        (0, "cpu", "cpu"),
+        (2, "auto", "cuda:0"),
+        (2, "cuda", "cuda:0"),
+        (2, "cuda:1", "cuda:1"),
+    ],
 )
-def test_devices_by_name(accelerators: int, name: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_by_name(
+    accelerators: int, name: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import torch
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: accelerators)
@@ -548,14 +574,16 @@ def test_nodes_on_one_device_share_a_network(tmp_path: Path) -> None:
         assert not one.module.training
 
 
-# -- what is refused at import: see also tests/api/test_node_class.py ---------------------------------------
+# -- what is refused at import: see also tests/api/test_node_class.py ------------------------------
 
 
 def test_an_annotation_of_forward_that_cannot_be_evaluated_is_refused() -> None:
     def forward(self: Any, vector: Missing) -> Logits:  # type: ignore[name-defined]  # noqa: F821
         raise NotImplementedError
 
-    with pytest.raises(NodeClassError, match=r"^Lost\.forward: an annotation cannot be read: .*Missing"):
+    with pytest.raises(
+        NodeClassError, match=r"^Lost\.forward: an annotation cannot be read: .*Missing"
+    ):
         type("Lost", (TorchNode,), {"__module__": __name__, "forward": forward})
 
 
@@ -567,17 +595,26 @@ def test_a_network_without_a_brain_is_refused() -> None:
         type("Bare", (TorchNode,), {"__module__": __name__, "forward": forward})
 
 
-# -- what a forward gives that is not as it was declared ------------------------------------------------
+# -- what a forward gives that is not as it was declared -------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("result", "sentence"),
     [
-        (lambda h: h.logits, "forward gave a Tensor; expected a tuple of 4 tensors: logits, value, best, sure"),
+        (
+            lambda h: h.logits,
+            "forward gave a Tensor; expected a tuple of 4 tensors: logits, value, best, sure",
+        ),
         (lambda h: h[:2], "forward gave a tuple of 2; expected a tuple of 4 tensors"),
-        (lambda h: (h[0][0], *h[1:]), r"'logits' as float32 \[3\] for a batch of 1; expected float32 \[B, …\]"),
+        (
+            lambda h: (h[0][0], *h[1:]),
+            r"'logits' as float32 \[3\] for a batch of 1; expected float32 \[B, …\]",
+        ),
         (lambda h: (h[0].double(), *h[1:]), r"'logits' as float64 \[1, 3\]"),
-        (lambda h: (h[0], h[1][:, None], *h[2:]), r"'value' as float32 \[1, 1\] for a batch of 1; expected float32 \[B\]"),
+        (
+            lambda h: (h[0], h[1][:, None], *h[2:]),
+            r"'value' as float32 \[1, 1\] for a batch of 1; expected float32 \[B\]",
+        ),
         (lambda h: (h[0], 3.0, *h[2:]), "gave a float as 'value'; expected a tensor"),
         (lambda h: (*h[:2], h[1], h[3]), r"'best' as float32 \[1\]"),
         (lambda h: (*h[:3], h[1]), r"'sure' as float32 \[1\]"),
@@ -596,8 +633,16 @@ def test_outputs_that_are_not_as_declared_are_a_sentence(result: Any, sentence: 
 @pytest.mark.parametrize(
     ("first", "later", "sentence"),
     [
-        ("torch.zeros(1, batch, 4)", "state", r"initial\(2\) gave a state with a tensor \[1, 2, 4\]; expected \[2, …\]"),
-        ("torch.zeros(batch, 4)", "state[0]", r"forward gave a state with a tensor \[4\]; expected \[1, …\]"),
+        (
+            "torch.zeros(1, batch, 4)",
+            "state",
+            r"initial\(2\) gave a state with a tensor \[1, 2, 4\]; expected \[2, …\]",
+        ),
+        (
+            "torch.zeros(batch, 4)",
+            "state[0]",
+            r"forward gave a state with a tensor \[4\]; expected \[1, …\]",
+        ),
         ("(torch.zeros(batch), 3)", "state", "a state has a int in it; expected tensors"),
     ],
 )
@@ -622,11 +667,16 @@ def test_a_state_that_does_not_come_back_is_a_sentence() -> None:
             return self.heads(vector)
 
     node = Forgets(brain=TwoHeads.new_brain({"inputs": 3}))
-    with opened(node), pytest.raises(MinibrainsError, match=r"forward gave a tuple of 4; expected \(outputs, state\)"):
+    with (
+        opened(node),
+        pytest.raises(
+            MinibrainsError, match=r"forward gave a tuple of 4; expected \(outputs, state\)"
+        ),
+    ):
         play(node, *_vectors(1))
 
 
-# -- the conformance test -------------------------------------------------------------------------------
+# -- the conformance test --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fault", ["vector - vector.mean(0)", "vector.reshape(1, -1)"])
@@ -635,5 +685,8 @@ def test_a_network_whose_items_see_each_other_does_not_conform(fault: str) -> No
         def forward(self, vector: Vector) -> Heads:
             return self.heads(eval(fault, {"vector": vector}))
 
-    with pytest.raises(AssertionError, match=r"Mixes: on tick 0 (it gave .* in a batch of two|forward cannot take a batch)"):
+    with pytest.raises(
+        AssertionError,
+        match=r"Mixes: on tick 0 (it gave .* in a batch of two|forward cannot take a batch)",
+    ):
         check_node(Mixes(brain=TwoHeads.new_brain({"inputs": 3})), *_vectors(2))

@@ -1,4 +1,6 @@
-"""What is written down stays written down: whole lines, whatever the disk or the end of the process does in between."""
+"""What is written down stays written down: whole lines,
+whatever the disk or the end of the process does in between.
+"""
 
 from __future__ import annotations
 
@@ -68,13 +70,18 @@ def test_a_line_that_the_disk_has_no_room_for_leaves_no_half_of_it(
         return written
 
     monkeypatch.setattr(os, "write", write)
-    with pytest.raises((OSError, RunError), match="No space left"), opened(node, ScratchHost(tmp_path)):
+    with (
+        pytest.raises((OSError, RunError), match="No space left"),
+        opened(node, ScratchHost(tmp_path)),
+    ):
         play(node, *_ticks(node, "short", "x" * 300))
     assert len(_lines(tmp_path)) == 1
 
 
 def test_two_writers_of_one_clip_do_not_write_into_each_other(tmp_path: Path) -> None:
-    """As after a live edit that makes a VideoWriter anew: the one before is closed while the new one writes."""
+    """As after a live edit that makes a VideoWriter anew:
+    the one before is closed while the new one writes.
+    """
     frame = np.zeros((32, 32, 3), np.uint8)
     before, after = VideoWriter(), VideoWriter()
     with opened(after, ScratchHost(tmp_path)):
@@ -123,7 +130,9 @@ def _ticks(node: Log | DecisionLog, *texts: str) -> list[dict[str, Any]]:
     return [{"prompt": text} for text in texts]
 
 
-def test_a_file_and_then_its_name_are_flushed_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_and_then_its_name_are_flushed_to_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     flushed: list[tuple[bool, bool]] = []
     fsync = os.fsync
 

@@ -42,20 +42,31 @@ def runs(description: str) -> Any:
     return {key: step["runs"] for key, step in steps(description).items()}
 
 
-def test_a_button_that_the_console_lacks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_button_that_the_console_lacks_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Wherever the pad passes through on its way."""
     path = write(
         tmp_path,
-        console={"type": "RetroEmulator@2", "set": {"game": "Pad-GbAdvance"}, "in": {"pad1": "either.value"}},
+        console={
+            "type": "RetroEmulator@2",
+            "set": {"game": "Pad-GbAdvance"},
+            "in": {"pad1": "either.value"},
+        },
         person={"type": "PersonPad@1"},
         either={"type": "Override@1", "in": {"value": "sink.pad", "urgent": "person.pad"}},
         policy={"type": "RandomPolicy@1", "set": {"actions": 44}},
-        sink={"type": "EmulatorSink@1", "in": {"action": "policy.action"}, "brain": "action_table/duel.safetensors"},
+        sink={
+            "type": "EmulatorSink@1",
+            "in": {"action": "policy.action"},
+            "brain": "action_table/duel.safetensors",
+        },
     )
     assert main(["check", path]) == 2
     said = capsys.readouterr().err
     assert (
-        "sink: the brain action_table/duel.safetensors presses C, X, Y, Z, which the pad of console does not have; "
+        "sink: the brain action_table/duel.safetensors presses C, X, Y, Z, "
+        "which the pad of console does not have; "
         "expected buttons out of B, SELECT, START, UP, DOWN, LEFT, RIGHT, A, L, R" in said
     )
 
@@ -68,11 +79,17 @@ IMPORT = ". Import your own with: python -m server roms import PATH"
     ("widget", "said"),
     [
         ("game=Duel", f"there is no game called 'Duel'. {HERE}"),
-        ("game=Duel-Genesys", "there is no game called 'Duel-Genesys'. Did you mean 'Duel-Genesis'?"),
+        (
+            "game=Duel-Genesys",
+            "there is no game called 'Duel-Genesys'. Did you mean 'Duel-Genesis'?",
+        ),
         ("game=", f"no game is named. {HERE}"),
         ("game=[]", f"no game is named. {HERE}"),
         ("game=SonicTheHedgehog-Genesis-v0", IMPORT),
-        ('states=["Nowhere"]', "the game 'Airstriker-Genesis-v0' has no state 'Nowhere'. It has: Level1"),
+        (
+            'states=["Nowhere"]',
+            "the game 'Airstriker-Genesis-v0' has no state 'Nowhere'. It has: Level1",
+        ),
         ('states=["broken"]', "broken.state: the save state cannot be read: "),
         ("game=Empty", "the emulator cannot start "),
     ],
@@ -97,7 +114,9 @@ def test_a_console_without_its_game_is_a_fault_with_the_sentence_of_a_run(
 def stranger(tmp_path: Path) -> Any:
     """An adapter that was made for another model than the one in sf2."""
     adapter = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
-    other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
+    other = LoraAdapter(
+        adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64
+    )
     other.save(tmp_path / "stranger.safetensors", title="stranger", made_by="test")
     return tmp_path / "stranger.safetensors"
 
@@ -109,13 +128,17 @@ def test_an_adapter_for_another_model_is_refused_before_anything_is_opened(
     done = minibrains(command, "sf2", "--brain", f"lora={stranger}")
     assert done.returncode == 2
     assert (
-        f"'Qwen3-VL of 2.1 million numbers, untrained', 000000000000 is what the brain {stranger} of lora was made for, "
-        "'another model'. Give strategist and lora brains that belong together, or mute lora (--mute lora)" in done.stderr
+        "'Qwen3-VL of 2.1 million numbers, untrained', "
+        f"000000000000 is what the brain {stranger} of lora was made for, "
+        "'another model'. Give strategist and lora brains that belong together, "
+        "or mute lora (--mute lora)" in done.stderr
     )
     assert "plays" not in done.stderr
 
 
-def test_another_model_is_played_without_the_adapter_of_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_model_is_played_without_the_adapter_of_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = VLMBrain.load(bundled_dir("models") / "vlm/sf2-untrained.safetensors")
     model.save(tmp_path / "mine.safetensors", title="my own model", made_by="test")
     brain = ["--brain", f"strategist={tmp_path / 'mine.safetensors'}"]
@@ -149,8 +172,13 @@ REWARD = {"rewards": ["console.reward"]}
 def test_events_behind_a_slow_clock_are_said_to_be_lost(
     score: Any, lost: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write(tmp_path, console=CONSOLE, clock=CLOCK, score={"type": "Score@1", "in": REWARD, **score})
-    message = "score, input 'rewards': reads events, and loses what console.reward delivers on a tick on which it does not run"
+    path = write(
+        tmp_path, console=CONSOLE, clock=CLOCK, score={"type": "Score@1", "in": REWARD, **score}
+    )
+    message = (
+        "score, input 'rewards': reads events, "
+        "and loses what console.reward delivers on a tick on which it does not run"
+    )
     expected = []
     if lost:
         expected = [{"node": "score", "socket": "rewards", "message": message}]
@@ -159,7 +187,9 @@ def test_events_behind_a_slow_clock_are_said_to_be_lost(
     assert (f"warning: {message}" in capsys.readouterr().out) is lost
 
 
-def test_sf2_loses_no_decision_unless_its_strategist_continues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sf2_loses_no_decision_unless_its_strategist_continues(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The log runs when it is asked; an answer that comes later comes while it does not."""
     assert checked(capsys, "sf2")["lost_events"] == []
     workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
@@ -168,15 +198,24 @@ def test_sf2_loses_no_decision_unless_its_strategist_continues(tmp_path: Path, c
     lost = set()
     for event in checked(capsys, str(tmp_path / "continues.json"))["lost_events"]:
         lost.add((event["node"], event["socket"]))
-    assert lost == {("decisions", "text"), ("decisions", "rung"), ("decisions", "tokens"), ("decisions", "action")}
+    assert lost == {
+        ("decisions", "text"),
+        ("decisions", "rung"),
+        ("decisions", "tokens"),
+        ("decisions", "action"),
+    }
 
 
 @pytest.mark.parametrize("workflow", [path.stem for path in WORKFLOWS])
-def test_no_shipped_workflow_loses_events(workflow: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_shipped_workflow_loses_events(
+    workflow: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert checked(capsys, workflow)["lost_events"] == []
 
 
-def test_a_node_that_thinks_beside_the_clock_loses_events_meanwhile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_that_thinks_beside_the_clock_loses_events_meanwhile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "slow.py").write_text(
         "from minibrains import Node, Number, On\n\n\n"
         'class Slow(Node, background="thread"):\n'
@@ -197,9 +236,15 @@ def slow(tmp_path: Path) -> Any:
     """A picture that is only looked at once a second."""
     log = {"type": "Log@1", "in": {"value": "grey.frame"}, "when": "clock.now"}
     policy = {"type": "RandomPolicy@1", "set": {"actions": 6}}
-    sink = {"type": "EmulatorSink@1", "in": {"action": "policy.action"}, "brain": "action_table/airstriker.safetensors"}
+    sink = {
+        "type": "EmulatorSink@1",
+        "in": {"action": "policy.action"},
+        "brain": "action_table/airstriker.safetensors",
+    }
     console = {**CONSOLE, "in": {"pad1": "sink.pad"}}
-    return write(tmp_path, console=console, clock=CLOCK, grey=GREY, log=log, policy=policy, sink=sink)
+    return write(
+        tmp_path, console=console, clock=CLOCK, grey=GREY, log=log, policy=policy, sink=sink
+    )
 
 
 def test_the_plan_as_json(capsys: pytest.CaptureFixture[str], slow: Any) -> None:
@@ -207,11 +252,15 @@ def test_the_plan_as_json(capsys: pytest.CaptureFixture[str], slow: Any) -> None
     assert description["workflow"] == slow
     assert description["nodes"] == 6
     assert runs(description).keys() == {
-        ("emit", "console"), ("tick", "clock"), ("gate", "log"), ("read", "console"), ("tick", "sink"), ("tick", "grey"),
-        ("tick", "log"), ("tick", "policy"),
+        ("emit", "console"), ("tick", "clock"), ("gate", "log"), ("read", "console"),
+        ("tick", "sink"), ("tick", "grey"), ("tick", "log"), ("tick", "policy"),
     }  # fmt: skip
     order = list(steps(description))
-    assert order.index(("tick", "clock")) < order.index(("tick", "grey")) < order.index(("tick", "log"))
+    assert (
+        order.index(("tick", "clock"))
+        < order.index(("tick", "grey"))
+        < order.index(("tick", "log"))
+    )
     (grey,) = [step for step in description["steps"] if step["node"] == "grey"]
     assert grey["type"] == "Grayscale@1"
     assert grey["reads"] == {"frame": ["console.frame"]}
@@ -220,7 +269,9 @@ def test_the_plan_as_json(capsys: pytest.CaptureFixture[str], slow: Any) -> None
     assert latch["reads"] == {"pad1": ["sink.pad"]}
 
 
-def test_a_node_without_state_inherits_the_clock_of_its_consumers(capsys: pytest.CaptureFixture[str], slow: Any) -> None:
+def test_a_node_without_state_inherits_the_clock_of_its_consumers(
+    capsys: pytest.CaptureFixture[str], slow: Any
+) -> None:
     description = checked(capsys, slow)
     of = steps(description)
     for key in [("read", "console"), ("tick", "grey"), ("tick", "log")]:
@@ -257,9 +308,18 @@ def test_the_plan_for_people(capsys: pytest.CaptureFixture[str], slow: Any) -> N
         ({"every": 8, "when": "clock.now"}, "every 8 while clock.now is true"),
     ],
 )
-def test_clocks_in_words(capsys: pytest.CaptureFixture[str], tmp_path: Path, entry: Any, words: str) -> None:
-    stack = {"type": "FrameStack@1", "in": {"frame": "grey.frame"}, "brain": "frame_stack/grey4.safetensors", **entry}
-    description = checked(capsys, write(tmp_path, console=CONSOLE, clock=CLOCK, grey=GREY, stack=stack))
+def test_clocks_in_words(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, entry: Any, words: str
+) -> None:
+    stack = {
+        "type": "FrameStack@1",
+        "in": {"frame": "grey.frame"},
+        "brain": "frame_stack/grey4.safetensors",
+        **entry,
+    }
+    description = checked(
+        capsys, write(tmp_path, console=CONSOLE, clock=CLOCK, grey=GREY, stack=stack)
+    )
     assert runs(description)["tick", "stack"] == words
 
 
@@ -286,7 +346,11 @@ def test_what_is_not_due_by_a_clock(capsys: pytest.CaptureFixture[str], tmp_path
 
 @pytest.mark.parametrize(
     ("entry", "words"),
-    [({"every": 8}, "every 8"), ({"when": "clock.now"}, "while clock.now is true"), ({}, "every tick")],
+    [
+        ({"every": 8}, "every 8"),
+        ({"when": "clock.now"}, "while clock.now is true"),
+        ({}, "every tick"),
+    ],
 )
 def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, entry: Any, words: str
@@ -298,7 +362,12 @@ def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(
         "    def tick(self, variables: Variables) -> Number:\n"
         "        return 1\n"
     )
-    thinks = {"type": "thinks.Thinks@1", "in": {"variables": "console.variables"}, "busy": "continue", **entry}
+    thinks = {
+        "type": "thinks.Thinks@1",
+        "in": {"variables": "console.variables"},
+        "busy": "continue",
+        **entry,
+    }
     path = write(tmp_path, console=CONSOLE, clock=CLOCK, thinks=thinks)
     description = checked(capsys, path, "--pack", str(pack))
     of = steps(description)
@@ -310,7 +379,9 @@ def test_a_node_that_thinks_beside_the_clock_is_launched_and_arrives(
         assert of["gate", "thinks"]["opens"] == ["thinks"]
 
 
-def test_a_missing_rom_is_a_wrong_request(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_missing_rom_is_a_wrong_request(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     path = write(tmp_path, console={**CONSOLE, "set": {"game": "SonicTheHedgehog-Genesis-v0"}})
     assert main(["check", path, "--json"]) == 2
     out, err = capsys.readouterr()
@@ -345,7 +416,9 @@ def test_nothing_is_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         "    def tick(self) -> Flag:\n"
         "        return True\n"
     )
-    description = checked(capsys, write(tmp_path, guard={"type": "checkpack.Guard@1"}), "--pack", str(pack))
+    description = checked(
+        capsys, write(tmp_path, guard={"type": "checkpack.Guard@1"}), "--pack", str(pack)
+    )
     assert runs(description) == {("tick", "guard"): "once"}
 
 
@@ -357,7 +430,13 @@ def test_shipped_workflows_are_sound_and_need_neither_torch_nor_stable_retro() -
         "wrong = [name for name in sys.argv[1:] if main(['check', name])]\n"
         "print(*wrong, *({'torch', 'stable_retro'} & set(sys.modules)), file=sys.stderr, end='')"
     )
-    done = subprocess.run([sys.executable, "-c", program, *names], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *names],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stderr == ""
     for name in names:
         assert f"{name}: nodes" in done.stdout
@@ -371,7 +450,8 @@ VALUE = {"in": {"value": "clock.now"}}
     [
         (
             {"one": {"type": "VideoWriter@1"}, "two": {"type": "VideoWriter@1"}},
-            "two: it would write clip.mp4 in the run folder, which is written by one. Set file to another name",
+            ("two: it would write clip.mp4 in the run folder, which is written by one. "
+             "Set file to another name"),
         ),
         (
             {
@@ -382,7 +462,8 @@ VALUE = {"in": {"value": "clock.now"}}
         ),
         (
             {"episodes": {"type": "Log@1", **VALUE}},
-            "episodes: it would write episodes.jsonl in the run folder, which is written by the run itself. "
+            "episodes: it would write episodes.jsonl in the run folder, "
+            "which is written by the run itself. "
             "Give the node another name",
         ),
         (
@@ -393,7 +474,8 @@ VALUE = {"in": {"value": "clock.now"}}
             {"one": {"type": "VideoWriter@1", "set": {"file": "a\0.mp4"}}},
             r"one: no file in the run folder can have this name; found 'a\x00.mp4'",
         ),
-        ({"a" * 300: {"type": "Log@1", **VALUE}}, "no file in the run folder can have this name; found 'aaa"),
+        ({"a" * 300: {"type": "Log@1", **VALUE}}, ("no file in the run folder can have this name; "
+                                                   "found 'aaa")),
     ],
 )  # fmt: skip
 def test_who_writes_what_in_the_run_folder_is_settled_before_the_run(
@@ -404,7 +486,8 @@ def test_who_writes_what_in_the_run_folder_is_settled_before_the_run(
             node["in"] = {"frame": "console.frame"}
     text = {"type": "checktext.Says@1"}
     (tmp_path / "checktext.py").write_text(
-        "from minibrains import Node, Text\n\n\nclass Says(Node):\n    def tick(self) -> Text:\n        return ''\n"
+        "from minibrains import Node, Text\n\n\nclass Says(Node):\n    def tick(self) -> "
+        "Text:\n        return ''\n"
     )
     path = write(tmp_path, console=CONSOLE, clock=CLOCK, text=text, **nodes)
     assert main(["check", path, "--pack", str(tmp_path / "checktext.py")]) == 2
@@ -412,10 +495,14 @@ def test_who_writes_what_in_the_run_folder_is_settled_before_the_run(
 
 
 def test_a_muted_node_writes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    checked(capsys, write(tmp_path, clock=CLOCK, episodes={"type": "Log@1", **VALUE, "mode": "mute"}))
+    checked(
+        capsys, write(tmp_path, clock=CLOCK, episodes={"type": "Log@1", **VALUE, "mode": "mute"})
+    )
 
 
-def test_the_step_functions_of_a_plan_are_printed_each_shape_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_step_functions_of_a_plan_are_printed_each_shape_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(
         tmp_path,
         clock=CLOCK,

@@ -21,8 +21,8 @@ NUMBERS = np.array([3, 0, 11], np.int32)
 def brain(tmp_path: Path) -> Any:
     path = tmp_path / "slow.safetensors"
     RecoveryBrain(recovery=NUMBERS).save(
-        path, title="Slow hands", made_by="a test", description="three actions", license="MIT", author="somebody",
-        parents=["ab" * 32], metrics={"score": 12.5},
+        path, title="Slow hands", made_by="a test", description="three actions", license="MIT",
+        author="somebody", parents=["ab" * 32], metrics={"score": 12.5},
     )  # fmt: skip
     return path
 
@@ -84,14 +84,23 @@ def test_every_shipped_brain_is_found_by_name_and_fits(capsys: pytest.CaptureFix
         assert description["size"] > sum(tensor["bytes"] for tensor in description["tensors"])
 
 
-def test_a_brain_that_does_not_fit_its_kind_is_shown_and_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    name = strange(tmp_path / "wrong.safetensors", {"minibrains.kind": "recovery"}, recovery=NUMBERS.astype(np.float32))
+def test_a_brain_that_does_not_fit_its_kind_is_shown_and_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    name = strange(
+        tmp_path / "wrong.safetensors",
+        {"minibrains.kind": "recovery"},
+        recovery=NUMBERS.astype(np.float32),
+    )
     assert main(["brain", name, "--json"]) == 2
     out, err = capsys.readouterr()
     description = json.loads(out)
     assert description["tensors"][0]["dtype"] == "f32"
     assert description["used_by"] == []
-    assert description["error"]["message"] == f"{name}: tensor 'recovery': expected i32[actions], found f32[3]"
+    assert (
+        description["error"]["message"]
+        == f"{name}: tensor 'recovery': expected i32[actions], found f32[3]"
+    )
     assert description["error"]["message"] in err
     assert main(["brain", name]) == 2
     assert "f32[3]" in capsys.readouterr().out
@@ -101,11 +110,19 @@ def test_a_kind_nobody_has(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     name = strange(tmp_path / "other.safetensors", {"minibrains.kind": "dream"}, x=NUMBERS)
     assert main(["brain", name, "--json"]) == 0
     description = json.loads(capsys.readouterr().out)
-    assert (description["kind"], description["used_by"], description["title"]) == ("dream", [], None)
+    assert (description["kind"], description["used_by"], description["title"]) == (
+        "dream",
+        [],
+        None,
+    )
 
 
 def test_somebody_elses_safetensors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    name = strange(tmp_path / "net.safetensors", {"format": "pt", "metrics": "[1, 2"}, w=np.zeros((2, 3), np.float16))
+    name = strange(
+        tmp_path / "net.safetensors",
+        {"format": "pt", "metrics": "[1, 2"},
+        w=np.zeros((2, 3), np.float16),
+    )
     assert main(["brain", name]) == 0
     out = capsys.readouterr().out
     assert "no brain of ours" in out
@@ -113,7 +130,9 @@ def test_somebody_elses_safetensors(capsys: pytest.CaptureFixture[str], tmp_path
     assert "f16[2 3], 12 bytes" in out
 
 
-def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_control_characters_do_not_reach_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     metadata = {"title": "\x1b[2Jall gone\r\n", "minibrains.kind": "\x07"}
     name = strange(tmp_path / "rude.safetensors", metadata, **{"\x1b[8m": NUMBERS})
     assert main(["brain", name]) == 0

@@ -19,7 +19,9 @@ SLOW = "tile_codebook/duel.safetensors"
 """Learned by playing for more than a minute."""
 
 
-def test_the_shipped_brains_are_made_byte_for_byte(minibrains_process: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_shipped_brains_are_made_byte_for_byte(
+    minibrains_process: Callable[..., Any], tmp_path: Path
+) -> None:
     names = [name for name in MAKERS if name != SLOW]
     done = minibrains_process("make-brains", *names, "--into", tmp_path / "made")
     assert done.returncode == 0, done.stderr
@@ -40,13 +42,19 @@ def test_the_codebook_of_duel_is_learned_from_what_is_to_be_seen() -> None:
     stages = duel_tiles.empty_stages(states, seed=0)
     codebook = duel_tiles.learn(stages, states, seed=0)
     shares = duel_tiles.measure(codebook, stages, states, seed=0)
-    assert shares["unknown"] < 0.05, "of what it learned from, all is known but what is no tile of a codebook"
+    assert shares["unknown"] < 0.05, (
+        "of what it learned from, all is known but what is no tile of a codebook"
+    )
     assert shares["label_right"] > 0.98
     assert len(codebook.tiles) <= duel_tiles.TILES
 
 
-@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # of peft
-def test_the_command_in_the_header_of_a_brain_makes_it(minibrains: Callable[..., Any], tmp_path: Path) -> None:
+@pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"
+)  # of peft
+def test_the_command_in_the_header_of_a_brain_makes_it(
+    minibrains: Callable[..., Any], tmp_path: Path
+) -> None:
     """That of the adapter has the former name of its folder."""
     file = MODELS / "lora_adapter/sf2-untrained.safetensors"
     command = read_header(file).metadata["made_by"].split()
@@ -61,7 +69,9 @@ def test_every_shipped_brain_has_a_maker() -> None:
     assert sorted(files) == sorted(MAKERS)
 
 
-def test_a_brain_that_is_not_shipped_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_brain_that_is_not_shipped_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["make-brains", "vlm/sf2.safetensors", "--into", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert "there is no shipped brain 'vlm/sf2.safetensors' to make" in said

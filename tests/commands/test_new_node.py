@@ -29,7 +29,9 @@ def written(here: Path) -> Any:
 def tool(*arguments: Any) -> Any:
     """A Python tool in a process of its own, in the current folder, which finds the checkout."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MYPYPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-m", *map(str, arguments)], env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", *map(str, arguments)], env=env, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -50,7 +52,9 @@ def test_its_own_test_passes(written: Any) -> None:
     assert "1 passed" in tool("pytest", "-p", "no:cacheprovider", written)
 
 
-@pytest.mark.parametrize("name", ["EdgeFilter", "SmoothTheSpeedOfTheEnemyOverTheLastFewSecondsOfTheRound", "X"])
+@pytest.mark.parametrize(
+    "name", ["EdgeFilter", "SmoothTheSpeedOfTheEnemyOverTheLastFewSecondsOfTheRound", "X"]
+)
 def test_ruff_has_nothing_to_say(here: Path, name: str) -> None:
     assert main(["new-node", name]) == 0
     for options in (["--isolated"], ["--config", ROOT / "pyproject.toml"]):
@@ -60,16 +64,24 @@ def test_ruff_has_nothing_to_say(here: Path, name: str) -> None:
 
 def test_mypy_has_nothing_to_say(here: Path, written: Any) -> None:
     config = here / "mypy.ini"
-    config.write_text("[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n")  # all of torch takes ten seconds
-    assert "no issues found" in tool("mypy", "--config-file", config, "--cache-dir", here / "cache", written)
+    config.write_text(
+        "[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n"
+    )  # all of torch takes ten seconds
+    assert "no issues found" in tool(
+        "mypy", "--config-file", config, "--cache-dir", here / "cache", written
+    )
 
 
 def test_it_runs_in_a_workflow(here: Path, written: Any) -> None:
     workflow = here / "workflow.json"
-    smooth = {"type": "edge_filter.EdgeFilter@1", "set": {"share": 0.25}, "in": {"value": "console.reward"}}
+    smooth = {
+        "type": "edge_filter.EdgeFilter@1",
+        "set": {"share": 0.25},
+        "in": {"value": "console.reward"},
+    }
     score = {"type": "Score@1", "in": {"rewards": "smooth.number"}}
-    workflow.write_text(json.dumps({"minibrains": 1, "nodes": {"console": {"type": "RetroEmulator@2"}, "smooth": smooth,
-                                                               "score": score}}))  # fmt: skip
+    nodes = {"console": {"type": "RetroEmulator@2"}, "smooth": smooth, "score": score}
+    workflow.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     summary = json.loads(tool("server", "run", workflow, "--pack", written, "--ticks", 3, "--json"))
     assert summary["nodes"]["smooth"]["runs"] == 3
     assert summary["episodes"][0]["score"] == 0.0
@@ -82,7 +94,9 @@ def test_it_is_listed(capsys: pytest.CaptureFixture[str], written: Any) -> None:
     assert [len(description[part]) for part in ("inputs", "outputs", "widgets")] == [1, 1, 1]
 
 
-def test_an_existing_file_is_never_overwritten(capsys: pytest.CaptureFixture[str], here: Path) -> None:
+def test_an_existing_file_is_never_overwritten(
+    capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
     (here / "edge_filter.py").write_text("mine")
     assert main(["new-node", "EdgeFilter"]) == 2
     assert "edge_filter.py is already there" in capsys.readouterr().err
@@ -106,7 +120,9 @@ def test_an_existing_file_is_never_overwritten(capsys: pytest.CaptureFixture[str
         ("Server", "would hide the Python module 'server'"),
     ],
 )
-def test_names_that_will_not_do(capsys: pytest.CaptureFixture[str], here: Path, name: str, words: str) -> None:
+def test_names_that_will_not_do(
+    capsys: pytest.CaptureFixture[str], here: Path, name: str, words: str
+) -> None:
     assert main(["new-node", name]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -114,7 +130,9 @@ def test_names_that_will_not_do(capsys: pytest.CaptureFixture[str], here: Path, 
     assert list(here.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
+def test_a_folder_that_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, here: Path
+) -> None:
     def refused(*arguments: Any, **options: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -125,7 +143,13 @@ def test_a_folder_that_cannot_be_written(capsys: pytest.CaptureFixture[str], mon
 
 @pytest.mark.parametrize(
     ("name", "stem"),
-    [("EdgeFilter", "edge_filter"), ("HTTPReader", "http_reader"), ("Every3Ticks", "every3_ticks"), ("VLM", "vlm"), ("X", "x")],
+    [
+        ("EdgeFilter", "edge_filter"),
+        ("HTTPReader", "http_reader"),
+        ("Every3Ticks", "every3_ticks"),
+        ("VLM", "vlm"),
+        ("X", "x"),
+    ],
 )
 def test_file_names(name: str, stem: str) -> None:
     assert snake_case(name) == stem

@@ -51,20 +51,33 @@ def imported(capsys: pytest.CaptureFixture[str], *paths: Any) -> Any:
 
 
 def stored(home: Path) -> Any:
-    return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()
+    }
 
 
-def test_a_renamed_rom_in_a_nested_folder(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
+def test_a_renamed_rom_in_a_nested_folder(
+    capsys: pytest.CaptureFixture[str], home: Path, search: Path
+) -> None:
     (search / "deep" / "deeper" / "what is this.bin").write_bytes(ROM)
     (search / "notes.txt").write_text("no ROM")
     found = imported(capsys, search)
     target = home / "roms" / GAME / "rom.md"
-    assert found == {"imported": {GAME: str(target)}, "already_there": {}, "looked_at": 2, "left_out": []}
+    assert found == {
+        "imported": {GAME: str(target)},
+        "already_there": {},
+        "looked_at": 2,
+        "left_out": [],
+    }
     assert stored(home) == {f"roms/{GAME}/rom.md": ROM}
 
 
 def test_an_imported_rom_is_found_by_the_console(
-    capsys: pytest.CaptureFixture[str], home: Path, search: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capsys: pytest.CaptureFixture[str],
+    home: Path,
+    search: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     data = tmp_path / "games" / GAME
     data.mkdir(parents=True)
@@ -96,12 +109,16 @@ def test_a_zipped_rom_never_says_where_it_goes(
 ) -> None:
     before = {path for path in tmp_path.rglob("*") if not path.is_relative_to(home)}
     archive = search / "deep" / "roms.ZIP"
-    archive.write_bytes(zipped(**{"readme": "x", "../../../evil.md": ROM, "/tmp/evil.md": ROM, "folder/": ""}))
+    archive.write_bytes(
+        zipped(**{"readme": "x", "../../../evil.md": ROM, "/tmp/evil.md": ROM, "folder/": ""})
+    )
     found = imported(capsys, search)
     assert list(found["imported"]) == [GAME]
     assert found["looked_at"] == 3
     assert stored(home) == {f"roms/{GAME}/rom.md": ROM}
-    assert {path for path in tmp_path.rglob("*") if not path.is_relative_to(home)} - before == {archive}
+    assert {path for path in tmp_path.rglob("*") if not path.is_relative_to(home)} - before == {
+        archive
+    }
 
 
 def test_several_paths_and_one_rom_twice(capsys: pytest.CaptureFixture[str], search: Path) -> None:
@@ -114,7 +131,9 @@ def test_several_paths_and_one_rom_twice(capsys: pytest.CaptureFixture[str], sea
     assert found["looked_at"] == 2
 
 
-def test_what_is_there_stays_there(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
+def test_what_is_there_stays_there(
+    capsys: pytest.CaptureFixture[str], home: Path, search: Path
+) -> None:
     (search / "rom.md").write_bytes(ROM)
     imported(capsys, search)
     target = home / "roms" / GAME / "rom.md"
@@ -124,7 +143,9 @@ def test_what_is_there_stays_there(capsys: pytest.CaptureFixture[str], home: Pat
     assert target.stat().st_ino == written
 
 
-def test_a_damaged_copy_is_replaced(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
+def test_a_damaged_copy_is_replaced(
+    capsys: pytest.CaptureFixture[str], home: Path, search: Path
+) -> None:
     target = home / "roms" / GAME / "rom.md"
     target.parent.mkdir(parents=True)
     target.write_bytes(ROM[:-1])
@@ -146,17 +167,23 @@ def test_an_nes_rom_is_known_without_its_header(
 def test_an_arcade_game_cannot_be_stored_as_one_rom(
     capsys: pytest.CaptureFixture[str], home: Path, search: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(roms, "known_hashes", lambda: {hashlib.sha1(ROM).hexdigest(): "Nobody-Arcade-v0"})
+    monkeypatch.setattr(
+        roms, "known_hashes", lambda: {hashlib.sha1(ROM).hexdigest(): "Nobody-Arcade-v0"}
+    )
     (search / "rom.md").write_bytes(ROM)
     assert main(["roms", "import", str(search)]) == 2
     assert not home.exists()
 
 
-def test_unreadable_files_are_left_out_and_named(capsys: pytest.CaptureFixture[str], search: Path) -> None:
+def test_unreadable_files_are_left_out_and_named(
+    capsys: pytest.CaptureFixture[str], search: Path
+) -> None:
     whole = zipped(first=ROM, second=b"x" * 1000)
     damaged = bytearray(whole)
     damaged[200:260] = bytes(60)
-    encrypted = whole.replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00")
+    encrypted = whole.replace(
+        b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00"
+    )
     assert encrypted != whole
     (search / "damaged.zip").write_bytes(damaged)
     (search / "encrypted.zip").write_bytes(encrypted)
@@ -165,10 +192,14 @@ def test_unreadable_files_are_left_out_and_named(capsys: pytest.CaptureFixture[s
     found = imported(capsys, search)
     assert list(found["imported"]) == [GAME]
     for name in ("damaged.zip, 'first'", "encrypted.zip, 'first'", "no.zip"):
-        assert any(sentence.startswith(f"{search / name}: left out: ") for sentence in found["left_out"])
+        assert any(
+            sentence.startswith(f"{search / name}: left out: ") for sentence in found["left_out"]
+        )
 
 
-def test_what_is_too_large_is_left_out(capsys: pytest.CaptureFixture[str], search: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_is_left_out(
+    capsys: pytest.CaptureFixture[str], search: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(roms, "SIZE_LIMIT", len(ROM))
     (search / "big.md").write_bytes(ROM + b"x")
     (search / "big.zip").write_bytes(zipped(big=ROM + bytes(10**6), good=ROM))
@@ -190,7 +221,9 @@ def test_people_read_the_same(capsys: pytest.CaptureFixture[str], home: Path, se
         assert last == f"files looked at: 1; the ROMs are in {home / 'roms'}"
 
 
-def test_nothing_known_is_a_wrong_request(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
+def test_nothing_known_is_a_wrong_request(
+    capsys: pytest.CaptureFixture[str], home: Path, search: Path
+) -> None:
     (search / "notes.txt").write_text("no ROM")
     assert main(["roms", "import", str(search), "--json"]) == 2
     out, err = capsys.readouterr()
@@ -205,7 +238,9 @@ def test_a_path_that_is_not_there(capsys: pytest.CaptureFixture[str], search: Pa
     assert "there is no such file or folder" in capsys.readouterr().err
 
 
-def test_a_rom_folder_that_cannot_be_written(capsys: pytest.CaptureFixture[str], home: Path, search: Path) -> None:
+def test_a_rom_folder_that_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], home: Path, search: Path
+) -> None:
     home.write_text("a file where the folder should be")
     (search / "rom.md").write_bytes(ROM)
     assert main(["roms", "import", str(search)]) == 2

@@ -1,4 +1,6 @@
-"""For the tests of consoles: one without an emulator, and a node that acts on how an episode ends."""
+"""For the tests of consoles: one without an emulator,
+and a node that acts on how an episode ends.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from minibrains import Console, ConsoleOutput, Episode, Flag, Host, Node, Pad
 
 
 class Counting(Console):
-    """A game that is over after nine frames: a grey screen that becomes brighter while A is held."""
+    """A game that is over after nine frames:
+    a grey screen that becomes brighter while A is held.
+    """
 
     def open(self, host: Host) -> None:
         host.size(h=32, w=48)

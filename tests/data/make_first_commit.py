@@ -1,6 +1,8 @@
-"""Store what the first commit came to: first_commit.json and tapes/ here, for tests/project/test_first_commit.py.
+"""Store what the first commit came to: first_commit.json and tapes/ here,
+for tests/project/test_first_commit.py.
 
-Play in a checkout of that commit. Tapes hold its absolute paths, so check it out where nobody works:
+Play in a checkout of that commit. Tapes hold its absolute paths, so check it out where
+nobody works:
 
     git worktree add --detach /nowhere/minibrains dd576e2
     cd /nowhere/minibrains
@@ -9,8 +11,8 @@ Play in a checkout of that commit. Tapes hold its absolute paths, so check it ou
     cp PATH/TO/models/tile_codebook/duel.safetensors models/tile_codebook/
     python PATH/TO/tests/data/make_first_commit.py
 
-Only that commit's own code plays and records. Duel and its codebook are those of today, because its ROM has changed since. A tape
-keeps no snapshots here, which are most of it and name Python modules.
+Only that commit's own code plays and records. Duel and its codebook are those of today, because its
+ROM has changed since. A tape keeps no snapshots here, which are most of it and name Python modules.
 """
 
 from __future__ import annotations
@@ -51,26 +53,46 @@ def sha256(file: Path) -> str:
 
 def play(workflow: Path, folder: Path) -> dict[str, Any]:
     """Play and record a workflow; return what it came to and keep its tape."""
-    command = [sys.executable, "-c", RECORD, "run", str(workflow), *ARGUMENTS, "--record", "--json", "--runs", str(folder)]
-    environment = {**os.environ, "MINIBRAINS_HOME": str(folder / "home"), "PYTHONPATH": str(Path.cwd())}
+    command = [
+        sys.executable, "-c", RECORD, "run", str(workflow), *ARGUMENTS, "--record", "--json",
+        "--runs", str(folder),
+    ]  # fmt: skip
+    environment = {
+        **os.environ,
+        "MINIBRAINS_HOME": str(folder / "home"),
+        "PYTHONPATH": str(Path.cwd()),
+    }
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     summary = json.loads(done.stdout)
     run = Path(summary["run_dir"])
     shutil.copyfile(run / "run.tape", DATA / "tapes" / f"{workflow.stem}.tape")
     logs = [file for file in sorted(run.glob("*.jsonl")) if file.name != "episodes.jsonl"]
-    return {**{name: summary[name] for name in KEPT}, "logs": {file.name: sha256(file) for file in logs}}
+    return {
+        **{name: summary[name] for name in KEPT},
+        "logs": {file.name: sha256(file) for file in logs},
+    }
 
 
 def main() -> None:
     """Write first_commit.json and the tapes anew."""
-    head = subprocess.run(["git", "rev-parse", "HEAD"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.strip()
     if not head.startswith(COMMIT):
         sys.exit(f"this is a checkout of {head}, not of {COMMIT}; see the top of {__file__}")
     (DATA / "tapes").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        workflows = {file.stem: play(file, Path(folder)) for file in sorted(Path("workflows").glob("*.json"))}
+        workflows = {
+            file.stem: play(file, Path(folder)) for file in sorted(Path("workflows").glob("*.json"))
+        }
     brains = {str(file): sha256(file) for file in sorted(Path("models").rglob("*.safetensors"))}
-    stored = {"commit": head, "made_by": MADE_BY, "arguments": ARGUMENTS, "workflows": workflows, "brains": brains}
+    stored = {
+        "commit": head,
+        "made_by": MADE_BY,
+        "arguments": ARGUMENTS,
+        "workflows": workflows,
+        "brains": brains,
+    }
     (DATA / "first_commit.json").write_text(json.dumps(stored, indent=1) + "\n")
 
 

@@ -16,7 +16,9 @@ class Thinks(Node, background="thread"):
 
 
 class Witness(Node):
-    """Append what it gets to a file at once: that outlives the process, and shows how far the run had come."""
+    """Append what it gets to a file at once: that outlives the process,
+    and shows how far the run had come.
+    """
 
     file: str = widget(default="", doc="where")
 

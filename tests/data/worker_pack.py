@@ -20,7 +20,9 @@ class Dies(Node, clocked=True):
 
     episode: int = widget(default=0, doc="in which episode")
     times: int = widget(default=1, doc="how often")
-    way: Literal["kill", "exit", "crash"] = widget(default="kill", doc="how; crash: as when the core is at fault")
+    way: Literal["kill", "exit", "crash"] = widget(
+        default="kill", doc="how; crash: as when the core is at fault"
+    )
     marks: str = widget(default="", doc="folder in which each time leaves a file")
 
     def reset(self, episode: Episode) -> None:
@@ -73,7 +75,10 @@ class Maps(Node, clocked=True):
     def tick(self) -> None:
         host = self.host
         if self.what == "squares":
-            host.record(squares=json.dumps(host.map(square, range(20))), empty=json.dumps(host.map(square, [])))
+            host.record(
+                squares=json.dumps(host.map(square, range(20))),
+                empty=json.dumps(host.map(square, [])),
+            )
         elif self.what == "meet":
             host.record(meet=json.dumps(host.map(meet, [self.marks] * 2)))
         elif self.what == "lambda":
@@ -85,7 +90,13 @@ class Maps(Node, clocked=True):
         elif self.what == "raise":
             host.map(refuse_three, range(6))
         elif self.what == "die":
-            host.record(die=json.dumps(host.map(die_elsewhere, [(number, os.getpid(), self.marks) for number in range(2)])))
+            host.record(
+                die=json.dumps(
+                    host.map(
+                        die_elsewhere, [(number, os.getpid(), self.marks) for number in range(2)]
+                    )
+                )
+            )
 
 
 def square(number: int) -> int:

@@ -1,4 +1,6 @@
-"""Nodes that think beside the clock: hold and continue, threads and processes, and all that can go wrong with them."""
+"""Nodes that think beside the clock: hold and continue, threads and processes,
+and all that can go wrong with them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def seen_ticks(engine: Engine, name: str) -> list[int]:
 
 
 def all_but_3(ticks: int, delay: int) -> list[tuple[int, int]]:
-    """What is seen in `ticks` ticks of a node that fails at number 3: each other number, `delay` ticks after it was given."""
+    """What is seen in `ticks` ticks of a node that fails at number 3: each other number,
+    `delay` ticks after it was given.
+    """
     found = [(number + delay, number) for number in range(ticks - delay)]
     found.remove((3 + delay, 3))
     return found
@@ -52,12 +56,14 @@ def gate() -> Iterator[str]:
     gates.pop("here").set()
 
 
-# -- time -------------------------------------------------------------------------------------------
+# -- time ------------------------------------------------------------------------------------------
 
 
 @every_kind
 @pytest.mark.parametrize("latency", [None, 1, 3, 10])
-def test_a_result_is_there_just_as_many_ticks_later_however_long_it_takes(kind: str, latency: int | None) -> None:
+def test_a_result_is_there_just_as_many_ticks_later_however_long_it_takes(
+    kind: str, latency: int | None
+) -> None:
     entries = thinks(kind, {"most": 6.0}, busy="continue")
     if latency:
         entries["slow"]["latency"] = latency
@@ -66,7 +72,9 @@ def test_a_result_is_there_just_as_many_ticks_later_however_long_it_takes(kind: 
     with running(entries) as engine:
         engine.advance(60)
         arrived = range(steps, 60, steps)
-        assert seen(engine) == list(zip(arrived, begun, strict=False)), "what is begun last arrives after the end"
+        assert seen(engine) == list(zip(arrived, begun, strict=False)), (
+            "what is begun last arrives after the end"
+        )
         times = engine.node_stats()["slow"]
         assert (times.runs, times.late) == (len(begun), 0)
         assert times.thinking > 0
@@ -114,7 +122,8 @@ def test_a_node_that_is_due_while_it_is_busy_begins_when_its_result_arrives() ->
     }
     with running(entries) as engine:
         engine.advance(24)
-        # launched on 0, due on 3, launched on 4 with what was delivered on 3, due on 6, launched on 8, …
+        # launched on 0, due on 3, launched on 4 with what was delivered on 3, due on 6, launched on
+        # 8, …
         assert seen(engine) == [(4, 0), (8, 3), (12, 6), (16, 12), (20, 15)]
 
 
@@ -171,7 +180,7 @@ def test_a_saved_state_has_what_was_thought(kind: str) -> None:
         assert seen(engine) == expected
 
 
-# -- what goes wrong --------------------------------------------------------------------------------
+# -- what goes wrong -------------------------------------------------------------------------------
 
 
 @every_kind
@@ -179,7 +188,8 @@ def test_a_saved_state_has_what_was_thought(kind: str) -> None:
 def test_a_node_that_raises_stops_the_run_by_name(kind: str, busy: str) -> None:
     with running(thinks(kind, {"fails": 3}, busy=busy)) as engine:
         with pytest.raises(
-            NodeFailed, match=r"slow \(\w+\) failed on tick \d: ValueError: it cannot think of anything"
+            NodeFailed,
+            match=r"slow \(\w+\) failed on tick \d: ValueError: it cannot think of anything",
         ) as caught:
             engine.advance(10)
         assert caught.value.node == "slow"
@@ -198,7 +208,9 @@ def test_on_hold_an_error_is_counted_and_the_last_output_stands(kind: str, busy:
 @pytest.mark.parametrize("busy", ["hold", "continue"])
 def test_a_process_that_is_killed_stops_the_run_by_name_and_signal(busy: str) -> None:
     with running(thinks("InProcess", {"dies": 3}, busy=busy)) as engine:
-        with pytest.raises(NodeFailed, match=r"slow \(InProcess\) failed on tick \d: its process ended by SIGKILL"):
+        with pytest.raises(
+            NodeFailed, match=r"slow \(InProcess\) failed on tick \d: its process ended by SIGKILL"
+        ):
             engine.advance(10)
         assert engine.report() == {"runs": 0}
 
@@ -230,8 +242,13 @@ def test_a_process_that_was_killed_while_nobody_asked_is_not_replaced_in_silence
 @pytest.mark.parametrize("busy", ["hold", "continue"])
 def test_the_time_limit_stops_the_run(kind: str, busy: str, gate: str) -> None:
     limits = {"InThread": 0.2, "InProcess": 1.0}
-    with running(thinks(kind, {"sleeps": 3, "gate": gate}, busy=busy, timeout=limits[kind])) as engine:
-        with pytest.raises(NodeFailed, match=r"slow \(\w+\) failed on tick \d: it took longer than its time limit of \d"):
+    with running(
+        thinks(kind, {"sleeps": 3, "gate": gate}, busy=busy, timeout=limits[kind])
+    ) as engine:
+        with pytest.raises(
+            NodeFailed,
+            match=r"slow \(\w+\) failed on tick \d: it took longer than its time limit of \d",
+        ):
             engine.advance(10)
         gates[gate].set()
         times = engine.node_stats()["slow"]
@@ -248,7 +265,9 @@ def test_the_time_limit_is_for_thinking_and_not_for_a_process_that_starts_anew()
 
 @pytest.mark.parametrize("busy", ["hold", "continue"])
 def test_on_hold_a_process_that_took_too_long_is_replaced(busy: str) -> None:
-    with running(thinks("InProcess", {"sleeps": 3}, busy=busy, on_error="hold", timeout=2.0)) as engine:
+    with running(
+        thinks("InProcess", {"sleeps": 3}, busy=busy, on_error="hold", timeout=2.0)
+    ) as engine:
         engine.advance(8)
         assert seen(engine) == all_but_3(8, DELAY[busy])
         assert engine.node_stats()["slow"].errors == 1
@@ -264,8 +283,12 @@ def _background(engine: Engine) -> BackgroundNode:
 
 
 @pytest.mark.parametrize("busy", ["hold", "continue"])
-def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_again(busy: str, gate: str) -> None:
-    with running(thinks("InThread", {"sleeps": 3, "gate": gate}, busy=busy, on_error="hold", timeout=0.2)) as engine:
+def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_again(
+    busy: str, gate: str
+) -> None:
+    with running(
+        thinks("InThread", {"sleeps": 3, "gate": gate}, busy=busy, on_error="hold", timeout=0.2)
+    ) as engine:
         engine.advance(8)
         before = len(seen(engine))
         assert before == 3
@@ -279,9 +302,13 @@ def test_on_hold_a_thread_that_took_too_long_is_left_alone_until_it_is_there_aga
 
 
 @pytest.mark.parametrize("busy", ["hold", "continue"])
-def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(busy: str, gate: str) -> None:
+def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
+    busy: str, gate: str
+) -> None:
     """At once on every tick for which the thread is still stuck; and the next episode begins."""
-    entries = thinks("Stateless", {"sleeps": 3, "gate": gate}, busy=busy, on_error="fallback", timeout=0.2)
+    entries = thinks(
+        "Stateless", {"sleeps": 3, "gate": gate}, busy=busy, on_error="fallback", timeout=0.2
+    )
     with running(entries) as engine:
         engine.advance(8)
         late = DELAY[busy]
@@ -302,8 +329,12 @@ def test_in_the_place_of_a_thought_that_took_too_long_the_fallback_is_given_out(
 
 
 @pytest.mark.parametrize(("on_error", "troubles"), [("fallback", 0), ("hold", 0), ("stop", 1)])
-def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(on_error: str, troubles: int, gate: str) -> None:
-    engine = make_engine(thinks("Stateless", {"sleeps": 1, "gate": gate}, on_error=on_error, timeout=0.1), TYPES)
+def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(
+    on_error: str, troubles: int, gate: str
+) -> None:
+    engine = make_engine(
+        thinks("Stateless", {"sleeps": 1, "gate": gate}, on_error=on_error, timeout=0.1), TYPES
+    )
     begin(engine)
     if on_error == "stop":
         with pytest.raises(NodeFailed):
@@ -318,9 +349,19 @@ def test_a_node_that_never_comes_back_is_no_trouble_at_the_end_if_it_may_fail(on
 
 
 @every_kind
-def test_a_thought_past_its_limit_is_so_in_a_saved_state_as_well(kind: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thought_past_its_limit_is_so_in_a_saved_state_as_well(
+    kind: str, gate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("minibrains.engine.background.SHUTDOWN_TIMEOUT", 0.2)
-    entries = thinks(kind, {"sleeps": 0, "gate": gate}, busy="continue", latency=4, timeout=1.0, on_error="hold", every=5)
+    entries = thinks(
+        kind,
+        {"sleeps": 0, "gate": gate},
+        busy="continue",
+        latency=4,
+        timeout=1.0,
+        on_error="hold",
+        every=5,
+    )
     with running(entries) as engine:
         engine.advance(2)
         if kind == "InProcess":
@@ -346,14 +387,19 @@ def test_a_thought_past_its_limit_is_so_in_a_saved_state_as_well(kind: str, gate
         ("GivesUnreadable", None, "what the node gave out cannot be read outside of its process"),
     ],
 )
-def test_what_cannot_be_sent_is_a_sentence_and_the_process_goes_on(giving: str, taking: str | None, sentence: str) -> None:
+def test_what_cannot_be_sent_is_a_sentence_and_the_process_goes_on(
+    giving: str, taking: str | None, sentence: str
+) -> None:
     entries = {"clock": node("Clock"), "gives": node(giving, {"number": "clock.number"})}
     last = "gives"
     if taking:
         entries["takes"] = node(taking, {"thing": "gives.thing"})
         last = "takes"
     entries["seen"] = node("Seen", {"value": f"{last}.thing"})
-    with running(entries) as engine, pytest.raises(NodeFailed, match=rf"{last} \(\w+\) failed on tick 2: {sentence}: "):
+    with (
+        running(entries) as engine,
+        pytest.raises(NodeFailed, match=rf"{last} \(\w+\) failed on tick 2: {sentence}: "),
+    ):
         engine.advance(10)
     entries[last]["on_error"] = "hold"
     with running(entries) as engine:
@@ -361,15 +407,23 @@ def test_what_cannot_be_sent_is_a_sentence_and_the_process_goes_on(giving: str, 
         assert seen(engine) == [(0, 0), (1, 1), (3, 3), (4, 4)]
 
 
-@pytest.mark.parametrize(("thing", "what"), [("lock", "sent to another process"), ("unreadable", "read outside of its process")])
-def test_what_a_node_cannot_tell_its_host_is_a_sentence_and_the_process_goes_on(thing: str, what: str) -> None:
+@pytest.mark.parametrize(
+    ("thing", "what"),
+    [("lock", "sent to another process"), ("unreadable", "read outside of its process")],
+)
+def test_what_a_node_cannot_tell_its_host_is_a_sentence_and_the_process_goes_on(
+    thing: str, what: str
+) -> None:
     entries = {
         "clock": node("Clock"),
         "says": node("SaysOdd", {"number": "clock.number"}, set={"thing": thing}),
         "seen": node("Seen", {"value": "says.thing"}),
     }
     sentence = f"what the node told its host cannot be {what}: "
-    with running(entries) as engine, pytest.raises(NodeFailed, match=rf"says \(SaysOdd\) failed on tick 2: {sentence}"):
+    with (
+        running(entries) as engine,
+        pytest.raises(NodeFailed, match=rf"says \(SaysOdd\) failed on tick 2: {sentence}"),
+    ):
         engine.advance(10)
     entries["says"]["on_error"] = "hold"
     with running(entries) as engine:
@@ -388,12 +442,18 @@ def test_an_error_in_a_process_is_the_error_here_with_file_and_line_there() -> N
 
 @pytest.mark.parametrize("busy", ["hold", "continue"])
 def test_a_brain_that_does_not_fit_in_its_process_ends_the_run_in_any_case(busy: str) -> None:
-    entries = {"clock": node("Clock"), "poor": node("RefusesItsBrain", {"number": "clock.number"}, busy=busy, on_error="hold")}
-    with running(entries) as engine, pytest.raises(NodeFailed, match="the adapter was made for another model"):
+    entries = {
+        "clock": node("Clock"),
+        "poor": node("RefusesItsBrain", {"number": "clock.number"}, busy=busy, on_error="hold"),
+    }
+    with (
+        running(entries) as engine,
+        pytest.raises(NodeFailed, match="the adapter was made for another model"),
+    ):
         engine.advance(10)
 
 
-# -- opened and closed ------------------------------------------------------------------------------
+# -- opened and closed -----------------------------------------------------------------------------
 
 
 def test_what_a_node_says_in_its_process_reaches_the_host() -> None:
@@ -434,8 +494,12 @@ def test_what_a_node_says_in_its_process_reaches_the_host() -> None:
         ("exit", NodeFailed, "its process ended with status 7"),
     ],
 )
-def test_a_node_that_cannot_open_in_its_process_is_a_sentence(raises: str, error: type[Exception], sentence: str) -> None:
-    engine = make_engine({"clock": node("Clock"), "poor": node("CannotOpen", set={"raises": raises})}, TYPES)
+def test_a_node_that_cannot_open_in_its_process_is_a_sentence(
+    raises: str, error: type[Exception], sentence: str
+) -> None:
+    engine = make_engine(
+        {"clock": node("Clock"), "poor": node("CannotOpen", set={"raises": raises})}, TYPES
+    )
     try:
         with pytest.raises(error, match="poor") as caught:
             open_engine(engine)
@@ -461,15 +525,21 @@ def test_a_process_that_does_not_come_to_an_end_is_killed(monkeypatch: pytest.Mo
         engine.advance(3)
 
 
-def test_a_stuck_thread_is_said_and_everything_else_is_closed(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stuck_thread_is_said_and_everything_else_is_closed(
+    gate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("minibrains.engine.background.SHUTDOWN_TIMEOUT", 0.2)
-    engine = make_engine(thinks("InThread", {"sleeps": 0, "gate": gate}, busy="continue", latency=9), TYPES)
+    engine = make_engine(
+        thinks("InThread", {"sleeps": 0, "gate": gate}, busy="continue", latency=9), TYPES
+    )
     open_engine(engine)
     engine.reset(0, 0)
     engine.advance(3)
     closed = []
     monkeypatch.setattr(Clock, "close", lambda self: closed.append("clock"))
-    assert engine.close() == ["slow could not be closed: it is still thinking, and a thread cannot be ended from outside"]
+    assert engine.close() == [
+        "slow could not be closed: it is still thinking, and a thread cannot be ended from outside"
+    ]
     assert closed == ["clock"], "pads are released"
     (thread,) = [thread for thread in threading.enumerate() if thread.name == "thinks: slow"]
     gates[gate].set()
@@ -477,25 +547,35 @@ def test_a_stuck_thread_is_said_and_everything_else_is_closed(gate: str, monkeyp
     assert nothing_is_left()
 
 
-def test_an_episode_does_not_begin_while_a_thread_is_stuck(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_episode_does_not_begin_while_a_thread_is_stuck(
+    gate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("minibrains.engine.background.SHUTDOWN_TIMEOUT", 0.2)
     entries = thinks("InThread", {"sleeps": 1, "gate": gate}, on_error="hold", timeout=0.1)
     with running(entries) as engine:
         engine.advance(3)
         assert "runs" not in engine.report()
-        with pytest.raises(NodeFailed, match=r"slow \(InThread\) failed before the first tick: it is still busy .* tick 1"):
+        with pytest.raises(
+            NodeFailed,
+            match=r"slow \(InThread\) failed before the first tick: it is still busy .* tick 1",
+        ):
             engine.reset(1, 0)
         gates[gate].set()
 
 
 @pytest.mark.parametrize(
-    ("how", "sentence"), [("raises", "ValueError: the lid is stuck"), ("dies", "its process ended by SIGKILL")]
+    ("how", "sentence"),
+    [("raises", "ValueError: the lid is stuck"), ("dies", "its process ended by SIGKILL")],
 )
 def test_a_process_that_cannot_close_is_said_and_everything_else_is_closed(
     how: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = make_engine(
-        {"clock": node("Clock"), "poor": node("CannotClose", {"number": "clock.number"}, set={"how": how})}, TYPES
+        {
+            "clock": node("Clock"),
+            "poor": node("CannotClose", {"number": "clock.number"}, set={"how": how}),
+        },
+        TYPES,
     )
     open_engine(engine)
     engine.reset(0, 0)
@@ -507,7 +587,7 @@ def test_a_process_that_cannot_close_is_said_and_everything_else_is_closed(
     assert nothing_is_left()
 
 
-# -- the workflow -----------------------------------------------------------------------------------
+# -- the workflow ----------------------------------------------------------------------------------
 
 
 def test_a_loop_may_be_closed_by_a_node_that_continues() -> None:
@@ -529,14 +609,18 @@ def test_a_loop_may_be_closed_by_a_node_that_continues() -> None:
     ("into", "slow"),
     [({"a": "slow.number"}, {}), ({"a": "clock.number"}, {"when": "even.flag"})],
 )
-def test_a_loop_in_which_each_waits_for_the_one_before_is_a_fault(into: Mapping[str, Any], slow: Mapping[str, Any]) -> None:
+def test_a_loop_in_which_each_waits_for_the_one_before_is_a_fault(
+    into: Mapping[str, Any], slow: Mapping[str, Any]
+) -> None:
     entries = {
         "clock": node("Clock"),
         "sum": node("Sum", into),
         "even": node("Even", {"number": "slow.number"}),
         "slow": node("InThread", {"number": "sum.number"}, busy="continue", **slow),
     }
-    with pytest.raises(WorkflowError, match=r"the loop .* never begins: each node waits for the one before it"):
+    with pytest.raises(
+        WorkflowError, match=r"the loop .* never begins: each node waits for the one before it"
+    ):
         make_engine(entries, TYPES)
 
 
@@ -552,18 +636,40 @@ def test_a_loop_in_which_each_waits_for_the_one_before_is_a_fault(into: Mapping[
         ("InThread", {"timeout": 0}, '"timeout" is not a number of seconds'),
         ("InThread", {"timeout": True}, '"timeout" is not a number of seconds'),
         ("InThread", {"busy": "wait"}, '"busy" is not known'),
-        ("InThread", {"background": "fibre"}, '"background" is not known; expected one of thread, process'),
-        ("InThread", {"background": "process"}, '"background": "process" is not for InThread; expected "thread"'),
-        ("InProcess", {"background": "thread"}, '"background": "thread" is not for InProcess; expected "process"'),
-        ("Sum", {"background": "thread"}, '"background" is for background nodes, and Sum is not one'),
-        ("InThread", {"on_error": "fallback"}, 'InThread has no fallback for "on_error": "fallback"; expected "stop" or "hold"'),
+        (
+            "InThread",
+            {"background": "fibre"},
+            '"background" is not known; expected one of thread, process',
+        ),
+        (
+            "InThread",
+            {"background": "process"},
+            '"background": "process" is not for InThread; expected "thread"',
+        ),
+        (
+            "InProcess",
+            {"background": "thread"},
+            '"background": "thread" is not for InProcess; expected "process"',
+        ),
+        (
+            "Sum",
+            {"background": "thread"},
+            '"background" is for background nodes, and Sum is not one',
+        ),
+        (
+            "InThread",
+            {"on_error": "fallback"},
+            'InThread has no fallback for "on_error": "fallback"; expected "stop" or "hold"',
+        ),
         ("InThread", {"optional": 1}, '"optional" is neither true nor false'),
     ],
 )
 def test_misuse_is_a_sentence(type_: str, rest: Mapping[str, Any], sentence: str) -> None:
     socket = "a" if type_ == "Sum" else "number"
     with pytest.raises(WorkflowError) as caught:
-        make_engine({"clock": node("Clock"), "odd": node(type_, {socket: "clock.number"}, **rest)}, TYPES)
+        make_engine(
+            {"clock": node("Clock"), "odd": node(type_, {socket: "clock.number"}, **rest)}, TYPES
+        )
     assert sentence in str(caught.value)
 
 
@@ -600,7 +706,9 @@ def test_optional_nodes_run_on_one_of_so_many_of_their_ticks() -> None:
 def test_a_value_under_the_name_of_a_method_is_a_sentence(kind: str, when: str, name: str) -> None:
     engine = make_engine({"odd": node(kind, set={"when": when}, every=1, on_error="hold")}, TYPES)
     try:
-        with pytest.raises(MinibrainsError, match=rf"odd.* {kind} sets self.{name}, but {name} is a method"):
+        with pytest.raises(
+            MinibrainsError, match=rf"odd.* {kind} sets self.{name}, but {name} is a method"
+        ):
             begin(engine)
     finally:
         assert engine.close() == []

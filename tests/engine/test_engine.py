@@ -10,7 +10,20 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pytest
 
-from minibrains import ABSENT, Absent, Episode, Flag, Lazy, Node, Number, On, Register, Sample, Socket, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    Episode,
+    Flag,
+    Lazy,
+    Node,
+    Number,
+    On,
+    Register,
+    Sample,
+    Socket,
+    widget,
+)
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeFailed
 from minibrains.engine.timing import LatencyHistogram
@@ -281,7 +294,9 @@ def play(entries: Entries, ticks: int) -> tuple[Engine, list[Call]]:
 
 def of(calls: list[Call], name: str, what: str = "tick") -> list[tuple[Any, ...]]:
     """(tick, arguments…) of the calls of one node."""
-    return [(call.tick, *call.arguments) for call in calls if call.node == name and call.what == what]
+    return [
+        (call.tick, *call.arguments) for call in calls if call.node == name and call.what == what
+    ]
 
 
 def ticks(calls: list[Call], name: str) -> list[int]:
@@ -292,7 +307,7 @@ def callers(calls: list[Call]) -> list[str]:
     return [call.node for call in calls]
 
 
-# -- order and phases -------------------------------------------------------------------------------
+# -- order and phases ------------------------------------------------------------------------------
 
 
 def test_a_node_runs_after_what_it_reads_whatever_the_order_of_the_file() -> None:
@@ -307,7 +322,13 @@ def test_a_node_runs_after_what_it_reads_whatever_the_order_of_the_file() -> Non
         _, calls = play(dict(order), 1)
         assert of(calls, "last") == [(0, 0)]
         names = callers(calls)
-        assert names.index("game") < names.index("first") < names.index("middle") < names.index("last") < len(names) - 1
+        assert (
+            names.index("game")
+            < names.index("first")
+            < names.index("middle")
+            < names.index("last")
+            < len(names) - 1
+        )
         assert calls[-1].what == "latch"
 
 
@@ -332,7 +353,11 @@ def test_a_loop_through_a_flag_is_a_loop() -> None:
 
 
 def test_what_a_register_latched_is_given_out_on_the_next_tick() -> None:
-    entries = {"game": GAME, "back": node("Back", {"value": "game.count"}), "look": node("Look", {"a": "back.number"})}
+    entries = {
+        "game": GAME,
+        "back": node("Back", {"value": "game.count"}),
+        "look": node("Look", {"a": "back.number"}),
+    }
     _, calls = play(entries, 4)
     assert of(calls, "back", "latch") == [(0, 0), (1, 1), (2, 2), (3, 3)]
     assert of(calls, "look") == [(1, 0), (2, 1), (3, 2)]
@@ -358,8 +383,16 @@ def test_a_terminal_output_may_be_lazy_and_unread() -> None:
 
 
 def test_a_terminal_output_that_is_neither_true_nor_false_is_a_sentence() -> None:
-    engine, _ = start({"game": GAME, "held": node("Add", {"a": "game.count"}, on_error="hold"), "odd": node("Undecided")})
-    with pytest.raises(RunError, match="game or odd: cannot tell on tick 0 whether the episode ends"):
+    engine, _ = start(
+        {
+            "game": GAME,
+            "held": node("Add", {"a": "game.count"}, on_error="hold"),
+            "odd": node("Undecided"),
+        }
+    )
+    with pytest.raises(
+        RunError, match="game or odd: cannot tell on tick 0 whether the episode ends"
+    ):
         engine.advance(1)
 
 
@@ -385,7 +418,9 @@ def test_an_episode_is_as_if_it_were_the_first() -> None:
         calls.clear()
     first, second, third = episodes
     once = Call("once", 0, "tick", ())
-    assert callers(first).count("once") == 1, "what nothing moves is worked out once for the whole run"
+    assert callers(first).count("once") == 1, (
+        "what nothing moves is worked out once for the whole run"
+    )
     first.remove(once)
     assert first == second == third
     engine.reset(0, seed=0)
@@ -453,7 +488,7 @@ def test_a_bypassed_node_hands_on_what_feeds_it() -> None:
     assert of(calls, "shut") == []
 
 
-# -- clocks -----------------------------------------------------------------------------------------
+# -- clocks ----------------------------------------------------------------------------------------
 
 
 def test_every() -> None:
@@ -488,12 +523,19 @@ def test_a_rate_follows_the_frame_rate_of_the_game() -> None:
 
 @pytest.mark.parametrize(("rate", "hertz"), [(49, 1), (60, 10), (50, 25), (107, 1), (60, 0.5)])
 def test_a_rate_that_divides_the_frame_rate_is_even(rate: int, hertz: float) -> None:
-    _, calls = play({"game": {**GAME, "set": {"rate": float(rate)}}, "slow": node("Beat", every=f"{hertz} hz")}, 2000)
+    _, calls = play(
+        {"game": {**GAME, "set": {"rate": float(rate)}}, "slow": node("Beat", every=f"{hertz} hz")},
+        2000,
+    )
     assert ticks(calls, "slow") == list(range(0, 2000, int(rate / hertz)))
 
 
 def test_a_rate_without_a_console_is_a_sentence() -> None:
-    entries = {"const": node("Constant"), "add": node("Add", {"a": "const.number"}), "beat": node("Sum", {"a": "add.number"})}
+    entries = {
+        "const": node("Constant"),
+        "add": node("Add", {"a": "const.number"}),
+        "beat": node("Sum", {"a": "add.number"}),
+    }
     entries["beat"]["every"] = "10 hz"  # and the others inherit it
     engine = make_engine(entries, TYPES)
     with pytest.raises(WorkflowError, match='beat: "every": "10 hz" needs a console'):
@@ -502,8 +544,12 @@ def test_a_rate_without_a_console_is_a_sentence() -> None:
 
 
 def test_a_rate_faster_than_the_game_is_a_sentence() -> None:
-    engine = make_engine({"game": {**GAME, "set": {"rate": 59.92}}, "beat": node("Beat", every="60 hz")}, TYPES)
-    with pytest.raises(WorkflowError, match=r'beat: "every": "60 hz" is faster than the game, 59\.92 hz'):
+    engine = make_engine(
+        {"game": {**GAME, "set": {"rate": 59.92}}, "beat": node("Beat", every="60 hz")}, TYPES
+    )
+    with pytest.raises(
+        WorkflowError, match=r'beat: "every": "60 hz" is faster than the game, 59\.92 hz'
+    ):
         open_engine(engine)
 
 
@@ -562,11 +608,15 @@ def test_a_node_without_links_runs_once_when_its_clock_first_opens() -> None:
 
 def test_a_register_has_no_clock() -> None:
     for clock in ({"every": 2}, {"every": "10 hz"}, {"when": "even.flag"}):
-        with pytest.raises(WorkflowError, match='game: "every", "when" and "optional" are not for a register'):
-            make_engine({"game": {**GAME, **clock}, "even": node("Even", {"a": "game.count"})}, TYPES)
+        with pytest.raises(
+            WorkflowError, match='game: "every", "when" and "optional" are not for a register'
+        ):
+            make_engine(
+                {"game": {**GAME, **clock}, "even": node("Even", {"a": "game.count"})}, TYPES
+            )
 
 
-# -- clocks that are inherited ----------------------------------------------------------------------
+# -- clocks that are inherited ---------------------------------------------------------------------
 
 
 def test_a_node_without_state_runs_as_often_as_the_slower_ones_that_read_it() -> None:
@@ -595,7 +645,17 @@ def test_a_lazy_output_is_read_only_on_the_ticks_on_which_it_is_needed() -> None
     assert looks({"game": GAME}, 600) == 0
     assert looks({"game": GAME, "slow": node("Look", {"a": "game.view"}, every=6)}, 600) == 100
     assert looks({"game": GAME, "ages": node("Ages", {"a": "game.view"}, every=6)}, 600) == 100
-    assert looks({"game": GAME, "a": node("Look", {"a": "game.view"}), "b": node("Add", {"a": "game.view"})}, 600) == 600
+    assert (
+        looks(
+            {
+                "game": GAME,
+                "a": node("Look", {"a": "game.view"}),
+                "b": node("Add", {"a": "game.view"}),
+            },
+            600,
+        )
+        == 600
+    )
 
 
 def test_a_lazy_output_waits_for_a_flag_made_of_another_output_of_the_same_register() -> None:
@@ -609,7 +669,9 @@ def test_a_lazy_output_waits_for_a_flag_made_of_another_output_of_the_same_regis
 
 
 def test_no_clock_is_inherited_where_a_slower_node_would_see_less() -> None:
-    """What each of these gives out between tick 0 and tick 6 it could not give out again on tick 6."""
+    """What each of these gives out between tick 0 and tick 6 it could not
+    give out again on tick 6.
+    """
     entries = {
         "game": GAME,
         "four": node("Constant", every=100, offset=4),
@@ -655,12 +717,14 @@ def test_no_clock_is_inherited_from_a_flag_that_comes_later() -> None:
     assert ticks(calls, "last") == [0, 2, 4]
 
 
-# -- errors -----------------------------------------------------------------------------------------
+# -- errors ----------------------------------------------------------------------------------------
 
 
 def test_an_error_stops_the_run_and_names_the_node() -> None:
     engine, _ = start({"game": GAME, "bad": node("Breaks", {"a": "game.count"})})
-    with pytest.raises(NodeFailed, match=r"^bad \(Breaks\) failed on tick 3: ValueError: no$") as caught:
+    with pytest.raises(
+        NodeFailed, match=r"^bad \(Breaks\) failed on tick 3: ValueError: no$"
+    ) as caught:
         engine.advance(10)
     assert caught.value.node == "bad"
     assert isinstance(caught.value.__cause__, ValueError)
@@ -701,13 +765,16 @@ def test_a_register_on_hold() -> None:
 
 def test_undeclared_absence_is_a_sentence() -> None:
     engine, _ = start({
-        "game": GAME, "bad": node("Undeclared", {"a": "game.count"}), "look": node("Look", {"a": "bad.number"})
+        "game": GAME, "bad": node("Undeclared", {"a": "game.count"}),
+        "look": node("Look", {"a": "bad.number"})
     })  # fmt: skip
-    with pytest.raises(NodeFailed, match="ABSENT was returned for the output 'number', which is not declared"):
+    with pytest.raises(
+        NodeFailed, match="ABSENT was returned for the output 'number', which is not declared"
+    ):
         engine.advance(1)
 
 
-# -- the books --------------------------------------------------------------------------------------
+# -- the books -------------------------------------------------------------------------------------
 
 
 def test_runs_and_skips_are_the_ticks() -> None:
@@ -746,7 +813,12 @@ def test_timings_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine.times, "add", spent.append)
     engine.advance(10)
     seconds = {name: times.seconds for name, times in engine.node_stats().items()}
-    assert seconds == {"game": 20, "add": 10, "bad": 10, "sum": 9}  # a call takes a second here; a game is called twice
+    assert seconds == {
+        "game": 20,
+        "add": 10,
+        "bad": 10,
+        "sum": 9,
+    }  # a call takes a second here; a game is called twice
     assert sum(spent) == sum(seconds.values())
 
 
@@ -770,7 +842,7 @@ def test_a_tick_time_is_found_where_it_belongs(seconds: float) -> None:
     assert times.quantile(0.5) == pytest.approx(seconds, rel=0.01, abs=1e-9)
 
 
-# -- life -------------------------------------------------------------------------------------------
+# -- life ------------------------------------------------------------------------------------------
 
 
 def test_every_node_is_closed_whatever_happens_in_the_others() -> None:
@@ -783,20 +855,40 @@ def test_every_node_is_closed_whatever_happens_in_the_others() -> None:
         "a could not be closed: ValueError: it is stuck",
     ]
     assert engine.close() == []
-    assert calls == [Call("c", 0, "close", ()), Call("b", 0, "close", ()), Call("a", 0, "close", ())]
+    assert calls == [
+        Call("c", 0, "close", ()),
+        Call("b", 0, "close", ()),
+        Call("a", 0, "close", ()),
+    ]
 
 
 def test_what_was_opened_is_closed_when_the_rest_could_not_be_opened() -> None:
-    engine = make_engine({"a": node("Trouble"), "b": node("Trouble", set={"fails": "open"}), "c": node("Trouble")}, TYPES)
+    engine = make_engine(
+        {"a": node("Trouble"), "b": node("Trouble", set={"fails": "open"}), "c": node("Trouble")},
+        TYPES,
+    )
     calls: list[Call] = []
-    with pytest.raises(NodeFailed, match=r"^b \(Trouble\) failed before the first tick: ValueError: it is stuck$"):
+    with pytest.raises(
+        NodeFailed, match=r"^b \(Trouble\) failed before the first tick: ValueError: it is stuck$"
+    ):
         open_engine(engine, calls)
     engine.close()
-    assert [(call.node, call.what) for call in calls] == [("a", "open"), ("b", "open"), ("b", "close"), ("a", "close")]
+    assert [(call.node, call.what) for call in calls] == [
+        ("a", "open"),
+        ("b", "open"),
+        ("b", "close"),
+        ("a", "close"),
+    ]
 
 
 def test_stopping_ends_the_run_after_the_current_tick() -> None:
-    engine, calls = start({"stop": node("Stops", {"a": "game.count"}), "game": GAME, "look": node("Look", {"a": "game.count"})})
+    engine, calls = start(
+        {
+            "stop": node("Stops", {"a": "game.count"}),
+            "game": GAME,
+            "look": node("Look", {"a": "game.count"}),
+        }
+    )
     assert not engine.advance(100)
     assert engine.tick == 4
     assert ticks(calls, "look") == [0, 1, 2, 3]
@@ -805,7 +897,10 @@ def test_stopping_ends_the_run_after_the_current_tick() -> None:
 
 def test_sizes_that_only_the_opened_node_knows_are_checked() -> None:
     def entries(height: int) -> Entries:
-        return {"reads": node("Reads", {"image": "screen.frame"}, set={"height": height}), "screen": node("Screen")}
+        return {
+            "reads": node("Reads", {"image": "screen.frame"}, set={"height": height}),
+            "screen": node("Screen"),
+        }
 
     play(entries(4), 1)
     with pytest.raises(WorkflowError) as caught:
@@ -821,7 +916,9 @@ def test_sizes_that_only_the_opened_node_knows_are_checked() -> None:
 def test_a_long_chain_compiles_and_runs() -> None:
     entries = {"n0": {"type": "Game@1"}, "n1": node("Add", {"a": "n0.count"})}
     for place in range(2, 10_000):
-        entries[f"n{place}"] = node("Add", {"a": f"n{place - 1}.number", "b": f"n{place // 2}.number"})
+        entries[f"n{place}"] = node(
+            "Add", {"a": f"n{place - 1}.number", "b": f"n{place // 2}.number"}
+        )
     _, calls = play(dict(reversed(entries.items())), 2)
     assert len(calls) == 2 * 9_999 + 4
 
@@ -884,7 +981,7 @@ def test_memory_stays_flat_for_a_million_ticks() -> None:
     memory_stays_flat(1_000_000)
 
 
-# -- chance -----------------------------------------------------------------------------------------
+# -- chance ----------------------------------------------------------------------------------------
 
 
 def drawn(entries: Entries, episodes: list[int]) -> dict[int, list[Call]]:

@@ -1,4 +1,6 @@
-"""A running graph is changed between two ticks: what stays, what begins anew, and what is refused."""
+"""A running graph is changed between two ticks: what stays, what begins anew,
+and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -184,8 +186,15 @@ class Wants(Told, Node):
         pass
 
 
-OURS = [cls for cls in vars().copy().values() if isinstance(cls, type) and issubclass(cls, Node) and cls.__module__ == __name__]
-THEIRS = [getattr(thinking_nodes, name) for name in ("Clock", "Seen", "InThread", "InProcess", "Even", "Talks")]
+OURS = [
+    cls
+    for cls in vars().copy().values()
+    if isinstance(cls, type) and issubclass(cls, Node) and cls.__module__ == __name__
+]
+THEIRS = [
+    getattr(thinking_nodes, name)
+    for name in ("Clock", "Seen", "InThread", "InProcess", "Even", "Talks")
+]
 TYPES = [*OURS, *THEIRS]
 
 
@@ -202,7 +211,9 @@ class Running:
         return FakeHost(runtime, engine)
 
     def prepare(self, entries: Entries) -> Edit:
-        return self.engine.prepare(make_plan(entries, TYPES, self.brains), {"nodes": entries}, self.host)
+        return self.engine.prepare(
+            make_plan(entries, TYPES, self.brains), {"nodes": entries}, self.host
+        )
 
     def change(self, entries: Entries) -> None:
         """Edit it now, between two ticks."""
@@ -230,7 +241,10 @@ def running(tmp_path: Path) -> Iterator[Any]:
     yield start
     for each in made:
         assert each.engine.close() == []
-    opened, closed = ([event.split()[1] for event in events if event.startswith(what)] for what in ("open", "close"))
+    opened, closed = (
+        [event.split()[1] for event in events if event.startswith(what)]
+        for what in ("open", "close")
+    )
     assert sorted(opened) == sorted(closed), "what was opened was closed, once"
     assert not multiprocessing.active_children()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("thinks: ")]
@@ -240,7 +254,7 @@ def counting(**set: Any) -> dict[str, dict[str, Any]]:
     return {"counts": node("Counts", set=set), "seen": node("Seen", {"value": "counts.number"})}
 
 
-# -- nodes that stay --------------------------------------------------------------------------------
+# -- nodes that stay -------------------------------------------------------------------------------
 
 
 def test_a_widget_is_set_in_place_and_the_node_keeps_its_state(running: Any) -> None:
@@ -283,7 +297,13 @@ def test_a_new_brain_inherits_the_state(kind: str, running: Any) -> None:
 def test_a_new_brain_gives_out_what_the_old_one_was_thinking(running: Any) -> None:
     entries = {
         "clock": node("Clock"),
-        "adds": node("AddsInProcess", {"number": "clock.number"}, brain="one.safetensors", busy="continue", latency=4),
+        "adds": node(
+            "AddsInProcess",
+            {"number": "clock.number"},
+            brain="one.safetensors",
+            busy="continue",
+            latency=4,
+        ),
         "seen": node("Seen", {"value": "adds.number"}),
     }
     run = running(entries)
@@ -293,7 +313,9 @@ def test_a_new_brain_gives_out_what_the_old_one_was_thinking(running: Any) -> No
     assert run.engine.nodes["seen"].all == [(4, 1000), (8, 1004), (12, 2012)]
 
 
-def test_a_node_without_change_keeps_its_object_its_last_output_and_its_pending_delivery(running: Any) -> None:
+def test_a_node_without_change_keeps_its_object_its_last_output_and_its_pending_delivery(
+    running: Any,
+) -> None:
     entries = {
         "clock": node("Clock"),
         "rare": node("Rare", {"number": "clock.number"}, every=4),
@@ -335,7 +357,7 @@ def test_a_register_keeps_what_it_holds(running: Any) -> None:
     assert run.seen() == [0, 1, 2, 3, 13, 23]
 
 
-# -- nodes that come and go -------------------------------------------------------------------------
+# -- nodes that come and go ------------------------------------------------------------------------
 
 
 def test_a_new_node_gets_what_was_delivered_last(running: Any) -> None:
@@ -349,7 +371,11 @@ def test_a_new_node_gets_what_was_delivered_last(running: Any) -> None:
     run.engine.advance(3)
     run.change(
         entries
-        | {"new": node("Seen", {"value": "rare.number"}), "fresh": node("Seen", {"value": "fixed.number"}), "more": node("Fixed")}
+        | {
+            "new": node("Seen", {"value": "rare.number"}),
+            "fresh": node("Seen", {"value": "fixed.number"}),
+            "more": node("Fixed"),
+        }
         | {"most": node("Seen", {"value": "more.number"})}
     )
     run.engine.advance(3)
@@ -360,11 +386,19 @@ def test_a_new_node_gets_what_was_delivered_last(running: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", ["mute", "gone"])
-def test_a_node_that_is_taken_out_is_closed_and_begins_anew_when_it_is_back(mode: str, running: Any) -> None:
-    entries = counting() | {"plain": node("Plain", {"a": "counts.number"}), "end": node("Seen", {"value": "plain.number"})}
+def test_a_node_that_is_taken_out_is_closed_and_begins_anew_when_it_is_back(
+    mode: str, running: Any
+) -> None:
+    entries = counting() | {
+        "plain": node("Plain", {"a": "counts.number"}),
+        "end": node("Seen", {"value": "plain.number"}),
+    }
     without = {**entries, "counts": {**entries["counts"], "mode": "mute"}}
     if mode == "gone":
-        without = {"plain": node("Plain", {"a": "other.number"}), "other": node("Counts", set={"start": 50})}
+        without = {
+            "plain": node("Plain", {"a": "other.number"}),
+            "other": node("Counts", set={"start": 50}),
+        }
         without["end"] = entries["end"]
     run = running(entries)
     run.engine.advance(3)
@@ -455,7 +489,7 @@ def test_what_moved_may_stand_still_and_the_other_way_round(running: Any) -> Non
     assert run.engine.nodes["seen"].all == [(0, 0), (1, 1), (2, 5), (5, 5), (6, 6)]
 
 
-# -- nodes that think -------------------------------------------------------------------------------
+# -- nodes that think ------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -478,7 +512,10 @@ def slow(kind: str = "InThread", /, **rest: Any) -> dict[str, dict[str, Any]]:
 def test_a_node_that_is_thinking_goes_on(kind: str, running: Any) -> None:
     run = running(slow(kind, busy="continue", latency=5))
     run.engine.advance(7)  # launched on 5
-    run.change(slow(kind, busy="continue", latency=5, set={"add": 100}) | {"new": node("Seen", {"value": "slow.number"})})
+    run.change(
+        slow(kind, busy="continue", latency=5, set={"add": 100})
+        | {"new": node("Seen", {"value": "slow.number"})}
+    )
     run.engine.advance(10)
     assert run.engine.nodes["seen"].all[0] == (5, 0)
     assert [tick for tick, _ in run.engine.nodes["seen"].all] == [5, 10, 15]
@@ -496,7 +533,9 @@ def test_a_node_may_begin_to_hold_or_to_continue(kind: str, running: Any) -> Non
     run.change(slow(kind))
     run.engine.advance(2)
     assert run.engine.nodes["seen"].all == [(0, 0), (1, 1), (2, 2), (5, 3), (7, 5), (8, 8), (9, 9)]
-    assert run.seen("runs") == [1, 2, 3, 4, 5, 7, 8], "what it was thinking when it was told to hold is dropped"
+    assert run.seen("runs") == [1, 2, 3, 4, 5, 7, 8], (
+        "what it was thinking when it was told to hold is dropped"
+    )
     assert run.engine.node_stats()["slow"].runs == 8
 
 
@@ -504,7 +543,12 @@ def test_a_thought_that_is_dropped_is_thought_again_also_in_a_replay(running: An
     entries = slow(busy="continue", latency=5)
     entries["rare"] = node("Rare", {"number": "clock.number"}, every=50)
     entries["slow"]["in"] = {"number": "rare.number"}
-    hold = {**entries, "slow": {key: value for key, value in entries["slow"].items() if key not in ("busy", "latency")}}
+    hold = {
+        **entries,
+        "slow": {
+            key: value for key, value in entries["slow"].items() if key not in ("busy", "latency")
+        },
+    }
     written = Written()
     for replays in (False, True):
         tape = TapePlayer(written.events) if replays else written
@@ -525,7 +569,9 @@ def test_a_latency_that_changes_is_that_of_the_next_thought(running: Any) -> Non
     assert run.engine.node_stats()["slow"].late == 0
 
 
-def test_a_new_process_node_that_holds_and_one_that_is_taken_out_while_it_thinks(running: Any) -> None:
+def test_a_new_process_node_that_holds_and_one_that_is_taken_out_while_it_thinks(
+    running: Any,
+) -> None:
     run = running(slow("InProcess", busy="continue", latency=50, set={"most": 300.0}))
     run.engine.advance(3)
     run.change(
@@ -547,7 +593,7 @@ def test_a_widget_set_in_a_process_outlives_the_process(running: Any) -> None:
     assert run.seen() == [0, 1, 102, 103, 104, 106, 107]
 
 
-# -- what is refused --------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 def sizes_of(engine: Engine) -> dict[str, dict[str, int]]:
@@ -571,24 +617,56 @@ def untouched(run: Running, entries: Entries, error: type[Exception], match: str
 def test_a_graph_that_is_not_valid_changes_nothing(running: Any) -> None:
     run = running(counting())
     run.engine.advance(2)
-    untouched(run, counting() | {"plain": node("Plain", {"a": "nothing.number"})}, WorkflowError, "no node 'nothing'")
+    untouched(
+        run,
+        counting() | {"plain": node("Plain", {"a": "nothing.number"})},
+        WorkflowError,
+        "no node 'nothing'",
+    )
     untouched(run, counting(step=-10), WorkflowError, "wrong value")
 
 
-def test_a_node_that_cannot_be_opened_changes_nothing_and_the_others_are_closed(running: Any) -> None:
+def test_a_node_that_cannot_be_opened_changes_nothing_and_the_others_are_closed(
+    running: Any,
+) -> None:
     run = running(counting())
     run.engine.advance(2)
-    wanted = {"a": node("Keeps", {"number": "counts.number"}), "b": node("InThread", {"number": "counts.number"})}
-    untouched(run, counting(step=5) | wanted | {"poor": node("CannotOpen")}, WorkflowError, "it is not there")
-    assert [event for event in events if event.endswith((" a", " poor"))] == ["open a", "open poor", "close poor", "close a"]
+    wanted = {
+        "a": node("Keeps", {"number": "counts.number"}),
+        "b": node("InThread", {"number": "counts.number"}),
+    }
+    untouched(
+        run,
+        counting(step=5) | wanted | {"poor": node("CannotOpen")},
+        WorkflowError,
+        "it is not there",
+    )
+    assert [event for event in events if event.endswith((" a", " poor"))] == [
+        "open a",
+        "open poor",
+        "close poor",
+        "close a",
+    ]
 
 
 def test_sizes_that_do_not_fit_change_nothing(running: Any) -> None:
-    entries = counting() | {"sized": node("Sized", {"number": "counts.number"}), "wants": node("Wants", {"row": "sized.row"})}
+    entries = counting() | {
+        "sized": node("Sized", {"number": "counts.number"}),
+        "wants": node("Wants", {"row": "sized.row"}),
+    }
     run = running(entries)
     run.engine.advance(1)
-    untouched(run, entries | {"sized": {**entries["sized"], "set": {"size": 4}}}, WorkflowError, "does not fit")
-    larger = {**entries, "sized": {**entries["sized"], "set": {"size": 4}}, "wants": {**entries["wants"], "set": {"size": 4}}}
+    untouched(
+        run,
+        entries | {"sized": {**entries["sized"], "set": {"size": 4}}},
+        WorkflowError,
+        "does not fit",
+    )
+    larger = {
+        **entries,
+        "sized": {**entries["sized"], "set": {"size": 4}},
+        "wants": {**entries["wants"], "set": {"size": 4}},
+    }
     run.change(larger)
     assert sizes_of(run.engine)["sized"] == {"n": 4}
 
@@ -596,15 +674,27 @@ def test_sizes_that_do_not_fit_change_nothing(running: Any) -> None:
 def test_a_clock_that_cannot_be_had_leaves_no_thread_behind(running: Any) -> None:
     run = running(counting())
     run.engine.advance(2)
-    new = {"slow": node("InThread", {"number": "counts.number"}), "fast": node("Seen", {"value": "counts.number"}, every="10 hz")}
+    new = {
+        "slow": node("InThread", {"number": "counts.number"}),
+        "fast": node("Seen", {"value": "counts.number"}, every="10 hz"),
+    }
     untouched(run, counting() | new, WorkflowError, "needs a console")
 
 
 def test_a_node_that_cannot_begin_changes_nothing(running: Any) -> None:
     run = running(counting())
     run.engine.advance(2)
-    wanted = {"a": node("Fixed"), "poor": node("CannotReset"), "b": node("InThread", {"number": "counts.number"})}
-    untouched(run, counting(step=5) | wanted, RunError, r"poor \(CannotReset\) failed on tick 2: ValueError: no way to begin")
+    wanted = {
+        "a": node("Fixed"),
+        "poor": node("CannotReset"),
+        "b": node("InThread", {"number": "counts.number"}),
+    }
+    untouched(
+        run,
+        counting(step=5) | wanted,
+        RunError,
+        r"poor \(CannotReset\) failed on tick 2: ValueError: no way to begin",
+    )
 
 
 def test_a_widget_that_a_node_refuses_changes_nothing(running: Any) -> None:
@@ -635,7 +725,9 @@ def test_an_edit_made_for_an_older_graph_is_refused(running: Any) -> None:
 def test_an_edit_that_comes_too_late_is_closed_with_the_run(running: Any) -> None:
     run = running(counting())
     run.engine.advance(2)
-    edit = run.prepare(counting() | {"a": node("Fixed"), "b": node("InProcess", {"number": "counts.number"})})
+    edit = run.prepare(
+        counting() | {"a": node("Fixed"), "b": node("InProcess", {"number": "counts.number"})}
+    )
     run.engine.edits.append(edit)
     assert run.engine.close() == []
     assert edit.done.is_set()
@@ -643,7 +735,7 @@ def test_an_edit_that_comes_too_late_is_closed_with_the_run(running: Any) -> Non
         run.engine.finish_edit(edit)
 
 
-# -- while it runs ----------------------------------------------------------------------------------
+# -- while it runs ---------------------------------------------------------------------------------
 
 
 def test_two_hundred_edits_in_a_row_while_it_runs(running: Any) -> None:
@@ -654,7 +746,11 @@ def test_two_hundred_edits_in_a_row_while_it_runs(running: Any) -> None:
             "clock": node("Clock"),
             "keeps": node("Keeps", {"number": "counts.number"}),
             "after": node("Seen", {"value": "keeps.number"}),
-            "adds": node("Adds", {"number": "clock.number"}, brain=chance.choice(["one.safetensors", "two.safetensors"])),
+            "adds": node(
+                "Adds",
+                {"number": "clock.number"},
+                brain=chance.choice(["one.safetensors", "two.safetensors"]),
+            ),
             "sum": node("Seen", {"value": "adds.number"}),
         }
         if chance.random() < 0.5:
@@ -663,11 +759,19 @@ def test_two_hundred_edits_in_a_row_while_it_runs(running: Any) -> None:
             into = {"a": chance.choice(["counts.number", "keeps.number", "clock.number"])}
             if "fixed" in made and chance.random() < 0.5:
                 into["b"] = "fixed.number"
-            made["plain"] = node("Plain", into, set={"add": chance.randrange(3)}, every=chance.choice([1, 2, 7]))
-            made["look"] = node("Seen", {"value": "plain.number"}, mode=chance.choice(["run", "mute"]))
+            made["plain"] = node(
+                "Plain", into, set={"add": chance.randrange(3)}, every=chance.choice([1, 2, 7])
+            )
+            made["look"] = node(
+                "Seen", {"value": "plain.number"}, mode=chance.choice(["run", "mute"])
+            )
         if chance.random() < 0.7:
-            busy: dict[str, Any] = chance.choice([{}, {"busy": "continue", "latency": chance.randrange(1, 5)}])
-            made["slow"] = node("InThread", {"number": "counts.number"}, set={"add": chance.randrange(3)}, **busy)
+            busy: dict[str, Any] = chance.choice(
+                [{}, {"busy": "continue", "latency": chance.randrange(1, 5)}]
+            )
+            made["slow"] = node(
+                "InThread", {"number": "counts.number"}, set={"add": chance.randrange(3)}, **busy
+            )
             made["thought"] = node("Seen", {"value": "slow.number"})
         return made
 
@@ -699,4 +803,6 @@ def test_two_hundred_edits_in_a_row_while_it_runs(running: Any) -> None:
     assert run.seen() == [*range(1, ticks + 1)], "a counter never skips"
     assert run.seen("after") == [*range(ticks)]
     sums = zip(run.seen("sum"), itertools.accumulate(range(ticks)), strict=True)
-    assert {given - expected for given, expected in sums} == {1000, 2000}, "its state goes from brain to brain"
+    assert {given - expected for given, expected in sums} == {1000, 2000}, (
+        "its state goes from brain to brain"
+    )

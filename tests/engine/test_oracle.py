@@ -11,7 +11,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from minibrains import ABSENT, Absent, Episode, Flag, Lazy, Node, Number, On, Register, Sample, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    Episode,
+    Flag,
+    Lazy,
+    Node,
+    Number,
+    On,
+    Register,
+    Sample,
+    widget,
+)
 from minibrains.engine.engine import Engine
 from minibrains.errors import WorkflowError
 from minibrains.graph.workflow import parse_workflow
@@ -25,7 +37,7 @@ def dice(*what: Any) -> int:
     return crc32(repr(what).encode())
 
 
-# -- registers --------------------------------------------------------------------------------------
+# -- registers -------------------------------------------------------------------------------------
 
 
 class Shown(NamedTuple):
@@ -119,7 +131,7 @@ class Window(Noted, Register):
         self.sum %= 1000
 
 
-# -- without state ----------------------------------------------------------------------------------
+# -- without state ---------------------------------------------------------------------------------
 
 
 class Constant(Noted, Node):
@@ -201,11 +213,13 @@ class Stamped(Noted, Node, clocked=True):
 
 
 class Sink(Noted, Node):
-    def tick(self, numbers: list[Number], events: list[On[Number]], flag: Flag | None = None) -> None:
+    def tick(
+        self, numbers: list[Number], events: list[On[Number]], flag: Flag | None = None
+    ) -> None:
         self.note("tick", numbers, events, flag)
 
 
-# -- with state -------------------------------------------------------------------------------------
+# -- with state ------------------------------------------------------------------------------------
 
 
 class Accumulate(Noted, Node):
@@ -283,7 +297,9 @@ TYPES = {cls.__name__: cls for cls in FAMILY}
 
 @st.composite
 def workflows(draw: st.DrawFn) -> Entries:
-    """Registers may read any node, other nodes read registers and what comes before them, most of all what is near."""
+    """Registers may read any node, other nodes read registers and what comes before them,
+    most of all what is near.
+    """
     classes: list[type[Node]] = [Console]
     for _ in range(draw(st.integers(1, 11))):
         classes.append(draw(st.sampled_from(FAMILY)))
@@ -292,7 +308,11 @@ def workflows(draw: st.DrawFn) -> Entries:
         near: list[str] = []
         far: list[str] = []
         for place, cls in enumerate(classes):
-            wide = issubclass(classes[reader], Register) or issubclass(cls, Register) or cls in (Ponder, Learn)
+            wide = (
+                issubclass(classes[reader], Register)
+                or issubclass(cls, Register)
+                or cls in (Ponder, Learn)
+            )
             if not wide and place >= reader:
                 continue
             found = near
@@ -349,7 +369,9 @@ class Played(NamedTuple):
 
 
 def play(engine: Any, episodes: int, ticks: int, chunk: int, saves: bool = False) -> list[Played]:
-    """Play in pieces of `chunk` ticks; with `saves` each goes on from a state that was saved and loaded."""
+    """Play in pieces of `chunk` ticks; with `saves` each goes on from a state
+    that was saved and loaded.
+    """
     calls = open_engine(engine)
     calls.clear()
     played = []
@@ -374,7 +396,9 @@ def play(engine: Any, episodes: int, ticks: int, chunk: int, saves: bool = False
 
 
 def may_inherit(reference: ReferenceEngine) -> set[str]:
-    """Nodes that may run less often than they have something new: no state, and all that read them are slower."""
+    """Nodes that may run less often than they have something new: no state,
+    and all that read them are slower.
+    """
     watched: set[str] = set()
     for entry in reference.entries.values():
         if not entry.when:
@@ -468,7 +492,9 @@ def compare(entries: Entries, episodes: int, ticks: int, chunk: int, saves: bool
                 assert times[name].errors == reference.errors[name]
 
 
-anything = given(workflows(), st.integers(1, 3), st.integers(1, 40), st.integers(1, 40), st.booleans())
+anything = given(
+    workflows(), st.integers(1, 3), st.integers(1, 40), st.integers(1, 40), st.booleans()
+)
 healthy = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
@@ -481,5 +507,7 @@ def test_same_calls(entries: Entries, episodes: int, ticks: int, chunk: int, sav
 @pytest.mark.soak
 @anything
 @settings(max_examples=20_000, deadline=None, suppress_health_check=healthy)
-def test_same_calls_in_very_many_workflows(entries: Entries, episodes: int, ticks: int, chunk: int, saves: bool) -> None:
+def test_same_calls_in_very_many_workflows(
+    entries: Entries, episodes: int, ticks: int, chunk: int, saves: bool
+) -> None:
     compare(entries, episodes, ticks, chunk, saves)

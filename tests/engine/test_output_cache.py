@@ -13,7 +13,18 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pytest
 
-from minibrains import ABSENT, Absent, Brain, Episode, Node, Number, Register, Socket, setting, widget
+from minibrains import (
+    ABSENT,
+    Absent,
+    Brain,
+    Episode,
+    Node,
+    Number,
+    Register,
+    Socket,
+    setting,
+    widget,
+)
 from minibrains.disk_cache import DiskCache, Made
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeFailed
@@ -127,7 +138,9 @@ def _offset(folder: Path, number: int) -> None:
     Offset(number=number).save(folder / "offset.safetensors", title="an offset", made_by="a test")
 
 
-def ran(entries: Entries, cache: OutputCache, brains: Path, episodes: int = 1) -> tuple[set[str], list[Any]]:
+def ran(
+    entries: Entries, cache: OutputCache, brains: Path, episodes: int = 1
+) -> tuple[set[str], list[Any]]:
     """Return which constant nodes ran, and what was seen."""
     engine = Engine(make_plan(entries, TYPES, brains), cache)
     calls = open_engine(engine)
@@ -233,7 +246,9 @@ def test_what_was_found_is_told_with_the_time_it_took(brains: Path) -> None:
     for cache in (OutputCache(disk=disk), OutputCache(disk=disk)):
         engine = Engine(make_plan(chain(), TYPES, brains), cache)
         open_engine(engine)
-        savings.append({name: times.savings for name, times in engine.node_stats().items() if times.savings})
+        savings.append(
+            {name: times.savings for name, times in engine.node_stats().items() if times.savings}
+        )
         assert engine.close() == []
     first, second = savings
     assert first == {}
@@ -242,7 +257,7 @@ def test_what_was_found_is_told_with_the_time_it_took(brains: Path) -> None:
     assert second["total"]["its result"] > 0
 
 
-# -- on disk ----------------------------------------------------------------------------------------
+# -- on disk ---------------------------------------------------------------------------------------
 
 
 def test_another_process_finds_what_a_node_wants_kept(brains: Path) -> None:
@@ -257,7 +272,9 @@ def test_another_process_finds_what_a_node_wants_kept(brains: Path) -> None:
     for _ in range(2):
         command = [sys.executable, "-c", textwrap.dedent(program)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run(command, cwd=brains, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            command, cwd=brains, env=environment, capture_output=True, text=True, timeout=120
+        )
         assert done.returncode == 0, done.stderr
         answers.append(eval(done.stdout))
     assert answers == [(EVERYTHING, [20.0]), ({"data", "double", "shift", "beside"}, [20.0])]
@@ -275,28 +292,45 @@ def test_a_damaged_file_is_worked_out_again(damage: str, brains: Path) -> None:
             file.unlink()
             continue
         flipped = data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
-        file.write_bytes({"cut": data[:-5], "empty": b"", "flipped": flipped, "longer": data + b"\0"}[damage])
+        file.write_bytes(
+            {"cut": data[:-5], "empty": b"", "flipped": flipped, "longer": data + b"\0"}[damage]
+        )
     assert ran(chain(), OutputCache(disk=DiskCache(folder)), brains) == (EVERYTHING, [20.0])
-    assert ran(chain(), OutputCache(disk=DiskCache(folder)), brains) == (EVERYTHING - {"total", "split"}, [20.0]), (
-        "it is whole again"
-    )
+    assert ran(chain(), OutputCache(disk=DiskCache(folder)), brains) == (
+        EVERYTHING - {"total", "split"},
+        [20.0],
+    ), "it is whole again"
 
 
 def test_a_folder_that_cannot_be_written_costs_time_not_the_run(brains: Path) -> None:
     (brains / "file").write_text("no folder")
-    assert ran(chain(), OutputCache(disk=DiskCache(brains / "file")), brains) == (EVERYTHING, [20.0])
+    assert ran(chain(), OutputCache(disk=DiskCache(brains / "file")), brains) == (
+        EVERYTHING,
+        [20.0],
+    )
 
 
 def test_a_node_whose_output_no_disk_can_have_is_named(brains: Path) -> None:
-    engine = Engine(make_plan({"poor": node("Unstorable")}, TYPES), OutputCache(disk=DiskCache(brains / "kept")))
-    with pytest.raises(NodeFailed, match=r"poor \(Unstorable\) failed before the first tick: TypeError: .*set cannot be packed"):
+    engine = Engine(
+        make_plan({"poor": node("Unstorable")}, TYPES), OutputCache(disk=DiskCache(brains / "kept"))
+    )
+    with pytest.raises(
+        NodeFailed,
+        match=(
+            r"poor \(Unstorable\) failed before the first tick: TypeError: "
+            r".*set cannot be packed"
+        ),
+    ):
         open_engine(engine)
     assert engine.close() == []
 
 
 def test_an_error_in_a_constant_node_names_it() -> None:
     engine = Engine(make_plan({"poor": node("Breaks")}, TYPES))
-    with pytest.raises(NodeFailed, match=r"poor \(Breaks\) failed before the first tick: ValueError: there is no data"):
+    with pytest.raises(
+        NodeFailed,
+        match=r"poor \(Breaks\) failed before the first tick: ValueError: there is no data",
+    ):
         open_engine(engine)
     assert engine.close() == []
 
@@ -313,7 +347,9 @@ class Answer(Node, keep=True):
 
 
 def _answer_anew(folder: Path, module: str) -> str:
-    """Return how often another process ran the node of a module in the folder, and what it came to."""
+    """Return how often another process ran the node of a module in the folder,
+    and what it came to.
+    """
     program = f"""
         import sys
         from importlib import import_module
@@ -324,15 +360,22 @@ def _answer_anew(folder: Path, module: str) -> str:
         from minibrains.disk_cache import DiskCache
         from minibrains.engine.output_cache import OutputCache
         Answer = import_module({module!r}).Answer
-        engine = Engine(make_plan({{"a": {{"type": "Answer@1"}}}}, [Answer]), OutputCache(disk=DiskCache(Path("kept"))))
+        plan = make_plan({{"a": {{"type": "Answer@1"}}}}, [Answer])
+        engine = Engine(plan, OutputCache(disk=DiskCache(Path("kept"))))
         open_engine(engine)
         engine.reset(0, 0)
         engine.advance(1)
         print(engine.node_stats()["a"].runs, engine.runtimes["a"].constant.result)
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -352,7 +395,9 @@ def test_a_node_whose_file_was_edited_is_another(tmp_path: Path) -> None:
         ("pack/nodes/answer.py", "from pack.data.table import NUMBER", "pack/data/table.py"),
     ],
 )
-def test_a_node_whose_pack_was_edited_is_another(node_file: str, imports: str, edited: str, tmp_path: Path) -> None:
+def test_a_node_whose_pack_was_edited_is_another(
+    node_file: str, imports: str, edited: str, tmp_path: Path
+) -> None:
     for name in (node_file, edited):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / node_file).write_text(NODE.format(imports=imports, answer="NUMBER"))
@@ -365,7 +410,9 @@ def test_a_node_whose_pack_was_edited_is_another(node_file: str, imports: str, e
     assert answers == ["1 41", "0 41", "1 42"]
 
 
-def test_what_an_older_pack_came_to_is_not_taken_for_what_the_edited_one_would(tmp_path: Path) -> None:
+def test_what_an_older_pack_came_to_is_not_taken_for_what_the_edited_one_would(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "pack.py"
     disk = DiskCache(tmp_path / "kept")
     answers = []
@@ -374,7 +421,9 @@ def test_what_an_older_pack_came_to_is_not_taken_for_what_the_edited_one_would(t
         registry = Registry()
         registry.add_file(file)
         file.write_text(NODE.format(imports="", answer=edited))
-        engine = Engine(make_plan({"a": node("Answer")}, [registry["pack.Answer"]]), OutputCache(disk=disk))
+        engine = Engine(
+            make_plan({"a": node("Answer")}, [registry["pack.Answer"]]), OutputCache(disk=disk)
+        )
         open_engine(engine)
         engine.reset(0, 0)
         engine.advance(1)
@@ -392,6 +441,8 @@ def test_another_version_of_an_installed_package_is_other_software(tmp_path: Pat
     installed.mkdir()
     answers = []
     for version in ("1.0", "1.0", "1.1"):
-        (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: library\nVersion: {version}\n")
+        (installed / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: library\nVersion: {version}\n"
+        )
         answers.append(_answer_anew(tmp_path, "answer"))
     assert answers == ["1 41", "0 41", "1 41"]

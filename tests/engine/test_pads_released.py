@@ -45,12 +45,22 @@ class Watched:
         self._emulator.set_button_mask(mask, player)
 
 
-@pytest.mark.parametrize("ending", ["stopped", "raised", "interrupt", "another node cannot be closed"])
+@pytest.mark.parametrize(
+    "ending", ["stopped", "raised", "interrupt", "another node cannot be closed"]
+)
 def test_pads_are_released(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     error = {"raised": "no", "interrupt": "interrupt"}.get(ending, "")
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}, "in": {"pad1": "press.pad"}},
-        "press": {"type": "Press@1", "set": {"error": error}, "in": {"variables": "console.variables"}},
+        "console": {
+            "type": "RetroEmulator@2",
+            "set": {"game": "Pad-Genesis"},
+            "in": {"pad1": "press.pad"},
+        },
+        "press": {
+            "type": "Press@1",
+            "set": {"error": error},
+            "in": {"variables": "console.variables"},
+        },
     }
     engine = make_engine(nodes, (RetroEmulator, Press))
     open_engine(engine)

@@ -1,4 +1,6 @@
-"""Nodes in processes of their own: where they compute is for the workflow, and one that dies is there again at once."""
+"""Nodes in processes of their own: where they compute is for the workflow,
+and one that dies is there again at once.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,15 @@ from minibrains.engine.node_process import NodeDied
 from minibrains.engine.node_runtime import NodeFailed
 from minibrains.errors import RunError
 from tests.support.background_fixtures import TYPES, nothing_is_left, running, seen, thinks
-from tests.support.engine_fixtures import Call, Entries, FakeHost, make_engine, make_plan, node, open_engine
+from tests.support.engine_fixtures import (
+    Call,
+    Entries,
+    FakeHost,
+    make_engine,
+    make_plan,
+    node,
+    open_engine,
+)
 
 
 @pytest.fixture
@@ -49,7 +59,9 @@ def in_real_time(entries: Entries, said: list[Call]) -> Iterator[Engine]:
 
 @pytest.fixture
 def engine(door: Path, said: list[Call], request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """An engine in real time whose node went through the door; its parameter is the node's `"on_error"`."""
+    """An engine in real time whose node went through the door;
+    its parameter is the node's `"on_error"`.
+    """
     entries = thinks("OpensWhenLet", {"door": str(door)}, busy="continue", on_error=request.param)
     entries["seen"] = node("Seen", {"value": "slow.number"})
     entries["process"] = node("Seen", {"value": "slow.runs"})
@@ -123,11 +135,15 @@ def apply(engine: Engine, edit: Edit) -> None:
     assert engine.finish_edit(edit) == []
 
 
-# -- where a node computes --------------------------------------------------------------------------
+# -- where a node computes -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("keys", "processes"), [({}, 0), ({"background": "thread"}, 0), ({"background": "process"}, 1)])
-def test_the_workflow_says_where_a_node_computes_that_may_do_so_anywhere(keys: dict[str, Any], processes: int) -> None:
+@pytest.mark.parametrize(
+    ("keys", "processes"), [({}, 0), ({"background": "thread"}, 0), ({"background": "process"}, 1)]
+)
+def test_the_workflow_says_where_a_node_computes_that_may_do_so_anywhere(
+    keys: dict[str, Any], processes: int
+) -> None:
     with running(thinks("Anywhere", **keys)) as engine:
         engine.advance(5)
         assert seen(engine) == [(tick, tick) for tick in range(5)]
@@ -144,11 +160,13 @@ def test_a_running_node_is_moved_into_a_process_and_back_with_its_state() -> Non
         assert engine.report() == {"runs": 6}
 
 
-# -- a process that dies ----------------------------------------------------------------------------
+# -- a process that dies ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("engine", ["hold"], indirect=True)
-def test_a_process_that_dies_while_it_is_asked_nothing_is_replaced_before_anybody_asks(engine: Engine) -> None:
+def test_a_process_that_dies_while_it_is_asked_nothing_is_replaced_before_anybody_asks(
+    engine: Engine,
+) -> None:
     until(engine, lambda: len(answers(engine)) > 2)
     kill_process()
     while not restarts(engine):
@@ -158,10 +176,14 @@ def test_a_process_that_dies_while_it_is_asked_nothing_is_replaced_before_anybod
     before = len(answers(engine))
     until(engine, lambda: len(answers(engine)) > before)
     times = engine.node_stats()["slow"]
-    assert (times.errors, times.reason) == (1, "its process ended by SIGKILL"), "it is not replaced in silence"
+    assert (times.errors, times.reason) == (1, "its process ended by SIGKILL"), (
+        "it is not replaced in silence"
+    )
 
 
-@pytest.mark.parametrize(("engine", "meanwhile"), [("hold", []), ("fallback", [-1])], indirect=["engine"])
+@pytest.mark.parametrize(
+    ("engine", "meanwhile"), [("hold", []), ("fallback", [-1])], indirect=["engine"]
+)
 def test_in_real_time_the_game_goes_on_until_the_next_process_is_there(
     engine: Engine, meanwhile: list[int], door: Path, said: list[Call]
 ) -> None:
@@ -186,7 +208,14 @@ def test_in_real_time_the_game_goes_on_until_the_next_process_is_there(
 
 
 def test_in_real_time_a_process_past_its_time_limit_is_replaced_beside_the_game() -> None:
-    entries = thinks("Anywhere", {"sleeps": 3}, background="process", busy="continue", on_error="hold", timeout=1.0)
+    entries = thinks(
+        "Anywhere",
+        {"sleeps": 3},
+        background="process",
+        busy="continue",
+        on_error="hold",
+        timeout=1.0,
+    )
     with running(entries) as engine:
         engine.context.realtime = True
         until(engine, lambda: engine.node_stats()["slow"].errors > 0)
@@ -200,7 +229,9 @@ def test_in_real_time_a_process_past_its_time_limit_is_replaced_beside_the_game(
 def test_where_errors_stop_the_run_a_process_that_died_does(engine: Engine) -> None:
     until(engine, lambda: len(answers(engine)) > 2)
     kill_process()
-    with pytest.raises(NodeFailed, match=r"slow \(OpensWhenLet\) failed on tick \d+: its process ended by SIGKILL"):
+    with pytest.raises(
+        NodeFailed, match=r"slow \(OpensWhenLet\) failed on tick \d+: its process ended by SIGKILL"
+    ):
         until(engine, lambda: False)
 
 
@@ -222,7 +253,10 @@ def test_a_node_that_never_opens_again_is_given_up_and_its_errors_are_counted(
     assert seen(engine)[-1][1] == -1
     assert restarts(engine) == 0
     (sentence,) = sentences(said)
-    assert sentence == "its process ended, and 5 others could not open the node: ValueError: the door is locked"
+    assert (
+        sentence
+        == "its process ended, and 5 others could not open the node: ValueError: the door is locked"
+    )
     process = engine.nodes["slow"]
     for ask in (process.check_health, process.report):
         first, second = refusal(ask), refusal(ask)
@@ -231,11 +265,18 @@ def test_a_node_that_never_opens_again_is_given_up_and_its_errors_are_counted(
 
 
 @pytest.mark.parametrize("engine", ["hold"], indirect=True)
-def test_a_run_that_ends_does_not_wait_for_a_process_that_is_being_started(engine: Engine, door: Path) -> None:
+def test_a_run_that_ends_does_not_wait_for_a_process_that_is_being_started(
+    engine: Engine, door: Path
+) -> None:
     until(engine, lambda: len(answers(engine)) > 2)
     door.unlink()
     kill_process()
-    until(engine, lambda: engine.health() == {"slow": "restarting"} and bool(multiprocessing.active_children()))
+    until(
+        engine,
+        lambda: (
+            engine.health() == {"slow": "restarting"} and bool(multiprocessing.active_children())
+        ),
+    )
     assert engine.close() == []
     assert nothing_is_left()
 
@@ -248,10 +289,12 @@ def test_in_the_fast_clock_a_process_that_is_being_started_is_waited_for() -> No
         assert restarts(engine) == 1
 
 
-# -- a process that is warmed up --------------------------------------------------------------------
+# -- a process that is warmed up -------------------------------------------------------------------
 
 
-def test_a_node_in_a_process_is_warmed_up_before_the_first_tick_and_in_the_next_process(warm: Engine, said: list[Call]) -> None:
+def test_a_node_in_a_process_is_warmed_up_before_the_first_tick_and_in_the_next_process(
+    warm: Engine, said: list[Call]
+) -> None:
     assert sentences(said) == ["warmed up with 1"]
     until(warm, lambda: len(answers(warm)) > 2)
     kill_process()
@@ -263,7 +306,9 @@ def test_what_caches_saved_a_node_in_a_process_is_counted_as_its_own(warm: Engin
     assert warm.node_stats()["slow"].savings == {"its model": 1.5, "its merge": 2.5}
 
 
-def test_an_edit_warms_it_up_after_its_thought_and_the_game_goes_on_meanwhile(warm: Engine, door: Path, said: list[Call]) -> None:
+def test_an_edit_warms_it_up_after_its_thought_and_the_game_goes_on_meanwhile(
+    warm: Engine, door: Path, said: list[Call]
+) -> None:
     door.unlink()
     until(warm, lambda: "it waits at the door" in sentences(said))
     with ThreadPoolExecutor(1) as pool:
@@ -276,7 +321,9 @@ def test_an_edit_warms_it_up_after_its_thought_and_the_game_goes_on_meanwhile(wa
     apply(warm, edit)
 
 
-def test_an_edit_that_changes_nothing_for_it_does_not_wait_for_its_thought(warm: Engine, door: Path, said: list[Call]) -> None:
+def test_an_edit_that_changes_nothing_for_it_does_not_wait_for_its_thought(
+    warm: Engine, door: Path, said: list[Call]
+) -> None:
     door.unlink()
     until(warm, lambda: "it waits at the door" in sentences(said))
     entries = warms_up(door, 1)
@@ -290,7 +337,9 @@ def test_an_edit_that_changes_nothing_for_it_does_not_wait_for_its_thought(warm:
 def test_what_it_cannot_be_warmed_up_with_refuses_the_edit_and_not_the_next_process(
     warm: Engine, door: Path, said: list[Call]
 ) -> None:
-    with pytest.raises(NodeFailed, match=r"slow \(WarmsUp\) failed before the first tick: ValueError: thirteen"):
+    with pytest.raises(
+        NodeFailed, match=r"slow \(WarmsUp\) failed before the first tick: ValueError: thirteen"
+    ):
         prepare(warm, warms_up(door, 13), said)
     kill_process()
     until(warm, lambda: restarts(warm) == 1)

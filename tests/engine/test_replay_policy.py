@@ -72,7 +72,9 @@ def test_what_came_from_outside_comes_from_the_tape(busy: str) -> None:
     }
     written = Written()
     recorded = _play(entries, written)
-    assert {"ponders.open", "ponders.reset", "ponders.tick", "ponders.close", "person.emit"} <= set(asked)
+    assert {"ponders.open", "ponders.reset", "ponders.tick", "ponders.close", "person.emit"} <= set(
+        asked
+    )
     asked.clear()
     assert _play(entries, TapePlayer(written.events)) == recorded
     assert asked == ["prepares.tick", *["person.latch"] * 6]

@@ -1,4 +1,6 @@
-"""A policy slower than a frame: on a thread because the workflow says so, with a time limit and a default action."""
+"""A policy slower than a frame: on a thread because the workflow says so,
+with a time limit and a default action.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def _entries(**head: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """An engine in real time, with a policy that does not come to an end before it is let through."""
+    """An engine in real time, with a policy that does not come to an end
+    before it is let through.
+    """
     let_through.clear()
     engine = Engine(make_plan(_entries(**request.param), [Camera, Slow, Seen], MODELS))
     engine.context.realtime = True
@@ -92,7 +96,9 @@ def test_the_game_goes_on_while_a_policy_thinks(engine: Engine) -> None:
     assert len(engine.nodes["seen"].logits) == 1
 
 
-@pytest.mark.parametrize("engine", [{"busy": "continue", "timeout": 0.05, "on_error": "fallback"}], indirect=True)
+@pytest.mark.parametrize(
+    "engine", [{"busy": "continue", "timeout": 0.05, "on_error": "fallback"}], indirect=True
+)
 def test_past_its_time_limit_only_the_default_action_is_left(engine: Engine) -> None:
     engine.advance(1)
     while not engine.nodes["seen"].logits:
@@ -129,7 +135,10 @@ def test_a_policy_in_a_process_gives_what_it_gives_within_the_tick() -> None:
 
 
 def test_a_time_limit_needs_busy() -> None:
-    with pytest.raises(WorkflowError, match=r'"timeout" is for a node that computes beside the tick, .* Write "busy"'):
+    with pytest.raises(
+        WorkflowError,
+        match=r'"timeout" is for a node that computes beside the tick, .* Write "busy"',
+    ):
         make_plan(_entries(timeout=1), [Camera, Slow, Seen], MODELS)
 
 
@@ -152,10 +161,17 @@ def test_a_running_policy_is_moved_to_a_thread_and_back() -> None:
     engine.close()
 
 
-def test_airstriker_by_a_policy_on_a_thread_is_the_same_every_time(summary: Callable[..., Any], tmp_path: Path) -> None:
+def test_airstriker_by_a_policy_on_a_thread_is_the_same_every_time(
+    summary: Callable[..., Any], tmp_path: Path
+) -> None:
     """In the fast clock, in which the clock waits for a thought that is late."""
     workflow = json.loads((bundled_dir("workflows") / "airstriker_pixels.json").read_text())
-    workflow["nodes"]["head"] |= {"busy": "continue", "latency": 4, "timeout": 10, "on_error": "fallback"}
+    workflow["nodes"]["head"] |= {
+        "busy": "continue",
+        "latency": 4,
+        "timeout": 10,
+        "on_error": "fallback",
+    }
     (tmp_path / "thread.json").write_text(json.dumps(workflow))
     first, again = [summary("./thread.json", "--ticks", 200) for _ in range(2)]
     assert first["actions_sha256"] == again["actions_sha256"]

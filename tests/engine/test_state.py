@@ -19,12 +19,20 @@ from tests.support.thinking_nodes import InProcess, InThread, Seen
 
 
 def _open(folder: Path, kind: str) -> Engine:
-    """Airstriker at random, and a node that thinks about the reward for up to three ticks, beside the game."""
+    """Airstriker at random, and a node that thinks about the reward for up to three ticks,
+    beside the game.
+    """
     path = find_workflow("airstriker_random")
     registry, _ = node_types(packs=False)
     for cls in (InThread, InProcess, Seen):
         registry.add(cls)
-    slow = {"type": f"{kind}@1", "set": {"most": 2.0}, "in": {"number": "console.reward"}, "busy": "continue", "latency": 3}
+    slow = {
+        "type": f"{kind}@1",
+        "set": {"most": 2.0},
+        "in": {"number": "console.reward"},
+        "busy": "continue",
+        "latency": 3,
+    }
     workflow = load_workflow(path).with_node("slow", slow)
     workflow = workflow.with_node("seen", {"type": "Seen@1", "in": {"value": "slow.runs"}})
     engine = Engine(compile_graph(check(workflow, registry, brain_finder(path))))
@@ -40,7 +48,12 @@ def _played(folder: Path, kind: str, ticks: int, disturb: Callable[[Engine], Non
             disturb(engine)
             assert not engine.advance(1)
         report = engine.report()
-        return report["actions_sha256"], report["trajectory_sha256"], report["score"], engine.nodes["seen"].all[-1]
+        return (
+            report["actions_sha256"],
+            report["trajectory_sha256"],
+            report["score"],
+            engine.nodes["seen"].all[-1],
+        )
     finally:
         assert engine.close() == []
 

@@ -1,4 +1,6 @@
-"""Warming up: a node is told of inputs that do not change, before the first tick and beside the game at a live edit."""
+"""Warming up: a node is told of inputs that do not change,
+before the first tick and beside the game at a live edit.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from minibrains import ABSENT, Absent, Number, On, widget
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeFailed
 from minibrains.node import Node
-from tests.support.engine_fixtures import Call, Entries, FakeHost, Noted, make_plan, node, open_engine
+from tests.support.engine_fixtures import (
+    Call,
+    Entries,
+    FakeHost,
+    Noted,
+    make_plan,
+    node,
+    open_engine,
+)
 from tests.support.thinking_nodes import Clock
 
 BUSY, GO_ON = threading.Event(), threading.Event()
@@ -36,7 +46,14 @@ class Warm(Noted, Node, background="thread"):
             raise ValueError("thirteen")
         self.note("warm_up", dict(constants))
 
-    def tick(self, moving: Number, fixed: Number, all: list[Number], mixed: list[Number], heard: On[Number] = None) -> Number:
+    def tick(
+        self,
+        moving: Number,
+        fixed: Number,
+        all: list[Number],
+        mixed: list[Number],
+        heard: On[Number] = None,
+    ) -> Number:
         if moving == 2:
             BUSY.set()
             assert GO_ON.wait(60)
@@ -91,7 +108,11 @@ def test_an_edit_tells_it_beside_the_game_while_it_is_thinking() -> None:
     engine.reset(0, 0)
     engine.advance(3)
     assert BUSY.wait(60)
-    edit = engine.prepare(make_plan(graph(value=5), TYPES), None, lambda runtime, engine: FakeHost(runtime, engine, calls))
+    edit = engine.prepare(
+        make_plan(graph(value=5), TYPES),
+        None,
+        lambda runtime, engine: FakeHost(runtime, engine, calls),
+    )
     assert _told(calls)[1:] == [{"fixed": 5, "all": [5, 2]}]
     assert engine.runtimes["warm"].is_thinking
     GO_ON.set()
@@ -103,14 +124,20 @@ def test_an_edit_tells_it_beside_the_game_while_it_is_thinking() -> None:
 
 def test_what_it_cannot_do_is_said_before_the_game_and_refuses_an_edit() -> None:
     engine = Engine(make_plan(graph(value=13), TYPES))
-    with pytest.raises(NodeFailed, match=r"warm \(Warm\) failed before the first tick: ValueError: thirteen"):
+    with pytest.raises(
+        NodeFailed, match=r"warm \(Warm\) failed before the first tick: ValueError: thirteen"
+    ):
         open_engine(engine)
     assert engine.close() == []
     engine = Engine(make_plan(graph(), TYPES))
     calls = open_engine(engine)
     engine.reset(0, 0)
     with pytest.raises(NodeFailed, match="thirteen"):
-        engine.prepare(make_plan(graph(value=13), TYPES), None, lambda runtime, engine: FakeHost(runtime, engine, calls))
+        engine.prepare(
+            make_plan(graph(value=13), TYPES),
+            None,
+            lambda runtime, engine: FakeHost(runtime, engine, calls),
+        )
     engine.advance(2)
     assert engine.node_stats()["warm"].runs == 2
     assert engine.close() == []

@@ -1,4 +1,6 @@
-"""`evaluate`: its two numbers, what counts, the conditions that are the same for all, and going on where it was."""
+"""`evaluate`: its two numbers, what counts, the conditions that are the same for all,
+and going on where it was.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,12 @@ LEVEL4 = ("--states", "validation/Level4.*", "--ticks", "120", "--episodes")
 # -- the two numbers
 
 
-@given(st.integers(1, 400).flatmap(lambda played: st.tuples(st.integers(0, played), st.just(played))))
-def test_wilsons_interval_is_every_share_that_the_score_test_allows(counts: tuple[int, int]) -> None:
+@given(
+    st.integers(1, 400).flatmap(lambda played: st.tuples(st.integers(0, played), st.just(played)))
+)
+def test_wilsons_interval_is_every_share_that_the_score_test_allows(
+    counts: tuple[int, int],
+) -> None:
     won, played = counts
 
     def allowed(p: float) -> bool:
@@ -77,9 +83,22 @@ def test_both_numbers_as_they_stand_in_books() -> None:
 # -- what counts
 
 
-def _row(ended: str = "done", won: bool = False, drawn: bool = False, trajectory: str = "", state: str = "A") -> dict[str, Any]:
+def _row(
+    ended: str = "done",
+    won: bool = False,
+    drawn: bool = False,
+    trajectory: str = "",
+    state: str = "A",
+) -> dict[str, Any]:
     start = {"state": state, "noops": 0}
-    return {"ended": ended, "won": won, "drawn": drawn, "ticks": 10, "start": start, "trajectory_sha256": trajectory}
+    return {
+        "ended": ended,
+        "won": won,
+        "drawn": drawn,
+        "ticks": 10,
+        "start": start,
+        "trajectory_sha256": trajectory,
+    }
 
 
 def test_everything_that_is_no_win_counts_and_what_went_alike_counts_once() -> None:
@@ -91,7 +110,14 @@ def test_everything_that_is_no_win_counts_and_what_went_alike_counts_once() -> N
         _row("limit", trajectory="d"),
         _row("failed", trajectory="e"),
         _row("failed", trajectory="e"),
-        {"ended": "failed", "won": None, "drawn": None, "ticks": 0, "start": None, "error": "a worker died"},
+        {
+            "ended": "failed",
+            "won": None,
+            "drawn": None,
+            "ticks": 0,
+            "start": None,
+            "error": "a worker died",
+        },
     ]
     result = figures(rows)
     assert (result["n"], result["distinct"]) == (8, 7)
@@ -106,7 +132,13 @@ def test_everything_that_is_no_win_counts_and_what_went_alike_counts_once() -> N
 def test_pairs_that_differ_are_counted_by_side_and_repeated_ones_once() -> None:
     mine: list[Any] = []
     theirs: list[Any] = []
-    for won, they_won in ((True, True), (True, False), (True, False), (False, True), (False, False)):
+    for won, they_won in (
+        (True, True),
+        (True, False),
+        (True, False),
+        (False, True),
+        (False, False),
+    ):
         mine.append(_row(won=won, trajectory=str(len(mine))))
         theirs.append(_row(won=they_won, trajectory=str(len(theirs))))
     repeated = compare(dict(enumerate([*mine, mine[1]])), dict(enumerate([*theirs, theirs[1]])))
@@ -131,13 +163,20 @@ def test_an_agent_is_good_only_above_the_best_simple_player() -> None:
     simple = {"simple: loop", "simple: rule"}
     verdict = judge([agent, loop, rule, ceiling], "*Level4.*", simple)
     assert verdict["sentence"] == (
-        "agent is better than simple players at *Level4.*: its lower bound is 60.0 %, the upper bound of the best of them, "
+        "agent is better than simple players at *Level4.*: its lower bound is 60.0 %, "
+        "the upper bound of the best of them, "
         "duel_simple (simple: loop), is 59.0 %"
     )
-    assert (verdict["above"], verdict["best"], verdict["level"]) == (True, "duel_simple (simple: loop)", "*Level4.*")
+    assert (verdict["above"], verdict["best"], verdict["level"]) == (
+        True,
+        "duel_simple (simple: loop)",
+        "*Level4.*",
+    )
     verdict = judge([{**agent, "low": 0.59}, loop, rule, ceiling], "*Level4.*", simple)
     assert verdict["above"] is False
-    assert verdict["sentence"].startswith("agent is not shown to be better than simple players at *Level4.*: ")
+    assert verdict["sentence"].startswith(
+        "agent is not shown to be better than simple players at *Level4.*: "
+    )
     verdict = judge([agent, ceiling], None, set())
     assert (verdict["above"], verdict["sentence"][:11]) == (None, "No verdict:")
 
@@ -146,24 +185,46 @@ def test_an_agent_is_good_only_above_the_best_simple_player() -> None:
 
 
 _RULES: dict[str, Any] = {"noops": 30, "write": {}, "ticks": 9, "baselines": {}}
-_OPPONENTS: dict[str, Any] = {"write": {}, "nodes": {"opponent": {"type": "A@1"}}, "training": {}, "held_back": {}}
+_OPPONENTS: dict[str, Any] = {
+    "write": {},
+    "nodes": {"opponent": {"type": "A@1"}},
+    "training": {},
+    "held_back": {},
+}
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"nodes": {"a": {"type": "A@1", "in": {"x": ["b.c"]}}}}, r"evaluation\.json: expected text, found"),
-        ({"simple": {"*": {"loop": {"set": {}}}}}, "the simple player 'loop' has set; expected \"workflow\""),
+        (
+            {"nodes": {"a": {"type": "A@1", "in": {"x": ["b.c"]}}}},
+            r"evaluation\.json: expected text, found",
+        ),
+        (
+            {"simple": {"*": {"loop": {"set": {}}}}},
+            "the simple player 'loop' has set; expected \"workflow\"",
+        ),
         ({"simple": {"Level1": {}}}, "\"simple\" names no player for 'Level1'; expected a player"),
-        ({"opponents": {"write": {}}}, '"opponents" has write; expected write, nodes, training, held_back'),
+        (
+            {"opponents": {"write": {}}},
+            '"opponents" has write; expected write, nodes, training, held_back',
+        ),
         (
             {"opponents": {**_OPPONENTS, "training": {"x": {"other.style": "y"}}}},
             "\"opponents\" sets 'other.style'; expected NODE.WIDGET with one of the nodes opponent",
         ),
-        ({"oponents": {}}, "oponents; expected noops, write, ticks, baselines, and perhaps nodes, simple, opponents"),
+        (
+            {"oponents": {}},
+            (
+                "oponents; expected noops, write, ticks, baselines, and perhaps nodes, simple, "
+                "opponents"
+            ),
+        ),
     ],
 )
-def test_rules_that_cannot_be_read_are_refused(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_rules_that_cannot_be_read_are_refused(
+    change: dict[str, Any], words: str, tmp_path: Path
+) -> None:
     file = tmp_path / "evaluation.json"
     file.write_text(json.dumps({**_RULES, **change}))
     with pytest.raises(MinibrainsError, match=words):
@@ -191,8 +252,14 @@ def test_the_states_of_one_level_have_simple_players() -> None:
 def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], str]:
     """Four episodes of 120 ticks of five players: the folder, the result, and what was said."""
     folder = tmp_path_factory.mktemp("four")
-    other = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text().replace("console", "box"))
-    other["nodes"]["box"]["set"] = {"game": [SF2, "Duel-Genesis"], "states": ["Level8.TarnVsTarn"], "noops": 3}
+    other = json.loads(
+        (bundled_dir("workflows") / "duel_expert.json").read_text().replace("console", "box")
+    )
+    other["nodes"]["box"]["set"] = {
+        "game": [SF2, "Duel-Genesis"],
+        "states": ["Level8.TarnVsTarn"],
+        "noops": 3,
+    }
     other["nodes"]["fighter"]["set"]["style"] = "aggressive"
     (folder / "other.json").write_text(json.dumps(other))
     arguments = ["evaluate", "duel_expert", *LEVEL4, "4", "--against", "other.json", "--json"]
@@ -230,7 +297,9 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()[1:]]
 
 
-def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[str, Any], str]) -> None:
+def test_the_result_states_the_conditions_and_who_played(
+    four: tuple[Path, dict[str, Any], str],
+) -> None:
     folder, result, _ = four
     protocol = result["protocol"]
     splits = json.loads((bundled_dir("games") / "Duel-Genesis/splits.json").read_text())
@@ -240,7 +309,12 @@ def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[
         states[name] = splits["validation"][name]
     assert protocol["states"] == states
     assert (protocol["split"], protocol["rom_sha1"]) == ("validation", splits["rom_sha1"])
-    assert (protocol["seed"], protocol["noops"], protocol["ticks"], protocol["clock"]) == (0, 30, 120, "fast")
+    assert (protocol["seed"], protocol["noops"], protocol["ticks"], protocol["clock"]) == (
+        0,
+        30,
+        120,
+        "fast",
+    )
     assert [(player["name"], player["roles"]) for player in result["players"]] == [
         ("duel_expert", ["evaluated"]),
         ("other", ["against"]),
@@ -265,7 +339,9 @@ def test_the_result_states_the_conditions_and_who_played(four: tuple[Path, dict[
         assert len(picture.convert("RGB").getcolors(1 << 20) or ()) > 50
 
 
-def test_episode_by_episode_everybody_has_the_same_start(four: tuple[Path, dict[str, Any], str]) -> None:
+def test_episode_by_episode_everybody_has_the_same_start(
+    four: tuple[Path, dict[str, Any], str],
+) -> None:
     """Whatever the console is called, and whatever its workflow had set."""
     folder, result, _ = four
     starts: list[list[Any]] = []
@@ -280,7 +356,9 @@ def test_episode_by_episode_everybody_has_the_same_start(four: tuple[Path, dict[
     assert len(actions) > 20, "but not everybody does the same"
 
 
-def test_the_example_of_the_page_plays_real_matches_and_none_twice(tmp_path: Path, evaluate: Evaluate) -> None:
+def test_the_example_of_the_page_plays_real_matches_and_none_twice(
+    tmp_path: Path, evaluate: Evaluate
+) -> None:
     page = (ROOT / "docs/evaluate.md").read_text()
     arguments = shlex.split(page.partition("    python -m server evaluate ")[2].partition("\n")[0])
     done = evaluate(tmp_path, *arguments)
@@ -297,7 +375,9 @@ def test_the_example_of_the_page_plays_real_matches_and_none_twice(tmp_path: Pat
         assert _each("ended", _rows(tmp_path / file)) == ["done", "done"]
 
 
-def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(tmp_path: Path, evaluate: Evaluate) -> None:
+def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(
+    tmp_path: Path, evaluate: Evaluate
+) -> None:
     arguments = ("duel_expert", *LEVEL4, "2", "--opponents", "held_back/t*", "--json")
     done = evaluate(tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
@@ -307,7 +387,12 @@ def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(tmp_path: Path, 
     trajectories = set()
     for section in result["opponents"]:
         assert section["protocol"]["write"] == {"seed": "$seed", "mode": 1}
-        assert _each("roles", section["players"]) == [["evaluated"], ["nothing"], ["random"], ["ceiling"]]
+        assert _each("roles", section["players"]) == [
+            ["evaluated"],
+            ["nothing"],
+            ["random"],
+            ["ceiling"],
+        ]
         assert _each("n", section["players"]) == [2, 2, 2, 2]
     kept: dict[Path, bytes] = {}
     for name in result["files"]["episodes"]:
@@ -324,8 +409,12 @@ def test_opponents_hold_the_other_pad_and_the_same_ones_for_all(tmp_path: Path, 
         assert file.read_bytes() == before, "nothing is played twice"
 
 
-def test_what_collects_is_left_out_against_opponents_that_are_held_back(tmp_path: Path, evaluate: Evaluate) -> None:
-    done = evaluate(tmp_path, "sf2", *LEVEL4, "1", "--opponents", "*/[rs]*o*", "--ticks", "40", "--json")
+def test_what_collects_is_left_out_against_opponents_that_are_held_back(
+    tmp_path: Path, evaluate: Evaluate
+) -> None:
+    done = evaluate(
+        tmp_path, "sf2", *LEVEL4, "1", "--opponents", "*/[rs]*o*", "--ticks", "40", "--json"
+    )
     assert done.returncode == 0, done.stderr
     sections = json.loads(done.stdout)["opponents"]
     (section,) = sections
@@ -340,7 +429,10 @@ def test_what_collects_is_left_out_against_opponents_that_are_held_back(tmp_path
             {"opponent": {"type": "ScriptedFighter@1", "in": {"variables": "console.variables"}}},
             "opponent: the evaluation adds",
         ),
-        ({"console": {"pad2": "fighter.pad"}}, "console.pad2: it is linked, and the evaluation links its opponent there"),
+        (
+            {"console": {"pad2": "fighter.pad"}},
+            "console.pad2: it is linked, and the evaluation links its opponent there",
+        ),
     ],
 )
 def test_a_workflow_that_has_an_opponent_of_its_own_is_refused(
@@ -365,7 +457,9 @@ def test_a_killed_evaluation_goes_on_where_it_was(
         run.kill()
     (file,) = with_baselines.glob("evaluations/episodes/duel_expert-*.jsonl")
     kept = file.read_bytes()
-    file.write_bytes(kept + b'{"episode": 3999, "won": tr')  # as when the machine went down within a line
+    file.write_bytes(
+        kept + b'{"episode": 3999, "won": tr'
+    )  # as when the machine went down within a line
     done = evaluate(with_baselines, "duel_expert", *LEVEL4, "4", "--json")
     assert json.loads(done.stdout)["players"][0]["n"] == 4
     more = len(kept.splitlines()) + 2
@@ -381,7 +475,12 @@ def test_a_killed_evaluation_goes_on_where_it_was(
 def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
     command = [sys.executable, "-m", "server", "evaluate", "duel_expert", *LEVEL4, "4000", "--json"]
     with subprocess.Popen(
-        command, cwd=with_baselines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=with_baselines,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as run:
         _await(lambda: len(_kept(with_baselines)) > 1, run)
         os.killpg(run.pid, signal.SIGINT)
@@ -396,13 +495,22 @@ def test_ctrl_c_keeps_what_was_played(with_baselines: Path) -> None:
         assert row["ended"] == "limit"
 
 
-def test_a_node_that_failed_while_the_game_went_on_is_named(with_baselines: Path, evaluate: Evaluate) -> None:
+def test_a_node_that_failed_while_the_game_went_on_is_named(
+    with_baselines: Path, evaluate: Evaluate
+) -> None:
     workflow = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text())
-    workflow["nodes"]["extra"] = {"type": "worker_pack.Raises@1", "in": {"reward": "console.reward"}, "on_error": "hold"}
+    workflow["nodes"]["extra"] = {
+        "type": "worker_pack.Raises@1",
+        "in": {"reward": "console.reward"},
+        "on_error": "hold",
+    }
     (with_baselines / "mine.json").write_text(json.dumps(workflow))
     done = evaluate(with_baselines, "mine.json", "--pack", str(PACK), *LEVEL4, "2")
     assert done.returncode == 0, done.stderr
-    assert "mine (evaluated): extra failed 1 times, and the game went on: ValueError: REAL REASON" in done.stdout
+    assert (
+        "mine (evaluated): extra failed 1 times, and the game went on: ValueError: REAL REASON"
+        in done.stdout
+    )
     first, second = _episodes(with_baselines, "mine")
     assert first["nodes"]["extra"]["errors"] == 1
     assert "errors" not in second.get("nodes", {}).get("extra", {})
@@ -417,17 +525,26 @@ def test_what_collects_is_left_out_where_states_are_held_back(
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert _each("left_out", result["players"]) == [left_out] + [[]] * (len(result["players"]) - 1)
-    told = "sf2 (evaluated): decisions was left out, because it collects or trains, and these states or opponents are held back"
+    told = (
+        "sf2 (evaluated): decisions was left out, because it collects or trains, "
+        "and these states or opponents are held back"
+    )
     assert (told in describe(result)) is bool(left_out)
     written = list((with_baselines / "evaluations/nodes").glob("sf2-*/**/decisions.jsonl"))
     assert bool(written) is not bool(left_out)
 
 
-def test_an_adapter_for_another_model_is_refused_before_a_game(with_baselines: Path, evaluate: Evaluate) -> None:
+def test_an_adapter_for_another_model_is_refused_before_a_game(
+    with_baselines: Path, evaluate: Evaluate
+) -> None:
     adapter = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
-    other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
+    other = LoraAdapter(
+        adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64
+    )
     other.save(with_baselines / "other.safetensors", title="other", made_by="test")
-    done = evaluate(with_baselines, "sf2", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json")
+    done = evaluate(
+        with_baselines, "sf2", "--brain", "lora=other.safetensors", *LEVEL4, "2", "--json"
+    )
     assert done.returncode == 2
     assert "other.safetensors of lora was made for, 'another model'" in done.stderr
 
@@ -435,8 +552,14 @@ def test_an_adapter_for_another_model_is_refused_before_a_game(with_baselines: P
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        ({"type": "worker_pack.Raises@1", "set": {"episode": 1}}, "extra (worker_pack.Raises) failed on tick 50: ValueError"),
-        ({"type": "worker_pack.Dies@1", "set": {"episode": 1, "times": 2}}, "the worker died twice (signal SIGKILL)"),
+        (
+            {"type": "worker_pack.Raises@1", "set": {"episode": 1}},
+            "extra (worker_pack.Raises) failed on tick 50: ValueError",
+        ),
+        (
+            {"type": "worker_pack.Dies@1", "set": {"episode": 1, "times": 2}},
+            "the worker died twice (signal SIGKILL)",
+        ),
     ],
 )
 def test_an_episode_that_fails_counts_and_the_others_are_played(
@@ -475,16 +598,43 @@ def test_an_episode_that_fails_counts_and_the_others_are_played(
             ("duel_expert", "--states", "validation", "--episodes", "1", "--opponents", "heldback"),
             "no opponent matches 'heldback'; expected some of training/aggressive",
         ),
-        (("duel_expert", "--states", "validation", "--episodes", "0"), "expected a whole number from 1, found '0'"),
-        (("duel_expert", "--states", "validation", "--episodes", "1", "--workers", "0"), "workers: expected"),
-        (("airstriker", "--states", "validation", "--episodes", "1"), "evaluation.json there says how to evaluate; Duel-Genesis"),
+        (
+            ("duel_expert", "--states", "validation", "--episodes", "0"),
+            "expected a whole number from 1, found '0'",
+        ),
+        (
+            ("duel_expert", "--states", "validation", "--episodes", "1", "--workers", "0"),
+            "workers: expected",
+        ),
+        (
+            ("airstriker", "--states", "validation", "--episodes", "1"),
+            "evaluation.json there says how to evaluate; Duel-Genesis",
+        ),
         (("hello", "--states", "validation", "--episodes", "1"), "an evaluation needs one console"),
-        (("duel_expert", "--states", "validation", "--episodes", "1", "--against", "airstriker"), "it plays another game"),
-        (("duel_expert", "--states", "validation", "--episodes", "1", "--against", "duel_expret"), "Did you mean 'duel_expert'?"),
+        (
+            ("duel_expert", "--states", "validation", "--episodes", "1", "--against", "airstriker"),
+            "it plays another game",
+        ),
+        (
+            (
+                "duel_expert",
+                "--states",
+                "validation",
+                "--episodes",
+                "1",
+                "--against",
+                "duel_expret",
+            ),
+            "Did you mean 'duel_expert'?",
+        ),
     ],
 )
 def test_a_wrong_request_is_a_sentence(
-    arguments: tuple[str, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli.main(["evaluate", *arguments]) == 2
@@ -507,7 +657,9 @@ def test_a_state_that_was_changed_is_refused(
     (games / "Duel-Genesis/rom.md").write_bytes(b"another")
     assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2
     assert "splits.json is for the ROM" in capsys.readouterr().err
-    (games / "Duel-Genesis/evaluation.json").write_text('{"noops": "many", "write": {}, "ticks": 9, "baselines": {}}')
+    (games / "Duel-Genesis/evaluation.json").write_text(
+        '{"noops": "many", "write": {}, "ticks": 9, "baselines": {}}'
+    )
     assert cli.main(["evaluate", "duel_expert", *LEVEL4, "1"]) == 2
     assert "evaluation.json: expected int, found 'many'" in capsys.readouterr().err
     assert not (tmp_path / "evaluations").exists()

@@ -1,4 +1,6 @@
-"""The claim of the README: the reflex beats random actions and doing nothing, over 30 different episodes, and over fewer."""
+"""The claim of the README: the reflex beats random actions and doing nothing,
+over 30 different episodes, and over fewer.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def _scores(result: dict[str, Any], episodes: int) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("episodes", [6, pytest.param(30, marks=pytest.mark.soak)])
-def test_the_reflex_beats_random_and_doing_nothing(summary: Callable[..., dict[str, Any]], tmp_path: Path, episodes: int) -> None:
+def test_the_reflex_beats_random_and_doing_nothing(
+    summary: Callable[..., dict[str, Any]], tmp_path: Path, episodes: int
+) -> None:
     nothing = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
     nothing["nodes"]["reflex"]["mode"] = "mute"
     (tmp_path / "nothing.json").write_text(json.dumps(nothing))

@@ -1,4 +1,6 @@
-"""Duel: it publishes what its README says, its rules hold, its opponent is late and has only a pad."""
+"""Duel: it publishes what its README says, its rules hold,
+its opponent is late and has only a pad.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,9 @@ PAD_BITS = {
     "MODE": 2048,
 }
 SHARED = (
-    "agent_hp", "agent_status", "agent_victories", "agent_x", "agent_y", "enemy_character", "enemy_hp", "enemy_status",
-    "enemy_victories", "enemy_x", "enemy_y", "reset_countdown", "round_countdown", "score",
+    "agent_hp", "agent_status", "agent_victories", "agent_x", "agent_y", "enemy_character",
+    "enemy_hp", "enemy_status", "enemy_victories", "enemy_x", "enemy_y", "reset_countdown",
+    "round_countdown", "score",
 )  # fmt: skip
 Pad = tuple[str, ...]
 
@@ -90,7 +93,16 @@ class Game:
         """Play to the first frame of a fight; with two pads unless the settings say otherwise."""
         self.emulator.set_state(self.title)
         self.step()
-        self.write(**{"mode": 1, "blank": 1, "agent_character": 0, "enemy_character": 0, **settings, "start": 1})
+        self.write(
+            **{
+                "mode": 1,
+                "blank": 1,
+                "agent_character": 0,
+                "enemy_character": 0,
+                **settings,
+                "start": 1,
+            }
+        )
         while self.step()["phase"] != FIGHT:
             pass
 
@@ -100,7 +112,13 @@ class Game:
             self.step(("RIGHT",))
         self.step()
 
-    def until(self, holds: Callable[[dict[str, int]], bool], most: int = 200, pad1: Pad = (), pad2: Pad = ()) -> dict[str, int]:
+    def until(
+        self,
+        holds: Callable[[dict[str, int]], bool],
+        most: int = 200,
+        pad1: Pad = (),
+        pad2: Pad = (),
+    ) -> dict[str, int]:
         for _ in range(most):
             now = self.step(pad1, pad2)
             if holds(now):
@@ -127,8 +145,18 @@ def test_it_boots_and_publishes(game: Game) -> None:
     now = game.now()
     assert now["magic"] == 0x4455454C
     assert (now["agent_x"], now["enemy_x"], now["agent_y"], now["enemy_y"]) == (205, 307, 192, 192)
-    assert (now["agent_hp"], now["enemy_hp"], now["agent_status"], now["enemy_status"]) == (176, 176, 512, 512)
-    assert (now["agent_victories"], now["enemy_victories"], now["reset_countdown"], now["score"]) == (0, 0, 0, 0)
+    assert (now["agent_hp"], now["enemy_hp"], now["agent_status"], now["enemy_status"]) == (
+        176,
+        176,
+        512,
+        512,
+    )
+    assert (
+        now["agent_victories"],
+        now["enemy_victories"],
+        now["reset_countdown"],
+        now["score"],
+    ) == (0, 0, 0, 0)
     assert now["round_countdown"] >> 8 == 0x99
     frame = now["frame"]
     assert game.step(frames=10)["frame"] == frame + 10
@@ -161,7 +189,9 @@ BUTTONS = "XYZABC"
 
 @pytest.mark.parametrize(("way", "first"), [((), 1), (("DOWN",), 7)])
 @pytest.mark.parametrize("button", BUTTONS)
-def test_every_button_is_a_move_with_its_frames(game: Game, button: str, way: Pad, first: int) -> None:
+def test_every_button_is_a_move_with_its_frames(
+    game: Game, button: str, way: Pad, first: int
+) -> None:
     game.begin()
     now = game.step((*way, button))
     move = first + BUTTONS.index(button)
@@ -173,7 +203,9 @@ def test_every_button_is_a_move_with_its_frames(game: Game, button: str, way: Pa
 
 
 def frames_of(move: int) -> int:
-    """Return the sum of start-up, active and recovery frames of one of Kaze's moves, as in the README."""
+    """Return the sum of start-up, active and recovery frames of one of Kaze's moves,
+    as in the README.
+    """
     total = (15, 24, 37, 18, 27, 42, 15, 24, 37, 18, 27, 40)
     return total[move - 1]
 
@@ -215,7 +247,9 @@ def test_the_quarter_circle_throws_a_projectile(game: Game, faces_left: bool) ->
 
 
 def test_nothing_is_shot_once_the_round_is_over(game: Game) -> None:
-    """A throw that the clock cuts off, at each of its frames: no projectile is left hanging in the air."""
+    """A throw that the clock cuts off, at each of its frames:
+    no projectile is left hanging in the air.
+    """
     game.begin()
     game.until(lambda now: now["round_countdown"] == 0x124, most=5000)  # 25 frames are left
     near_the_end = game.emulator.get_state()
@@ -250,7 +284,9 @@ def test_the_rising_attack_is_untouchable_at_first_and_long(game: Game) -> None:
 
 
 def hit_by(game: Game, pad: Pad, guard: Pad, gap: int = 40) -> dict[str, int]:
-    """Let the agent attack an enemy that holds `guard`; return the variables after it was hit or has blocked."""
+    """Let the agent attack an enemy that holds `guard`;
+    return the variables after it was hit or has blocked.
+    """
     game.begin()
     game.approach(gap)
     game.step((), guard)
@@ -411,7 +447,11 @@ def before_a_knock_out(game: Game) -> list[tuple[Pad, Pad]]:
     ],
 )
 def test_what_happens_is_heard(
-    game: Game, before: Callable[[Game], list[tuple[Pad, Pad]]], low: float, high: float, frames: int
+    game: Game,
+    before: Callable[[Game], list[tuple[Pad, Pad]]],
+    low: float,
+    high: float,
+    frames: int,
 ) -> None:
     """Silence, then a sound of this pitch for so many frames, then silence."""
     game.begin(blank=0)
@@ -454,7 +494,12 @@ def test_a_match_is_won_by_two_rounds_and_counts_down(game: Game) -> None:
             seen.append(now["enemy_victories"])
         if now["reset_countdown"]:
             break
-    assert (seen, now["agent_victories"], now["reset_countdown"], now["phase"]) == ([0, 1, 2], 0, 10, MATCH_OVER)
+    assert (seen, now["agent_victories"], now["reset_countdown"], now["phase"]) == (
+        [0, 1, 2],
+        0,
+        10,
+        MATCH_OVER,
+    )
     assert now["agent_hp"] == -1
     assert game.step(frames=20)["reset_countdown"] == 9
 
@@ -469,11 +514,15 @@ def test_time_runs_out_and_equal_health_is_a_draw(game: Game) -> None:
     now = game.until(lambda now: now["phase"] == FIGHT, 400)
     assert (now["round"], now["agent_hp"]) == (2, 176)
     now = game.until(lambda now: now["reset_countdown"] == 10, 5 * 4300)
-    assert (now["round"], now["agent_victories"], now["enemy_victories"]) == (5, 0, 0), "a drawn match ends too"
+    assert (now["round"], now["agent_victories"], now["enemy_victories"]) == (5, 0, 0), (
+        "a drawn match ends too"
+    )
 
 
 @pytest.mark.parametrize(("kicks", "winner"), [(1, 0), (3, 1)])
-def test_time_out_goes_to_who_has_more_left_if_there_was_a_fight(game: Game, kicks: int, winner: int) -> None:
+def test_time_out_goes_to_who_has_more_left_if_there_was_a_fight(
+    game: Game, kicks: int, winner: int
+) -> None:
     """Who dealt less than a quarter of the other's health has not won by waiting."""
     game.begin()
     for _ in range(kicks):
@@ -498,7 +547,9 @@ def test_the_opponent_reacts_no_sooner_than_its_level_allows(game: Game, level: 
     game.begin(mode=0, enemy_level=level, seed=11)
 
     def future(start: bytes, pad: Pad) -> tuple[list[int], list[Any]]:
-        """Return the opponent's pads if this one is held from here on, and what it knows at once."""
+        """Return the opponent's pads if this one is held from here on,
+        and what it knows at once.
+        """
         game.emulator.set_state(start)
         pads: list[int] = []
         known: list[Any] = []
@@ -534,11 +585,15 @@ def first_difference(one: list[Any], other: list[Any]) -> int:
 
 @pytest.mark.parametrize("level", REACTIONS)
 def test_the_opponent_on_the_left_is_as_late(game: Game, level: int) -> None:
-    """The one on the right becomes another in mid-fight; pad 1 follows after the reaction time at the soonest."""
+    """The one on the right becomes another in mid-fight;
+    pad 1 follows after the reaction time at the soonest.
+    """
     game.begin(mode=2, agent_level=level, enemy_level=1, seed=11)
 
     def future(start: bytes, other: int) -> tuple[list[int], list[int], list[Any]]:
-        """Return both pads if the other has this level from here on, and what pad 1's opponent knows at once."""
+        """Return both pads if the other has this level from here on,
+        and what pad 1's opponent knows at once.
+        """
         game.emulator.set_state(start)
         game.write(enemy_level=other)
         mine: list[int] = []
@@ -581,10 +636,20 @@ def play_match(game: Game, frames: int, **settings: int) -> list[tuple[int, ...]
     return seen
 
 
-@pytest.mark.parametrize(("style", "level", "won"), [("aggressive", 1, True), ("zoner", 1, True), (None, 10, False)])
-def test_the_published_pad_replayed_as_pad_2_reproduces_the_match(game: Game, style: str | None, level: int, won: bool) -> None:
+@pytest.mark.parametrize(
+    ("style", "level", "won"), [("aggressive", 1, True), ("zoner", 1, True), (None, 10, False)]
+)
+def test_the_published_pad_replayed_as_pad_2_reproduces_the_match(
+    game: Game, style: str | None, level: int, won: bool
+) -> None:
     """A whole match that is drawn, frame by frame; again, as two pads, it is not drawn."""
-    settings = {"enemy_level": level, "seed": 1000 + level, "agent_character": level % 4, "enemy_character": 3, "stage": 2}
+    settings = {
+        "enemy_level": level,
+        "seed": 1000 + level,
+        "agent_character": level % 4,
+        "enemy_character": 3,
+        "stage": 2,
+    }
     rules = STYLES[style] if style else ()
     player = Scripted(rules)
     player.reset(level)
@@ -610,7 +675,9 @@ def names_of(pad: int) -> Pad:
 
 @pytest.mark.parametrize(("level", "character"), [(3, 0), (5, 1), (8, 2), (10, 3)])
 def test_the_fight_in_the_mirror_goes_alike(game: Game, level: int, character: int) -> None:
-    """A match of equals, then each with the other's pad, left for right: neither side is better for being left, or first."""
+    """A match of equals, then each with the other's pad, left for right:
+    neither side is better for being left, or first.
+    """
     settings = {"seed": 50 + level, "agent_character": character, "enemy_character": character}
     game.begin(mode=2, agent_level=level, enemy_level=level, **settings)
     played = []
@@ -621,14 +688,23 @@ def test_the_fight_in_the_mirror_goes_alike(game: Game, level: int, character: i
         now = game.step(in_the_mirror(was["enemy_pad"]), in_the_mirror(was["agent_pad"]))
         assert now["hit_stop"] == was["hit_stop"], frame
         for part in ("hp", "y", "status", "victories", "move", "move_frame", "stun"):
-            assert (now[f"agent_{part}"], now[f"enemy_{part}"]) == (was[f"enemy_{part}"], was[f"agent_{part}"]), (frame, part)
+            assert (now[f"agent_{part}"], now[f"enemy_{part}"]) == (
+                was[f"enemy_{part}"],
+                was[f"agent_{part}"],
+            ), (frame, part)
         # what is published is rounded down, on either side
-        assert abs(now["agent_x"] + was["enemy_x"] - 512) <= 1 >= abs(now["enemy_x"] + was["agent_x"] - 512), frame
+        assert (
+            abs(now["agent_x"] + was["enemy_x"] - 512)
+            <= 1
+            >= abs(now["enemy_x"] + was["agent_x"] - 512)
+        ), frame
 
 
 @pytest.mark.parametrize("blank", [0, 1])
 def test_at_a_pace_the_match_goes_alike(game: Game, blank: int) -> None:
-    """Several frames in one of the console's, also while it draws: what is published at the end of each is what it was."""
+    """Several frames in one of the console's, also while it draws:
+    what is published at the end of each is what it was.
+    """
     settings = {"mode": 2, "agent_level": 9, "enemy_level": 10, "seed": 4, "blank": blank}
     game.begin(**settings)
     first = game.now()["frame"]
@@ -647,7 +723,9 @@ def test_at_a_pace_the_match_goes_alike(game: Game, blank: int) -> None:
 
 
 def test_pads_from_the_queue_are_pads(game: Game) -> None:
-    """Another one on each frame, several frames in one of the console's: the match goes as with pads that are held."""
+    """Another one on each frame, several frames in one of the console's:
+    the match goes as with pads that are held.
+    """
     rng = np.random.default_rng(6)
     pads = (rng.integers(4096, size=3000) & ~PAD_BITS["START"]).tolist()
     settings = {"mode": 0, "enemy_level": 4, "seed": 9}
@@ -682,7 +760,9 @@ def test_the_same_seed_is_the_same_match_and_another_is_not(game: Game) -> None:
 
 def test_what_the_host_writes_is_clamped(game: Game) -> None:
     game.begin()
-    game.write(agent_level=0, enemy_level=99, mode=7, agent_character=200, enemy_character=9, stage=4)
+    game.write(
+        agent_level=0, enemy_level=99, mode=7, agent_character=200, enemy_character=9, stage=4
+    )
     now = game.step()
     assert (now["agent_level"], now["enemy_level"], now["mode"]) == (1, LEVELS, 2)
     assert (now["agent_character"], now["enemy_character"], now["stage"]) == (3, 3, 3)
@@ -699,11 +779,16 @@ def odd_value(rng: np.random.Generator, name: str) -> int:
 
 
 def test_nothing_that_the_host_writes_stops_it(game: Game) -> None:
-    """Drawing or not, whatever is written into whatever it publishes, every frame of it takes one frame."""
+    """Drawing or not, whatever is written into whatever it publishes,
+    every frame of it takes one frame.
+    """
     rng = np.random.default_rng(5)
     game.begin(mode=0, blank=0)
     names = sorted(set(game.now()) - {"frame"})
-    settings = ("stage", "blank", "start", "mode", "seed", "agent_character", "enemy_character", "enemy_level", "demo")
+    settings = (
+        "stage", "blank", "start", "mode", "seed", "agent_character", "enemy_character",
+        "enemy_level", "demo",
+    )  # fmt: skip
     frame = game.now()["frame"]
     drawn = 0
     for turn in range(4000):
@@ -788,7 +873,9 @@ def test_the_splits_name_every_state_by_its_file() -> None:
         for name, digest in splits[part].items():
             named.append(name)
             assert hashlib.sha256((DUEL / f"{name}.state").read_bytes()).hexdigest() == digest
-    assert sorted(named) == sorted(path.name.removesuffix(".state") for path in DUEL.glob("*.state"))
+    assert sorted(named) == sorted(
+        path.name.removesuffix(".state") for path in DUEL.glob("*.state")
+    )
     rom = hashlib.sha1((DUEL / "rom.md").read_bytes()).hexdigest()
     assert splits["rom_sha1"] == (DUEL / "rom.sha").read_text().strip() == rom
 
@@ -814,7 +901,9 @@ def test_the_splits_keep_apart_and_hold_back_what_was_not_held_back_before() -> 
     match_ups = {part: splits[f"{part}_match_ups"] for part in PARTS}
     stages = {part: splits[f"{part}_stages"] for part in PARTS}
     every_match_up = [f"{agent}Vs{enemy}" for agent, enemy in itertools.product(FIGHTERS, FIGHTERS)]
-    assert sorted(itertools.chain(*match_ups.values())) == sorted(every_match_up), "each is in one part"
+    assert sorted(itertools.chain(*match_ups.values())) == sorted(every_match_up), (
+        "each is in one part"
+    )
     assert sorted(itertools.chain(*stages.values())) == sorted(STAGES)
     assert [len(stages[part]) for part in PARTS] == [2, 1, 1]
     assert len(match_ups["validation"]) >= 4 <= len(match_ups["held_back"])
@@ -839,7 +928,11 @@ def test_the_runtime_plays_it(summary: Callable[..., dict[str, Any]], tmp_path: 
         "nodes": {
             "console": {
                 "type": "RetroEmulator@2",
-                "set": {"game": "Duel-Genesis", "states": ["Level8.KazeVsBron"], "write": {"seed": "$seed"}},
+                "set": {
+                    "game": "Duel-Genesis",
+                    "states": ["Level8.KazeVsBron"],
+                    "write": {"seed": "$seed"},
+                },
             }
         },
     }
@@ -894,7 +987,9 @@ def test_matches_go_alike_on_the_rom_and_on_the_compiled_game() -> None:
             here = matches.play_one(setting)
             print(matches.goes_alike(setting, matches.player_named(setting.policy), here))
     """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["True"] * 5
 
 
@@ -918,7 +1013,11 @@ def test_a_million_frames_of_random_input(game: Game) -> None:
     for turn in range(1_000_000 // 8):
         pads = [random_pad(rng), random_pad(rng)]
         if turn % 512 == 0:  # a quarter of the time it draws
-            game.write(mode=int(rng.integers(3)), enemy_level=int(rng.integers(1, LEVELS + 1)), blank=int(turn % 2048 > 0))
+            game.write(
+                mode=int(rng.integers(3)),
+                enemy_level=int(rng.integers(1, LEVELS + 1)),
+                blank=int(turn % 2048 > 0),
+            )
             odd = str(rng.choice(written))
             game.write(**{odd: odd_value(rng, odd)})
         now = game.step(pads[0], pads[1], 8)

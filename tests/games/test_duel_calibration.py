@@ -35,9 +35,12 @@ def test_damage_is_told_by_move_and_a_win_by_the_clock_apart() -> None:
         for policy in ("patient@30", "patient-stand@30", "random44"):
             for setting in itertools.islice(matches.settings(policy, 1), 3):
                 result = matches.play_one(setting)
-                print(json.dumps([policy, result.won, result.time_outs, result.won_by_clock, result.damage]))
+                found = [result.won, result.time_outs, result.won_by_clock, result.damage]
+                print(json.dumps([policy, *found]))
     """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     moves: dict[str, set[str]] = {}
     for line in done.stdout.splitlines():
         policy, won, time_outs, by_clock, damage = json.loads(line)
@@ -54,7 +57,9 @@ def test_a_rule_that_the_teacher_does_not_have_is_refused() -> None:
         fighters.Restricted(30, without="dance")
 
 
-def test_matches_that_went_alike_count_once_and_are_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matches_that_went_alike_count_once_and_are_made_up_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     results = [Result(True, False, 3000, 2, 0, (3, 3), trajectory) for trajectory in "abacd"]
     row = counting.row_of("some", results[:3])
     assert (row["n"], row["won"], row["repeated"]) == (2, 2, 1)
@@ -70,23 +75,33 @@ def test_matches_that_went_alike_count_once_and_are_made_up_for(monkeypatch: pyt
 
 def test_a_suite_is_alive_by_the_bounds_of_its_matches() -> None:
     def rows(timed_out: int, kinds: int = 3, frames: int = 3600) -> list[dict[str, Any]]:
-        results = [Result(True, False, frames, 2, number < timed_out, (3, kinds), str(number)) for number in range(100)]
+        results = [
+            Result(True, False, frames, 2, number < timed_out, (3, kinds), str(number))
+            for number in range(100)
+        ]
         return [counting.row_of("one", results[:50]), counting.row_of("other", results[50:])]
 
     assert calibrate.lifeless(rows(4)) == []
-    assert calibrate.lifeless(rows(5)) == ["time-outs in up to 11.2%"], "5 of 100 may be more than one in ten"
+    assert calibrate.lifeless(rows(5)) == ["time-outs in up to 11.2%"], (
+        "5 of 100 may be more than one in ten"
+    )
     assert calibrate.lifeless(rows(0, kinds=2)) == ["not most have 3 kinds of move from both sides"]
     assert calibrate.lifeless(rows(0, frames=2000)) == ["not most last 40 s"]
 
 
 def test_where_damage_comes_from_is_a_table_of_its_own() -> None:
     results = [
-        Result(True, False, 3000, 2, 1, (3, 3), "a", won_by_clock=True, damage={"rising": 30, "A": 10}),
+        Result(
+            True, False, 3000, 2, 1, (3, 3), "a", won_by_clock=True, damage={"rising": 30, "A": 10}
+        ),
         Result(True, False, 3000, 2, 0, (3, 3), "b", damage={"rising": 60}),
     ]
     row = counting.row_of("patient@30 at 4", results)
     assert (row["by_clock"], row["damage"]) == (1, {"rising": 90, "A": 10})
-    assert calibrate.damage_table([row])[-1] == "| patient@30 at 4 | 2 of 2 | 1 | 25 | rising 90%, A 10% |"
+    assert (
+        calibrate.damage_table([row])[-1]
+        == "| patient@30 at 4 | 2 of 2 | 1 | 25 | rising 90%, A 10% |"
+    )
     assert calibrate.damage_table([]) == []
 
 
@@ -104,7 +119,9 @@ def test_rows_are_kept_and_used_again(tmp_path: Path) -> None:
     assert set(calibrate.Run(1, tmp_path / "rows").rows) == {"some, 1", "more, 1"}
 
 
-def test_a_suite_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_suite_that_does_not_exist_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["calibrate.py", "--only", "noop,foo"])
     with pytest.raises(SystemExit) as stopped:
         calibrate.main()
@@ -140,7 +157,10 @@ def test_a_suite_is_met_if_every_row_keeps_its_limit() -> None:
 def test_what_ends_otherwise_on_the_rom_is_named() -> None:
     rows = [a_row("noop at 1", "noop"), a_row("noop at 4", "noop", on_rom=[29, 30])]
     assert verdicts(rows)["noop, alike on the ROM"] == "not met by noop at 4"
-    finals = [a_row("table, 12 late, at 4", on_rom=[30, 30]), a_row("table, 24 late, at 4", on_rom=[0, 30])]
+    finals = [
+        a_row("table, 12 late, at 4", on_rom=[30, 30]),
+        a_row("table, 24 late, at 4", on_rom=[0, 30]),
+    ]
     assert verdicts(finals)["exploits, alike on the ROM"] == "not met by table, 24 late, at 4"
 
 
@@ -170,5 +190,8 @@ def test_simple_players_that_see_late_stay_below_the_teacher() -> None:
     ]
     assert [row["what"] for row in rows if is_rival(row)] == [near["what"], "table, 24 late, at 4"]
     assert too_near(taught, [near]) == ["two thresholds, 12 late, at 4 (76.0%)"]
-    assert verdicts([taught, *rows])["teacher, above simple players"] == "not met by two thresholds, 12 late, at 4 (76.0%)"
+    assert (
+        verdicts([taught, *rows])["teacher, above simple players"]
+        == "not met by two thresholds, 12 late, at 4 (76.0%)"
+    )
     assert "teacher, above simple players" not in verdicts([taught]), "nobody has searched"

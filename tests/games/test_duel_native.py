@@ -15,7 +15,19 @@ from games.source.duel import FOLDER, LEVELS, fighters
 from games.source.duel.matches import BITS, CHARACTERS, STAGES, RomBench, Setting, settings
 from games.source.duel.native import Game
 from games.source.duel.native.compiled import build
-from games.source.duel.native.players import CELLS, NOBODY, STATUSES, Answer, Condition, Player, Step, mirrored, play, record, won
+from games.source.duel.native.players import (
+    CELLS,
+    NOBODY,
+    STATUSES,
+    Answer,
+    Condition,
+    Player,
+    Step,
+    mirrored,
+    play,
+    record,
+    won,
+)
 from games.source.duel.search.finals import Recorded
 from minibrains import GameError
 
@@ -128,7 +140,9 @@ def actions_in_turn() -> tuple[Answer, ...]:
 
 
 PLAYERS = {
-    "a loop that knows the side": Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)),
+    "a loop that knows the side": Player(
+        "loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)
+    ),
     "a blind loop of actions": Player(
         "loop",
         ((Step("right+C"), Step("projectile left"), Step("up+right")),),
@@ -136,7 +150,9 @@ PLAYERS = {
         knows_side=False,
     ),
     "a rule with one threshold": Player("rule", (WALK, RISE), late=12, conditions=(NEAR,)),
-    "a rule with two": Player("rule", (WALK, (Step("G+DOWN", 9),), SWEEP, RISE), late=24, conditions=(NEAR, IN_THE_AIR)),
+    "a rule with two": Player(
+        "rule", (WALK, (Step("G+DOWN", 9),), SWEEP, RISE), late=24, conditions=(NEAR, IN_THE_AIR)
+    ),
     "a table": Player(
         "table",
         walks_and_sweeps(),
@@ -163,7 +179,10 @@ def test_a_match_of_a_player_ends_on_the_rom_as_here(bench: RomBench, name: str)
         pads, result = record(PLAYERS[name], match)
         on_rom = bench.play(match, Recorded(pads))
         assert on_rom.won == bool(won(result))
-        assert (on_rom.rounds, on_rom.time_outs) == (int(result["rounds"]), int(result["time_outs"]))
+        assert (on_rom.rounds, on_rom.time_outs) == (
+            int(result["rounds"]),
+            int(result["time_outs"]),
+        )
         mine, theirs = map(int, result["landed"])
         assert on_rom.kinds == (mine.bit_count(), theirs.bit_count())
 
@@ -173,7 +192,9 @@ def test_a_player_that_is_late_does_as_it_would_at_once_but_later() -> None:
     match = Setting("test", 1, seed=7)
     stops = {}
     for late in (0, 12, 24):
-        player = Player("rule", (WALK, (Step("", 1),)), late=late, conditions=(Condition("distance", 90),))
+        player = Player(
+            "rule", (WALK, (Step("", 1),)), late=late, conditions=(Condition("distance", 90),)
+        )
         pads, _ = record(player, match)
         stops[late] = len(list(takewhile(bool, pads)))
     assert stops[0] > 0
@@ -212,12 +233,19 @@ def test_a_player_out_of_range_is_refused(wrong: dict[str, Any], sentence: str) 
 def test_damage_and_rounds_by_the_clock_are_counted() -> None:
     result = play([NOBODY], [Setting("test", 8, seed=5)])[0, 0]
     assert tuple(result["victories"]) == (0, 2)
-    assert (result["dealt"], result["taken"], result["rounds"], result["time_outs"]) == (0, 2 * 176, 2, 0)
+    assert (result["dealt"], result["taken"], result["rounds"], result["time_outs"]) == (
+        0,
+        2 * 176,
+        2,
+        0,
+    )
     attack = (Step("C", 3), Step("G+DOWN", 20))
     turtle = Player("rule", ((Step("G+DOWN", 20),), attack), conditions=(Condition("lead", 1),))
     results = play([turtle], list(islice(settings("test", 1), 60)))[0]
     assert results["clock_victories"].any()
-    assert (results["clock_victories"] <= np.minimum(results["time_outs"], results["victories"][:, 0])).all()
+    assert (
+        results["clock_victories"] <= np.minimum(results["time_outs"], results["victories"][:, 0])
+    ).all()
 
 
 def test_several_games_are_played_at_once() -> None:
@@ -243,7 +271,10 @@ def played_alone(seed: int) -> dict[str, int]:
 
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(GameError, match=r"^Duel cannot be compiled for this computer; on Debian: apt-get install gcc make$"):
+    with pytest.raises(
+        GameError,
+        match=r"^Duel cannot be compiled for this computer; on Debian: apt-get install gcc make$",
+    ):
         build()
 
 

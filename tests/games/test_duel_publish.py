@@ -14,9 +14,16 @@ from nodes.fighting.simple import SimplePlayers
 
 
 def _row(what: str, high: float, held: str) -> dict[str, Any]:
-    player = json.loads((FOLDER / "simple_players.json").read_text())["players"]["level 4, side loop"]
+    player = json.loads((FOLDER / "simple_players.json").read_text())["players"][
+        "level 4, side loop"
+    ]
     answers = [[{"held": held, "frames": 1}]]
-    return {"what": what, "high": high, "all": [], "player": {**player, "interval": 0, "answers": answers}}
+    return {
+        "what": what,
+        "high": high,
+        "all": [],
+        "player": {**player, "interval": 0, "answers": answers},
+    }
 
 
 def test_of_each_class_the_best_at_each_level_is_published(tmp_path: Path) -> None:

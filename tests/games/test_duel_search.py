@@ -16,11 +16,34 @@ import pytest
 from games.source.duel import LEVELS, calibrate
 from games.source.duel.counting import Row
 from games.source.duel.matches import rom
-from games.source.duel.native.players import CELLS, MOST_STEPS, NOBODY, RESULT, Player, Results, Step, play, won
+from games.source.duel.native.players import (
+    CELLS,
+    MOST_STEPS,
+    NOBODY,
+    RESULT,
+    Player,
+    Results,
+    Step,
+    play,
+    won,
+)
 from games.source.duel.search import exploits, judge, judge_log
 from games.source.duel.search.cards import player_of, sizes
-from games.source.duel.search.evolution import CHECKS, Evolution, shuffled_settings, strength, turtling
-from games.source.duel.search.finals import Final, Finalist, finals, limit_of, play_final, row_of_player
+from games.source.duel.search.evolution import (
+    CHECKS,
+    Evolution,
+    shuffled_settings,
+    strength,
+    turtling,
+)
+from games.source.duel.search.finals import (
+    Final,
+    Finalist,
+    finals,
+    limit_of,
+    play_final,
+    row_of_player,
+)
 from games.source.duel.search.genomes import LONGEST, Space, kind_of
 from minibrains import GameError
 
@@ -115,12 +138,19 @@ def test_a_victory_counts_one_and_all_health_a_fifth() -> None:
     results = np.zeros(2, RESULT)
     results["rounds"], results["victories"], results["dealt"] = 2, (2, 0), 2 * 176
     assert strength(results) == pytest.approx(1.2)
-    results["rounds"], results["victories"], results["dealt"], results["taken"] = 3, (0, 2), 0, 3 * 176
+    results["rounds"], results["victories"], results["dealt"], results["taken"] = (
+        3,
+        (0, 2),
+        0,
+        3 * 176,
+    )
     assert strength(results) == pytest.approx(-0.2)
 
 
 def won_with(dealt: int, share: float = 1.0) -> Results:
-    """Results of ten matches of two rounds, in which so much damage was dealt altogether and half of it taken."""
+    """Results of ten matches of two rounds,
+    in which so much damage was dealt altogether and half of it taken.
+    """
     results = np.zeros(10, RESULT)
     results["rounds"], results["dealt"], results["taken"] = 2, dealt, dealt // 2
     results["victories"][: int(10 * share), 0] = 2
@@ -129,7 +159,13 @@ def won_with(dealt: int, share: float = 1.0) -> Results:
 
 def test_a_turtle_is_better_the_more_it_wins_and_the_less_it_deals_down_to_its_measure() -> None:
     assert turtling(won_with(70)) == turtling(won_with(20)) == 1.0
-    assert turtling(won_with(70)) > turtling(won_with(70, 0.5)) > turtling(won_with(350)) > turtling(won_with(70, 0.0)) >= 0
+    assert (
+        turtling(won_with(70))
+        > turtling(won_with(70, 0.5))
+        > turtling(won_with(350))
+        > turtling(won_with(70, 0.0))
+        >= 0
+    )
     beaten = won_with(70, 0.0)
     beaten["taken"] = 352
     assert turtling(beaten) < 0
@@ -174,7 +210,10 @@ def emulator() -> Iterator[None]:
 
 @pytest.mark.usefixtures("emulator")
 def test_a_final_plays_here_and_on_the_rom() -> None:
-    players = (NOBODY, Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)))
+    players = (
+        NOBODY,
+        Player("loop", ((Step("UP+F", 6), Step("", 4), Step("C", 4), Step("", 38)),)),
+    )
     row = play_final(Final("side loop", 0, 1, players, 2, "test"))
     assert (row["n"], row["on_rom"]) == (2, [2, 2])
     assert row["won"] > 0
@@ -218,11 +257,15 @@ def test_a_search_that_was_cut_off_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_
     assert limits["one threshold, 12 late, at 4"] == "at most 35%"
     assert "side loop, 12 late, at 4" in asked
     played = len(asked)
-    assert len(list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))) == len(rows)
+    assert len(
+        list(exploits.search_exploits(calibrate.Run(1, tmp_path / "rows"), [4], 10, 20))
+    ) == len(rows)
     assert len(asked) == played, "all of it was kept"
 
 
-def test_levels_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_levels_that_do_not_exist_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for text in ("4,x", "0", "99", ""):
         monkeypatch.setattr(sys, "argv", ["calibrate.py", "--only", "exploits", "--levels", text])
         with pytest.raises(SystemExit) as stopped:
@@ -244,7 +287,12 @@ def log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def judged(monkeypatch: pytest.MonkeyPatch, met: bool) -> int:
     """Run a judge that finds one player."""
     row = a_row("blind loop, 0 late, at 4")
-    row |= {"limit": "at most 20%", "met": met, "on_rom": [0, 0], "all": [{"player": NOBODY.as_json()}]}
+    row |= {
+        "limit": "at most 20%",
+        "met": met,
+        "on_rom": [0, 0],
+        "all": [{"player": NOBODY.as_json()}],
+    }
     monkeypatch.setattr(judge, "verdict", lambda draw, pool: iter([row]))
     monkeypatch.setattr(sys, "argv", ["judge.py", "--draw", "7"])
     return judge.main()
@@ -285,13 +333,18 @@ def test_annealing_finds_who_wins() -> None:
     assert judge.anneal(task) == best
 
 
-def test_what_cannot_be_compiled_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_compiled_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def missing() -> None:
         raise GameError("Duel cannot be compiled for this computer")
 
     monkeypatch.setattr(exploits, "library", missing)
     monkeypatch.setattr(judge, "library", missing)
-    for main, arguments in ((calibrate.main, ["--only", "exploits"]), (judge.main, ["--draw", "1"])):
+    for main, arguments in (
+        (calibrate.main, ["--only", "exploits"]),
+        (judge.main, ["--draw", "1"]),
+    ):
         monkeypatch.setattr(sys, "argv", ["command", *arguments])
         with pytest.raises(SystemExit) as stopped:
             main()

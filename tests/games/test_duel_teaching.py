@@ -1,4 +1,6 @@
-"""The search for the scripted teacher's rules: the teacher in C, a step of the policy gradient, and the rules in Python."""
+"""The search for the scripted teacher's rules: the teacher in C, a step of the policy gradient,
+and the rules in Python.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from games.source.duel import FOLDER, fighters
 from games.source.duel.matches import Setting, bits, settings
 from games.source.duel.native import Game
 from games.source.duel.native.players import action_numbers, won
-from games.source.duel.native.teacher import ACTIONS, BANDS, CELLS, Teacher, Worth, record_teacher, teach
+from games.source.duel.native.teacher import (
+    ACTIONS,
+    BANDS,
+    CELLS,
+    Teacher,
+    Worth,
+    record_teacher,
+    teach,
+)
 from games.source.duel.search import teaching
 from games.source.duel.search.teaching import as_source, improve, told_by_facing, weights
 from minibrains.files import bundled_dir
@@ -43,7 +53,13 @@ def pads_of(player: fighters.Restricted, match: Setting, frames: int) -> list[in
     """Return the buttons that the player in Python holds on each frame, as bits of a pad."""
     names = list(json.loads((FOLDER / "data_sf2.json").read_text())["info"])
     game = Game()
-    game.begin(seed=match.seed, mode=0, enemy_level=match.level, agent_character=match.agent, enemy_character=match.enemy)
+    game.begin(
+        seed=match.seed,
+        mode=0,
+        enemy_level=match.level,
+        agent_character=match.agent,
+        enemy_character=match.enemy,
+    )
     player.reset(match.seed)
     pads = []
     for _ in range(frames):
@@ -69,13 +85,17 @@ def test_the_teacher_in_c_plays_as_the_one_in_python(interval: int, late: int) -
 
 
 def learned(steps: int, seed: int) -> tuple[Worth, list[float]]:
-    """Take some steps of the policy gradient from nothing; also the share of its matches that it wins in each."""
+    """Take some steps of the policy gradient from nothing;
+    also the share of its matches that it wins in each.
+    """
     rng = Random(seed)
     worth = np.zeros((CELLS, ACTIONS), np.float32)
     shares = []
     for step in range(steps):
         matches = list(islice(settings(f"step {step}", 4), 64))
-        lessons, results = teach(Teacher(worth, list(NAMES), explores=True), rng.getrandbits(31), matches, weights())
+        lessons, results = teach(
+            Teacher(worth, list(NAMES), explores=True), rng.getrandbits(31), matches, weights()
+        )
         assert (lessons["cell"] < CELLS).all()
         assert (lessons["action"] < ACTIONS).all()
         improve(worth, lessons)
@@ -95,7 +115,9 @@ def test_what_was_learned_is_written_as_rules() -> None:
     exec(as_source(worth_of_the_rules(), NAMES), written)
     assert written["PATIENT"] == PATIENT
     exec(as_source(np.zeros((CELLS, ACTIONS), np.float32), NAMES), written)
-    assert set(written["PATIENT"]["stand"]) == {("down+back", "back")}, "where nothing was learned it guards"
+    assert set(written["PATIENT"]["stand"]) == {("down+back", "back")}, (
+        "where nothing was learned it guards"
+    )
     assert len(written["PATIENT"]["stand"]) == BANDS
 
 

@@ -1,4 +1,6 @@
-"""The tuning of Duel's opponent: the tables, the outcomes of its choices, and a step of the policy gradient."""
+"""The tuning of Duel's opponent: the tables, the outcomes of its choices,
+and a step of the policy gradient.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,9 @@ def test_a_step_is_the_same_for_the_same_seed(table: Table) -> None:
     assert (np.rint(tables[0]) != table["logarithms"]).any()
 
 
-def test_a_player_that_wins_joins_the_pool_and_is_beaten_less(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_player_that_wins_joins_the_pool_and_is_beaten_less(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table["logarithms"] = 0
     write_tactics(table)
     monkeypatch.setattr(tuning, "BUDGET", 60)
@@ -110,7 +114,9 @@ def test_a_player_that_wins_joins_the_pool_and_is_beaten_less(table: Table, monk
 def test_the_pool_can_be_read_and_played() -> None:
     pool = read_pool()
     assert {exploiter.level for exploiter in pool} >= {4, 6, 8, 10}
-    results = play([exploiter.player for exploiter in pool[:8]], list(islice(settings("pool", 4), 1)))
+    results = play(
+        [exploiter.player for exploiter in pool[:8]], list(islice(settings("pool", 4), 1))
+    )
     assert results.shape == (8, 1)
 
 
@@ -121,7 +127,9 @@ def test_the_source_says_how_it_was_made(table: Table) -> None:
 # ---- what the opponent goes by ----
 
 
-def circumstances_of(player: Player, level: int, matches: int = 8) -> list[np.ndarray[Any, np.dtype[np.uint16]]]:
+def circumstances_of(
+    player: Player, level: int, matches: int = 8
+) -> list[np.ndarray[Any, np.dtype[np.uint16]]]:
     """Return for each match the circumstances in which the opponent chose, one after the other."""
     circumstances = []
     for match in islice(settings("circumstances", level), matches):
@@ -140,7 +148,10 @@ def bit(circumstance: str) -> int:
     return 1 << CIRCUMSTANCES.index(circumstance)
 
 
-@pytest.mark.parametrize(("level", "quick", "instant"), [(4, False, False), (5, True, False), (8, True, False), (9, True, True)])
+@pytest.mark.parametrize(
+    ("level", "quick", "instant"),
+    [(4, False, False), (5, True, False), (8, True, False), (9, True, True)],
+)
 def test_how_soon_a_level_reacts_is_a_circumstance(level: int, quick: bool, instant: bool) -> None:
     for chosen in circumstances_of(KICKS, level):
         assert ((chosen & bit("QUICK") > 0) == quick).all()
@@ -149,13 +160,17 @@ def test_how_soon_a_level_reacts_is_a_circumstance(level: int, quick: bool, inst
 
 def test_which_fighter_it_is_is_a_circumstance() -> None:
     fighters = (bit("AS_KAZE"), bit("AS_BRON"), bit("AS_MIRA"), bit("AS_TARN"))
-    for match, chosen in zip(settings("circumstances", 6), circumstances_of(KICKS, 6, 16), strict=False):
+    for match, chosen in zip(
+        settings("circumstances", 6), circumstances_of(KICKS, 6, 16), strict=False
+    ):
         assert (chosen & sum(fighters) == fighters[match.enemy]).all()
 
 
 def test_who_has_lost_a_round_knows_it_until_the_end_of_the_match() -> None:
     beaten = 0
-    for match, chosen in zip(settings("circumstances", 2), circumstances_of(KICKS, 2, 32), strict=False):
+    for match, chosen in zip(
+        settings("circumstances", 2), circumstances_of(KICKS, 2, 32), strict=False
+    ):
         result = play([KICKS], [match])[0, 0]
         knows = (chosen & bit("BEATEN") > 0).astype(int)
         assert (np.diff(knows) >= 0).all()
@@ -168,9 +183,15 @@ def test_who_has_lost_a_round_knows_it_until_the_end_of_the_match() -> None:
 @pytest.mark.parametrize(
     ("player", "habit"),
     [
-        (Player("loop", ((Step("DOWN", 2), Step("DOWN+F", 2), Step("F+Y", 3), Step("", 50)),)), "SHOOTS"),
+        (
+            Player("loop", ((Step("DOWN", 2), Step("DOWN+F", 2), Step("F+Y", 3), Step("", 50)),)),
+            "SHOOTS",
+        ),
         (Player("loop", ((Step("UP", 4), Step("", 50)),)), "JUMPS"),
-        (Player("loop", ((Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3), Step("", 50)),)), "RISES"),
+        (
+            Player("loop", ((Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3), Step("", 50)),)),
+            "RISES",
+        ),
         (Player("loop", ((Step("G", 60),),)), "GUARDS"),
         (Player("loop", ((Step("F", 40), Step("F+Z", 3)),)), "GRABS"),
     ],
@@ -184,7 +205,9 @@ def test_what_the_other_does_all_the_time_is_noticed(player: Player, habit: str)
 
 
 def test_what_a_match_teaches_makes_the_rest_of_it_better(table: Table) -> None:
-    """Against one that repeats itself: without anything that it knows beforehand, the opponent gains more and more."""
+    """Against one that repeats itself: without anything that it knows beforehand,
+    the opponent gains more and more.
+    """
     table["logarithms"] = 0
     write_tactics(table)
     halves = np.zeros(2)
@@ -196,7 +219,10 @@ def test_what_a_match_teaches_makes_the_rest_of_it_better(table: Table) -> None:
 
 
 def test_after_a_while_without_a_blow_it_tries_something_else(table: Table) -> None:
-    """Even if the table says to wait, whatever happens. Before it did, the clock ended two rounds of each match."""
+    """Even if the table says to wait, whatever happens.
+
+    Before it did, the clock ended two rounds of each match.
+    """
     table["logarithms"] = 0
     for options in table:
         waits = options["deeds"] == DEEDS.index("STAY_LOW")
@@ -236,7 +262,9 @@ def test_a_player_of_the_pool_may_win_a_part_of_its_limit() -> None:
     early = Player("rule", ((Step("", 1),), (Step("A", 3),)), conditions=(near,))
     late = replace(early, late=12)
     assert Exploiter(4, late).limit == pytest.approx(0.6 * 0.35)
-    assert Exploiter(5, late).limit == Exploiter(4, late).limit, "a level without a limit has that of the one below"
+    assert Exploiter(5, late).limit == Exploiter(4, late).limit, (
+        "a level without a limit has that of the one below"
+    )
     assert Exploiter(8, late).limit == pytest.approx(0.6 * 0.15)
     assert Exploiter(2, late).limit == pytest.approx(0.6 * tuning.UNLIMITED)
     assert Exploiter(4, early).limit == pytest.approx(0.6 * (0.35 + tuning.UNLIMITED) / 2)
@@ -244,7 +272,9 @@ def test_a_player_of_the_pool_may_win_a_part_of_its_limit() -> None:
     assert Exploiter(4, late, rival=3).limit == tuning.RIVALS_LIMIT
 
 
-def test_a_full_pool_gives_up_who_wins_least_for_its_limit_and_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_pool_gives_up_who_wins_least_for_its_limit_and_no_rival(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(tuning, "MOST_IN_POOL", len(tuning.RIVALS) + 2)
     weak, strong, new = Exploiter(4, KICKS), Exploiter(6, KICKS), Exploiter(8, KICKS)
     with ProcessPoolExecutor(1) as processes:

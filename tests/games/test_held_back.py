@@ -33,13 +33,18 @@ class Collector(Node, collects=True):
 
 
 def _collect(state: str, write: Mapping[str, Any] | None = None) -> None:
-    console = RetroEmulator(game="Duel-Genesis", states=("Level1.KazeVsBron", state), write=write or {})
+    console = RetroEmulator(
+        game="Duel-Genesis", states=("Level1.KazeVsBron", state), write=write or {}
+    )
     console.check_collectors(["writer"])
 
 
 @pytest.mark.parametrize("state", ["Level4.KazeVsTarn", "Level2.MiraVsBron"])
 def test_a_held_back_state_is_refused_to_who_collects(state: str) -> None:
-    with pytest.raises(GameError, match=rf"writer collects or trains, and the state '{state}' is held back by .*splits\.json"):
+    with pytest.raises(
+        GameError,
+        match=rf"writer collects or trains, and the state '{state}' is held back by .*splits\.json",
+    ):
         _collect(state)
 
 
@@ -53,7 +58,9 @@ def test_nor_is_one_made_by_writing_into_another(variable: str) -> None:
         _collect("Level4.BronVsTarn", {variable: 1})
 
 
-def test_another_name_does_not_hide_a_held_back_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_name_does_not_hide_a_held_back_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(bundled_dir("games") / "Duel-Genesis", tmp_path / "games/Duel-Genesis")
     duel = tmp_path / "games/Duel-Genesis"
     shutil.copyfile(duel / "Level4.KazeVsTarn.state", duel / "Mine.state")
@@ -65,22 +72,36 @@ def test_another_name_does_not_hide_a_held_back_state(tmp_path: Path, monkeypatc
 def test_a_workflow_that_collects_on_held_back_states_is_refused(tmp_path: Path) -> None:
     workflow = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text())
     workflow["nodes"]["console"]["set"]["states"] = ["Level4.TarnVsKaze"]
-    workflow["nodes"]["writer"] = {"type": "pack.Collector@1", "in": {"variables": "console.variables"}}
+    workflow["nodes"]["writer"] = {
+        "type": "pack.Collector@1",
+        "in": {"variables": "console.variables"},
+    }
     (tmp_path / "collect.json").write_text(json.dumps(workflow))
     (tmp_path / "pack.py").write_text(PACK)
-    command = [sys.executable, "-m", "server", "run", "collect.json", "--pack", "pack.py", "--ticks", "60"]
+    command = [
+        sys.executable, "-m", "server", "run", "collect.json", "--pack", "pack.py", "--ticks", "60",
+    ]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "writer collects or trains, and the state 'Level4.TarnVsKaze' is held back" in done.stderr
+    assert (
+        "writer collects or trains, and the state 'Level4.TarnVsKaze' is held back" in done.stderr
+    )
 
 
-def test_a_workflow_that_collects_from_a_held_back_style_is_refused(minibrains: Command, tmp_path: Path) -> None:
+def test_a_workflow_that_collects_from_a_held_back_style_is_refused(
+    minibrains: Command, tmp_path: Path
+) -> None:
     workflow = json.loads((bundled_dir("workflows") / "duel_expert.json").read_text())
     workflow["nodes"]["fighter"]["set"]["style"] = "turtle"
-    workflow["nodes"]["writer"] = {"type": "pack.Collector@1", "in": {"variables": "console.variables"}}
+    workflow["nodes"]["writer"] = {
+        "type": "pack.Collector@1",
+        "in": {"variables": "console.variables"},
+    }
     (tmp_path / "collect.json").write_text(json.dumps(workflow))
     (tmp_path / "pack.py").write_text(PACK)
-    refused = minibrains("run", tmp_path / "collect.json", "--pack", tmp_path / "pack.py", "--ticks", "60")
+    refused = minibrains(
+        "run", tmp_path / "collect.json", "--pack", tmp_path / "pack.py", "--ticks", "60"
+    )
     assert refused.returncode == 2
     assert "fighter: writer must not learn from the style 'turtle'" in refused.stderr
 
@@ -90,9 +111,14 @@ def test_the_log_of_decisions_collects(minibrains: Command) -> None:
     for command in ("check", "run"):
         refused = minibrains(command, "sf2", *changes)
         assert refused.returncode == 2
-        assert "decisions collects or trains, and the state 'Level4.TarnVsKaze' is held back" in refused.stderr
+        assert (
+            "decisions collects or trains, and the state 'Level4.TarnVsKaze' is held back"
+            in refused.stderr
+        )
         assert "Or mute the nodes that collect: --mute decisions" in refused.stderr
-    assert minibrains("run", "sf2", *changes, "--ticks", "40", "--mute", "decisions").returncode == 0
+    assert (
+        minibrains("run", "sf2", *changes, "--ticks", "40", "--mute", "decisions").returncode == 0
+    )
 
 
 class Adds(Hook):
@@ -101,7 +127,9 @@ class Adds(Hook):
     refusal = ""
 
     def between_ticks(self, run: Run) -> Budget:
-        workflow = run.workflow.with_node("log", {"type": "DecisionLog@1", "in": {"image": "console.frame"}})
+        workflow = run.workflow.with_node(
+            "log", {"type": "DecisionLog@1", "in": {"image": "console.frame"}}
+        )
         graph = run.check(workflow)
         if not self.refusal:
             with pytest.raises(WorkflowError) as error:

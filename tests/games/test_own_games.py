@@ -42,7 +42,9 @@ def variables_of(console: RetroEmulator) -> Any:
 def test_a_folder_there_is_a_game(games: Path, summary: Callable[..., dict[str, Any]]) -> None:
     assert dict(known_games())[MINE] == games / MINE
     assert find_game([MINE]).rom == games / MINE / "rom.md"
-    found = summary("airstriker_random", "--set", f"console.game={MINE}", "--ticks", 30, "--episodes", 1)
+    found = summary(
+        "airstriker_random", "--set", f"console.game={MINE}", "--ticks", 30, "--episodes", 1
+    )
     assert (found["game"], found["episodes"][0]["start"]["state"]) == (MINE, "Level1")
 
 
@@ -65,7 +67,9 @@ def test_what_is_there_comes_first(games: Path) -> None:
     for name in ("data.json", "scenario.json"):
         shutil.copyfile(original.data / name, own / name)
     (own / "metadata.json").write_text('{"default_state": "Level1"}')
-    (own / "Level1.state").write_bytes(gzip.compress(gzip.decompress(original.state_file("Level1").read_bytes())))
+    (own / "Level1.state").write_bytes(
+        gzip.compress(gzip.decompress(original.state_file("Level1").read_bytes()))
+    )
     game = find_game([SHIPPED])
     assert (game.data, game.state_file("Level1")) == (own, own / "Level1.state")
     assert game.rom == original.rom, "the ROM of the shipped one"
@@ -85,11 +89,42 @@ def test_a_map_of_one_s_own_does_not_lift_what_is_held_back(games: Path) -> None
 
 DEEP = "[" * 100_000
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "data.json that is no JSON": ({"data.json": "{"}, r"data\.json: the game's data cannot be read"),
-    "data.json that is no text": ({"data.json": b"\xff\xfe\x00"}, r"data\.json: the game's data cannot be read"),
-    "data.json that is a list": ({"data.json": "[]"}, r"data\.json: the game's data is not a JSON object"),
-    "data.json without variables": ({"data.json": "{}"}, r"data\.json or scenario\.json cannot be read"),
-    "data.json nested deeply": ({"data.json": DEEP}, r"data\.json: the game's data cannot be read: it is nested too deeply"),
+    "data.json that is no JSON": (
+        {"data.json": "{"},
+        (
+            r"data\.json: the game's data "
+            r"cannot be read"
+        ),
+    ),
+    "data.json that is no text": (
+        {"data.json": b"\xff\xfe\x00"},
+        (
+            r"data\.json: the game's data "
+            r"cannot be read"
+        ),
+    ),
+    "data.json that is a list": (
+        {"data.json": "[]"},
+        (
+            r"data\.json: the game's "
+            r"data is not a JSON object"
+        ),
+    ),
+    "data.json without variables": (
+        {"data.json": "{}"},
+        (
+            r"data\.json or scenario\.json "
+            r"cannot be read"
+        ),
+    ),
+    "data.json nested deeply": (
+        {"data.json": DEEP},
+        (
+            r"data\.json: the game's data cannot "
+            r"be read: "
+            r"it is nested too deeply"
+        ),
+    ),
     "an address that is a word": (
         {"data.json": '{"info": {"score": {"address": "there", "type": "|u1"}}}'},
         r"data\.json or scenario\.json cannot be read: .*type must be number",
@@ -99,31 +134,87 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         r"scenario\.json: the scenario needs the variable '\w+', which data\.json does not have",
     ),
     "no scenario.json": ({"scenario.json": None}, r"data\.json or scenario\.json cannot be read"),
-    "scenario.json that is no JSON": ({"scenario.json": "]"}, r"scenario\.json: the game's data cannot be read"),
-    "scenario.json nested deeply": ({"scenario.json": DEEP}, r"scenario\.json: .*nested too deeply"),
-    "a reward that is a number": ({"scenario.json": '{"reward": 5}'}, r"(scenario\.json.* cannot be read)"),
-    "metadata.json nested deeply": ({"metadata.json": DEEP}, r"metadata\.json: .*nested too deeply"),
-    "a default state that leads out": ({"metadata.json": '{"default_state": "../../x"}'}, r"has no state '\.\./\.\./x'"),
-    "default states that are a number": ({"metadata.json": '{"default_player_state": 5, "default_state": "x"}'}, "no state 'x'"),
-    "a state that is none": ({"Level1.state": b"no state"}, r"Level1\.state: the save state cannot be read"),
-    "a state of something else": ({"Level1.state": gzip.compress(b"else")}, "'Level1' is not a save state of this game's"),
+    "scenario.json that is no JSON": (
+        {"scenario.json": "]"},
+        (
+            r"scenario\.json: the "
+            r"game's data cannot be read"
+        ),
+    ),
+    "scenario.json nested deeply": (
+        {"scenario.json": DEEP},
+        (
+            r"scenario\.json: .*nested "
+            r"too deeply"
+        ),
+    ),
+    "a reward that is a number": (
+        {"scenario.json": '{"reward": 5}'},
+        (
+            r"(scenario\.json.* cannot "
+            r"be read)"
+        ),
+    ),
+    "metadata.json nested deeply": (
+        {"metadata.json": DEEP},
+        (
+            r"metadata\.json: .*nested "
+            r"too deeply"
+        ),
+    ),
+    "a default state that leads out": (
+        {"metadata.json": '{"default_state": "../../x"}'},
+        r"has no state '\.\./\.\./x'",
+    ),
+    "default states that are a number": (
+        {"metadata.json": ('{"default_player_state": 5, "default_state": "x"}')},
+        "no state 'x'",
+    ),
+    "a state that is none": (
+        {"Level1.state": b"no state"},
+        (
+            r"Level1\.state: the save state "
+            r"cannot be read"
+        ),
+    ),
+    "a state of something else": (
+        {"Level1.state": gzip.compress(b"else")},
+        "'Level1' is not a save state of this game's",
+    ),
     "a state that is far too large": (
-        {"Level1.state": gzip.compress(bytes(65 << 20))}, r"Level1\.state: .* larger than 64 MiB",
+        {"Level1.state": gzip.compress(bytes(65 << 20))},
+        r"Level1\.state: .* larger than 64 MiB",
     ),
     "no ROM": ({"rom.md": None}, "no ROM of 'Mine-Genesis-v0' is there"),
     "a ROM that is none": ({"rom.md": b""}, r"the emulator cannot start .*rom\.md"),
-    "a ROM of no console": ({"rom.md": None, "rom.txt": b"x"}, r"the emulator cannot start .*rom\.txt"),
-    "no data.json": ({"data.json": None}, r"games/Mine-Genesis-v0 is not a game: it has no data\.json"),
-}  # fmt: skip
+    "a ROM of no console": (
+        {"rom.md": None, "rom.txt": b"x"},
+        (
+            r"the emulator cannot start "
+            r".*rom\.txt"
+        ),
+    ),
+    "no data.json": (
+        {"data.json": None},
+        (
+            r"games/Mine-Genesis-v0 is not a game: "
+            r"it has no data\.json"
+        ),
+    ),
+}
 
 
 @pytest.mark.parametrize("files", BROKEN)
-def test_a_broken_folder_is_told_in_a_sentence_and_takes_no_other_game_away(files: str, games: Path) -> None:
+def test_a_broken_folder_is_told_in_a_sentence_and_takes_no_other_game_away(
+    files: str, games: Path
+) -> None:
     changes, words = BROKEN[files]
     for name, content in changes.items():
         (games / MINE / name).unlink(missing_ok=True)
         if content is not None:
-            (games / MINE / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+            (games / MINE / name).write_bytes(
+                content if isinstance(content, bytes) else content.encode()
+            )
     with pytest.raises(GameError, match=words) as error:
         variables_of(RetroEmulator(game=MINE))
     assert "\n" not in str(error.value)

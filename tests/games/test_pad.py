@@ -1,6 +1,8 @@
-"""The Pad ROMs, and through them the console: button order, latency, stacking, dropped or doubled frames.
+"""The Pad ROMs, and through them the console: button order, latency, stacking,
+dropped or doubled frames.
 
-Pad echoes its pads and a frame counter to RAM and, as a barcode, to the screen (games/Pad-*/README.md).
+Pad echoes its pads and a frame counter to RAM and, as a barcode, to the screen
+(games/Pad-*/README.md).
 """
 
 from __future__ import annotations
@@ -89,7 +91,9 @@ def _variable(name: str, shown: Iterable[Any]) -> list[int]:
 
 
 def _barcode_of(variables: Variables) -> Barcode:
-    return Barcode(variables["frame"], variables["pad1"], variables["pad2"], variables["presses"] & 0xFFFF)
+    return Barcode(
+        variables["frame"], variables["pad1"], variables["pad2"], variables["presses"] & 0xFFFF
+    )
 
 
 def _shown(console: RetroEmulator) -> tuple[np.ndarray, Variables, float, bool]:
@@ -97,7 +101,7 @@ def _shown(console: RetroEmulator) -> tuple[np.ndarray, Variables, float, bool]:
     return shown.frame(), shown.variables, shown.reward, shown.terminated
 
 
-# -- one console ------------------------------------------------------------------------------------
+# -- one console -----------------------------------------------------------------------------------
 
 
 @every_game
@@ -125,7 +129,12 @@ def test_every_button_sets_its_own_bit_and_no_other(game: str, console: RetroEmu
 def test_opposite_directions_reach_no_pad(game: str, console: RetroEmulator) -> None:
     arrows = ("UP", "DOWN", "LEFT", "RIGHT")
     others = set(BITS[game]) - set(arrows)
-    arrives = {("LEFT", "A", "RIGHT"): {"A"}, ("DOWN", "UP", "LEFT"): {"LEFT"}, arrows: set(), BITS[game]: others}
+    arrives = {
+        ("LEFT", "A", "RIGHT"): {"A"},
+        ("DOWN", "UP", "LEFT"): {"LEFT"},
+        arrows: set(),
+        BITS[game]: others,
+    }
     ticks = [{"pad1": pad} for pad in arrives]
     _, *after = play(console, *ticks, {})
     for found, expected in zip(_variable("pad1", after), arrives.values(), strict=True):
@@ -133,7 +142,9 @@ def test_opposite_directions_reach_no_pad(game: str, console: RetroEmulator) -> 
 
 
 @every_game
-def test_what_is_latched_on_a_tick_is_in_ram_and_on_screen_on_the_next(game: str, console: RetroEmulator) -> None:
+def test_what_is_latched_on_a_tick_is_in_ram_and_on_screen_on_the_next(
+    game: str, console: RetroEmulator
+) -> None:
     pads = _random_pads(game, 600)
     shown = play(console, *_ticks(pads), {})
     start = shown[0][1]
@@ -151,12 +162,18 @@ def test_what_is_latched_on_a_tick_is_in_ram_and_on_screen_on_the_next(game: str
         assert [variables["pad1"], variables["pad2"]] == masks
         assert (variables["presses"], reward, done) == (presses, new, False)
         assert variables["magic"] == 0x50414431
-        assert read_barcode(frame) == _barcode_of(variables), "the screen shows this tick, not another"
-        assert not BARCODE_LINE <= variables["idle_line"] < FIRST_BLANK_LINE[game], "drawn before the picture got there"
+        assert read_barcode(frame) == _barcode_of(variables), (
+            "the screen shows this tick, not another"
+        )
+        assert not BARCODE_LINE <= variables["idle_line"] < FIRST_BLANK_LINE[game], (
+            "drawn before the picture got there"
+        )
 
 
 @every_game
-def test_a_screen_looked_at_now_and_then_shows_the_tick_it_is_looked_at(game: str, console: RetroEmulator) -> None:
+def test_a_screen_looked_at_now_and_then_shows_the_tick_it_is_looked_at(
+    game: str, console: RetroEmulator
+) -> None:
     random = np.random.default_rng(1)
     play(console)
     for one, two in _random_pads(game, 200, seed=1):
@@ -213,13 +230,21 @@ def test_a_barcode_is_read_from_any_size(game: str, console: RetroEmulator) -> N
 def test_pictures_without_a_barcode_have_none(game: str, console: RetroEmulator) -> None:
     ((frame, *_),) = play(console, {})
     spoilt = frame.copy()
-    spoilt[BARCODE_LINE + 8 : BARCODE_LINE + 16, 16:24] = 255  # the highest bit of the frame counter
-    for picture in (np.zeros_like(frame), np.full_like(frame, 255), 255 - frame, np.roll(frame, 8, axis=0), spoilt):
+    spoilt[BARCODE_LINE + 8 : BARCODE_LINE + 16, 16:24] = (
+        255  # the highest bit of the frame counter
+    )
+    for picture in (
+        np.zeros_like(frame),
+        np.full_like(frame, 255),
+        255 - frame,
+        np.roll(frame, 8, axis=0),
+        spoilt,
+    ):
         with pytest.raises(ValueError, match="no barcode"):
             read_barcode(picture)
 
 
-# -- saved and repeated -----------------------------------------------------------------------------
+# -- saved and repeated ----------------------------------------------------------------------------
 
 
 @every_game
@@ -275,7 +300,7 @@ def test_a_million_frames_of_random_pads(game: str, console: RetroEmulator) -> N
             assert not done
 
 
-# -- through workflows ------------------------------------------------------------------------------
+# -- through workflows -----------------------------------------------------------------------------
 
 Stack = Annotated[np.ndarray, Socket("frames", "f32[c h w]")]
 
@@ -308,32 +333,58 @@ def _table(game: str, path: Path) -> Path:
 def _agent(game: str, **console: Any) -> dict[str, Any]:
     """A console whose first pad a random policy presses, another button on every tick."""
     return {
-        "console": {"type": "RetroEmulator@2", "set": {"game": game, **console}, "in": {"pad1": "sink.pad"}},
+        "console": {
+            "type": "RetroEmulator@2",
+            "set": {"game": game, **console},
+            "in": {"pad1": "sink.pad"},
+        },
         "random": {"type": "RandomPolicy@1", "set": {"actions": len(BITS[game]) + 1, "hold": 1}},
-        "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "table.safetensors"},
+        "sink": {
+            "type": "EmulatorSink@1",
+            "in": {"action": "random.action"},
+            "brain": "table.safetensors",
+        },
     }
 
 
 @every_game
-@pytest.mark.parametrize(("taps", "every"), [((3, 2, 1, 0), 4), ((12, 8, 4, 0), 1), ((3, 2, 1, 0), 1), ((9, 1), 3)])
-def test_a_stack_has_the_frames_it_says_oldest_first(game: str, tmp_path: Path, taps: tuple[int, ...], every: int) -> None:
+@pytest.mark.parametrize(
+    ("taps", "every"), [((3, 2, 1, 0), 4), ((12, 8, 4, 0), 1), ((3, 2, 1, 0), 1), ((9, 1), 3)]
+)
+def test_a_stack_has_the_frames_it_says_oldest_first(
+    game: str, tmp_path: Path, taps: tuple[int, ...], every: int
+) -> None:
     _table(game, tmp_path / "table.safetensors")
-    FrameStackBrain(taps=np.array(taps, np.int32), mean=np.array([0], np.float32), std=np.array([1], np.float32)).save(
-        tmp_path / "stack.safetensors", title="taps", made_by="a test"
-    )
+    FrameStackBrain(
+        taps=np.array(taps, np.int32), mean=np.array([0], np.float32), std=np.array([1], np.float32)
+    ).save(tmp_path / "stack.safetensors", title="taps", made_by="a test")
     nodes = {
         **_agent(game),
         "grey": {"type": "Grayscale@1", "in": {"frame": "console.frame"}},
-        "half": {"type": "Resize@1", "set": {"width": 120, "height": 80}, "in": {"frame": "grey.frame"}},
-        "stack": {"type": "FrameStack@1", "in": {"frame": "half.frame"}, "brain": "stack.safetensors", "every": every},
-        "seen": {"type": "Seen@1", "in": {"frames": "stack.frames", "variables": "console.variables"}},
+        "half": {
+            "type": "Resize@1",
+            "set": {"width": 120, "height": 80},
+            "in": {"frame": "grey.frame"},
+        },
+        "stack": {
+            "type": "FrameStack@1",
+            "in": {"frame": "half.frame"},
+            "brain": "stack.safetensors",
+            "every": every,
+        },
+        "seen": {
+            "type": "Seen@1",
+            "in": {"frames": "stack.frames", "variables": "console.variables"},
+        },
     }
     if game == GENESIS:
         nodes["half"]["set"] = {"width": 160, "height": 112}
     registry = Registry()
     for cls in (RetroEmulator, Grayscale, Resize, FrameStack, RandomPolicy, EmulatorSink, Seen):
         registry.add(cls)
-    graph = check(parse_workflow({"minibrains": 1, "nodes": nodes}), registry, lambda pin: tmp_path / pin.file)
+    graph = check(
+        parse_workflow({"minibrains": 1, "nodes": nodes}), registry, lambda pin: tmp_path / pin.file
+    )
     engine = Engine(compile_graph(graph))
     try:
         engine.open(lambda runtime, engine: FakeHost(runtime, engine, folder=tmp_path))
@@ -356,12 +407,18 @@ def test_a_stack_has_the_frames_it_says_oldest_first(game: str, tmp_path: Path, 
 
 @every_game
 @pytest.mark.parametrize("kind", [InThread, InProcess])
-def test_while_a_node_holds_not_one_frame_passes(game: str, kind: type[Node], tmp_path: Path) -> None:
+def test_while_a_node_holds_not_one_frame_passes(
+    game: str, kind: type[Node], tmp_path: Path
+) -> None:
     """100 random times of thinking, in the middle of the loop from the screen to the pad."""
     _table(game, tmp_path / "table.safetensors")
     nodes = _agent(game)
     nodes["frames"] = {"type": "FrameCount@1", "in": {"variables": "console.variables"}}
-    nodes["slow"] = {"type": f"{kind.__name__}@1", "set": {"most": 20.0}, "in": {"number": "frames.number"}}
+    nodes["slow"] = {
+        "type": f"{kind.__name__}@1",
+        "set": {"most": 20.0},
+        "in": {"number": "frames.number"},
+    }
     nodes["seen"] = {"type": "Seen@1", "in": {"value": "slow.number"}}
     nodes["sink"]["when"] = "even.flag"
     nodes["even"] = {"type": "Even@1", "in": {"number": "slow.number"}}
@@ -402,7 +459,9 @@ def test_the_command_line_plays_to_the_tick_that_was_asked_for(
         "log": {"type": "Log@1", "in": {"value": "console.variables"}},
         "score": {"type": "Score@1", "in": {"rewards": ["console.reward"]}},
     }
-    (tmp_path / "pad.json").write_text(json.dumps({"minibrains": 1, "title": "Pad", "nodes": nodes}))
+    (tmp_path / "pad.json").write_text(
+        json.dumps({"minibrains": 1, "title": "Pad", "nodes": nodes})
+    )
     result = summary("pad.json", "--episodes", 5, "--seed", 3)
     assert result["game"] == game
     assert result["rom_sha1"] == (bundled_dir("games") / game / "rom.sha").read_text().strip()
@@ -431,7 +490,14 @@ def test_the_command_line_plays_to_the_tick_that_was_asked_for(
 @every_game
 def test_the_directory_is_whole(game: str) -> None:
     folder = bundled_dir("games") / game
-    for name in ("README.md", "data.json", "scenario.json", "metadata.json", "Start.state", "picture.png"):
+    for name in (
+        "README.md",
+        "data.json",
+        "scenario.json",
+        "metadata.json",
+        "Start.state",
+        "picture.png",
+    ):
         assert (folder / name).stat().st_size
     for word in (*BITS[game], *json.loads((folder / "data.json").read_text())["info"]):
         assert word in (folder / "README.md").read_text(), f"the README does not speak of {word}"

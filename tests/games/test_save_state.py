@@ -45,10 +45,12 @@ def shown(ticks: list[Any], **console: Any) -> list[Any]:
     """The variables of an episode, tick by tick."""
     node = RetroEmulator(**console)
     with opened(node, ScratchHost(Path("/nonexistent"))):
-        return [variables for _, variables, *_ in play(node, *ticks, episode=Episode(0, 0, "console"))]
+        return [
+            variables for _, variables, *_ in play(node, *ticks, episode=Episode(0, 0, "console"))
+        ]
 
 
-# -- a console's state --------------------------------------------------------------------------------
+# -- a console's state -----------------------------------------------------------------------------
 
 
 def test_an_episode_goes_on_from_a_state_that_was_saved(games: Path) -> None:
@@ -62,7 +64,22 @@ def test_an_episode_goes_on_from_a_state_that_was_saved(games: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "a.", "a ", "x" * 101, "a\nb", "Mine.state", "a:b"]
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "../x",
+        "a/b",
+        "a\\b",
+        ".hidden",
+        "a.",
+        "a ",
+        "x" * 101,
+        "a\nb",
+        "Mine.state",
+        "a:b",
+    ],
 )
 def test_a_name_that_no_file_can_have_is_refused(name: str, games: Path) -> None:
     with pytest.raises(GameError, match="cannot be the name of a save state"):
@@ -89,7 +106,9 @@ def test_one_of_one_s_own_is_only_replaced_if_that_is_said(games: Path) -> None:
 
 
 def test_nothing_is_saved_of_what_is_held_back(games: Path) -> None:
-    with pytest.raises(GameError, match=f"began from the state '{HELD_BACK}', which .*splits.json holds back"):
+    with pytest.raises(
+        GameError, match=f"began from the state '{HELD_BACK}', which .*splits.json holds back"
+    ):
         saved("Mine", 60, game=DUEL, states=(HELD_BACK,))
     (games / DUEL).mkdir(parents=True)
     shutil.copyfile(find_game([DUEL]).state_file(HELD_BACK), games / DUEL / "Other.state")
@@ -107,7 +126,7 @@ def test_a_state_that_cannot_be_written_is_a_sentence(games: Path) -> None:
         saved("Mine", 1, game=PAD)
 
 
-# -- the command --------------------------------------------------------------------------------------
+# -- the command -----------------------------------------------------------------------------------
 
 
 def variables(name: str) -> Any:
@@ -125,12 +144,15 @@ def test_a_tick_of_a_workflow_and_of_its_recorded_run_are_the_same(
     done = minibrains("save-state", played["run_dir"], "Recorded", *wanted, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
-        "state": "Recorded", "game": DUEL, "episode": 2, "tick": 100, "file": str(games / DUEL / "Recorded.state"),
+        "state": "Recorded", "game": DUEL, "episode": 2, "tick": 100,
+        "file": str(games / DUEL / "Recorded.state"),
     }  # fmt: skip
     assert variables("Played") == variables("Recorded")
     assert minibrains_process("save-state", "duel_expert", "First", "--tick", 100).returncode == 0
     assert variables("First") != variables("Played"), "of the first episode"
-    found = summary("duel_expert", "--set", 'console.states=["Recorded"]', "--ticks", 30, "--episodes", 1)
+    found = summary(
+        "duel_expert", "--set", 'console.states=["Recorded"]', "--ticks", 30, "--episodes", 1
+    )
     assert found["episodes"][0]["start"]["state"] == "Recorded"
 
 
@@ -149,7 +171,11 @@ def test_a_tape_of_an_older_version_will_do(minibrains: Command) -> None:
         (["hello", "Mine"], 2, "one console, a RetroEmulator say, is needed; found 0"),
         (["duel_expert", "a/b"], 2, "cannot be the name of a save state"),
         (["duel_expert", HELD_BACK], 2, "is a save state that"),
-        (["duel_expert", "Mine", "--tick", "40000"], 2, "ends an episode after 40000 ticks; expected a tick below"),
+        (
+            ["duel_expert", "Mine", "--tick", "40000"],
+            2,
+            "ends an episode after 40000 ticks; expected a tick below",
+        ),
         (["airstriker_random", "Mine", "--tick", "5399"], 1, "the episode ended on its tick"),
         (["duel_expert", "Mine", "--episode", "0"], 2, "expected a whole number from 1"),
         (["duel_expert", "Mine", "--tick", "-1"], 2, "expected a whole number from 0"),
@@ -181,11 +207,18 @@ def test_a_recorded_run_has_only_the_ticks_it_has(summary: Summary, minibrains: 
     assert minibrains("save-state", run, "Last", "--tick", 48, "--force").returncode == 0
 
 
-def test_a_run_without_a_tape_and_a_console_without_states(summary: Summary, minibrains: Command, tmp_path: Path) -> None:
-    done = minibrains("save-state", summary("duel_expert", "--episodes", 1, "--ticks", 5)["run_dir"], "Mine")
+def test_a_run_without_a_tape_and_a_console_without_states(
+    summary: Summary, minibrains: Command, tmp_path: Path
+) -> None:
+    done = minibrains(
+        "save-state", summary("duel_expert", "--episodes", 1, "--ticks", 5)["run_dir"], "Mine"
+    )
     assert done.returncode == 2
     assert "has no run.tape; record one with" in done.stderr
-    workflow = {"minibrains": 1, "nodes": {"console": {"type": "console_pack.Counting@1", "set": {"game": "x"}}}}
+    workflow = {
+        "minibrains": 1,
+        "nodes": {"console": {"type": "console_pack.Counting@1", "set": {"game": "x"}}},
+    }
     (tmp_path / "counting.json").write_text(json.dumps(workflow))
     done = minibrains("save-state", "counting.json", "Mine", "--pack", PACK)
     assert done.returncode == 2

@@ -1,4 +1,6 @@
-"""SimpleFighter and the players of the native search are the same: they press the same buttons on every frame."""
+"""SimpleFighter and the players of the native search are the same:
+they press the same buttons on every frame.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def test_every_code_is_given_to_a_fault() -> None:
 
 def _faults(nodes: dict[str, Any], **keys: Any) -> tuple[Fault, ...]:
     with pytest.raises(WorkflowError) as error:
-        check(parse_workflow({"minibrains": 1, "nodes": nodes, **keys}), REGISTRY, brain_finder(None))
+        check(
+            parse_workflow({"minibrains": 1, "nodes": nodes, **keys}), REGISTRY, brain_finder(None)
+        )
     return error.value.faults
 
 
@@ -48,8 +50,14 @@ CLOCK = {"type": "Every@1"}
 WRONG: dict[str, tuple[dict[str, Any], FaultCode]] = {
     "link": ({"log": {"type": "Log@1", "in": {"value": "clock"}}}, "bad_linked_input"),
     "loop": ({"a": {"type": "Reroute@1", "in": {"value": "a.value"}}}, "dependency_cycle"),
-    "no brain": ({"head": {"type": "PolicyHead@1", "in": {"frames": "head.logits"}}}, "required_brain_missing"),
-    "missing brain": ({"stack": {"type": "FrameStack@1", "brain": "no.safetensors"}}, "invalid_brain"),
+    "no brain": (
+        {"head": {"type": "PolicyHead@1", "in": {"frames": "head.logits"}}},
+        "required_brain_missing",
+    ),
+    "missing brain": (
+        {"stack": {"type": "FrameStack@1", "brain": "no.safetensors"}},
+        "invalid_brain",
+    ),
     "input": ({"log": {"type": "Log@1"}}, "required_input_missing"),
     "widget": ({"name": {"type": "Variable@1"}}, "required_input_missing"),
     "unknown type": ({"new": {"type": "Nothing@1"}}, "missing_node_type"),
@@ -58,17 +66,35 @@ WRONG: dict[str, tuple[dict[str, Any], FaultCode]] = {
     "too small": ({"clock": {**CLOCK, "set": {"ticks": 0}}}, "value_smaller_than_min"),
     "too big": ({"small": {"type": "Resize@1", "set": {"width": 5000}}}, "value_bigger_than_max"),
     "no number": ({"clock": {**CLOCK, "set": {"ticks": "3"}}}, "invalid_input_type"),
-    "no choice": ({"pick": {"type": "ActionSampler@1", "set": {"mode": "best"}}}, "value_not_in_list"),
+    "no choice": (
+        {"pick": {"type": "ActionSampler@1", "set": {"mode": "best"}}},
+        "value_not_in_list",
+    ),
     "no mode": ({"clock": {**CLOCK, "mode": "off"}}, "value_not_in_list"),
     "no such widget": ({"clock": {**CLOCK, "set": {"tick": 3}}}, "unknown_widget"),
-    "no such output": ({"clock": CLOCK, "log": {"type": "Log@1", "in": {"value": "clock.then"}}}, "unknown_output"),
+    "no such output": (
+        {"clock": CLOCK, "log": {"type": "Log@1", "in": {"value": "clock.then"}}},
+        "unknown_output",
+    ),
     "no such node": ({"log": {"type": "Log@1", "in": {"value": "nobody.there"}}}, "unknown_node"),
     "no such input": ({"clock": {**CLOCK, "in": {"x": "clock.now"}}}, "unknown_input"),
     "key": ({"clock": {**CLOCK, "evry": 3}}, "unknown_key"),
-    "two links": ({"clock": CLOCK, "log": {"type": "Log@1", "in": {"value": ["clock.now", "clock.now"]}}}, "too_many_links"),
-    "types": ({"clock": CLOCK, "sum": {"type": "Score@1", "in": {"rewards": "clock.now"}}}, "return_type_mismatch"),
-    "file of the run": ({"clock": CLOCK, "episodes": {"type": "Log@1", "in": {"value": "clock.now"}}}, "file_taken"),
-    "file name": ({"clock": CLOCK, "n" * 300: {"type": "Log@1", "in": {"value": "clock.now"}}}, "invalid_file_name"),
+    "two links": (
+        {"clock": CLOCK, "log": {"type": "Log@1", "in": {"value": ["clock.now", "clock.now"]}}},
+        "too_many_links",
+    ),
+    "types": (
+        {"clock": CLOCK, "sum": {"type": "Score@1", "in": {"rewards": "clock.now"}}},
+        "return_type_mismatch",
+    ),
+    "file of the run": (
+        {"clock": CLOCK, "episodes": {"type": "Log@1", "in": {"value": "clock.now"}}},
+        "file_taken",
+    ),
+    "file name": (
+        {"clock": CLOCK, "n" * 300: {"type": "Log@1", "in": {"value": "clock.now"}}},
+        "invalid_file_name",
+    ),
     "busy": ({"clock": {**CLOCK, "busy": "continue"}}, "not_applicable"),
 }
 
@@ -89,7 +115,10 @@ def test_sizes_that_disagree_come_from_a_brain_and_a_widget() -> None:
     assert (fault.code, fault.node, fault.socket) == ("return_type_mismatch", "head", "frames")
     brain = workflow.nodes["head"].brain
     assert brain is not None
-    assert fault.cause == f"84 comes from the brain {brain.file} of head, 40 comes from the widget small.width"
+    assert (
+        fault.cause
+        == f"84 comes from the brain {brain.file} of head, 40 comes from the widget small.width"
+    )
     assert fault.cause in str(fault)
     assert fault.as_json()["cause"] == fault.cause
 
@@ -102,12 +131,21 @@ def test_sizes_that_disagree_come_from_a_type_and_from_what_was_opened() -> None
         "again": {"type": "Grayscale@1", "in": {"frame": "grey.frame"}},
     }
     (fault,) = _faults(nodes)
-    assert fault.cause == "3 is fixed by the type Grayscale of again, 1 is fixed by the type Grayscale of grey"
-    tiles = {"type": "TileTokenizer@1", "in": {"frame": "console.frame"}, "brain": "tile_codebook/duel.safetensors"}
+    assert (
+        fault.cause
+        == "3 is fixed by the type Grayscale of again, 1 is fixed by the type Grayscale of grey"
+    )
+    tiles = {
+        "type": "TileTokenizer@1",
+        "in": {"frame": "console.frame"},
+        "brain": "tile_codebook/duel.safetensors",
+    }
     del nodes["again"]
     nodes["tiles"] = tiles
     graph = check(parse_workflow({"minibrains": 1, "nodes": nodes}), REGISTRY, brain_finder(None))
     with pytest.raises(WorkflowError) as error:
         check_sizes(graph, {"tiles": {"colors": 1}})
     (fault,) = error.value.faults
-    assert fault.cause == "1 is what tiles found when it was opened, 3 is fixed by the type RetroEmulator of console"
+    assert fault.cause == (
+        "1 is what tiles found when it was opened, 3 is fixed by the type RetroEmulator of console"
+    )

@@ -33,18 +33,36 @@ def _may(found: Linking, source: str, target: str) -> bool:
 
 
 def test_what_flows_through_generic_nodes_and_from_widgets_is_known() -> None:
-    found = _linking({
-        "console": CONSOLE,
-        "knee": {"type": "Reroute@1", "in": {"value": "console.reward"}},
-        "loose": {"type": "Reroute@1"},
-        "last": {"type": "Previous@1", "set": {"initial": None}, "in": {"value": "knee.value"}},
-        "pick": {"type": "Switch@1", "in": {"flag": "console.terminated", "yes": "console.reward"}},
-        "small": {"type": "Resize@1", "set": {"width": 40, "height": 30}, "in": {"frame": "console.frame"}},
-        "stack": {"type": "FrameStack@1", "in": {"frame": "small.frame"}, "brain": "frame_stack/grey4.safetensors"},
-        "score": {"type": "Score@1"},
-        "view": {"type": "Preview@1"},
-    })  # fmt: skip
-    assert found.outputs["knee", "value"] == found.outputs["last", "value"] == found.outputs["pick", "value"] == "number"
+    found = _linking(
+        {
+            "console": CONSOLE,
+            "knee": {"type": "Reroute@1", "in": {"value": "console.reward"}},
+            "loose": {"type": "Reroute@1"},
+            "last": {"type": "Previous@1", "set": {"initial": None}, "in": {"value": "knee.value"}},
+            "pick": {
+                "type": "Switch@1",
+                "in": {"flag": "console.terminated", "yes": "console.reward"},
+            },
+            "small": {
+                "type": "Resize@1",
+                "set": {"width": 40, "height": 30},
+                "in": {"frame": "console.frame"},
+            },
+            "stack": {
+                "type": "FrameStack@1",
+                "in": {"frame": "small.frame"},
+                "brain": "frame_stack/grey4.safetensors",
+            },
+            "score": {"type": "Score@1"},
+            "view": {"type": "Preview@1"},
+        }
+    )
+    assert (
+        found.outputs["knee", "value"]
+        == found.outputs["last", "value"]
+        == found.outputs["pick", "value"]
+        == "number"
+    )
     assert found.outputs["small", "frame"] == "frame u8[30 40 3]"
     assert found.inputs["pick", "no"] == "number"
     assert found.inputs["stack", "frame"] == "frame u8[h w 1]"
@@ -58,12 +76,14 @@ def test_what_flows_through_generic_nodes_and_from_widgets_is_known() -> None:
 
 
 def test_another_link_may_take_the_place_of_the_one_there_is() -> None:
-    found = _linking({
-        "console": CONSOLE,
-        "knee": {"type": "Reroute@1", "in": {"value": "console.reward"}},
-        "grey": {"type": "Grayscale@1", "in": {"frame": "console.frame"}},
-        "small": {"type": "Resize@1", "in": {"frame": "grey.frame"}},
-    })  # fmt: skip
+    found = _linking(
+        {
+            "console": CONSOLE,
+            "knee": {"type": "Reroute@1", "in": {"value": "console.reward"}},
+            "grey": {"type": "Grayscale@1", "in": {"frame": "console.frame"}},
+            "small": {"type": "Resize@1", "in": {"frame": "grey.frame"}},
+        }
+    )
     assert found.inputs["knee", "value"] == "T"
     assert found.inputs["small", "frame"] == "frame u8[h w c]"
     assert _may(found, "console.frame", "knee.value")
@@ -83,30 +103,36 @@ def test_types_that_are_not_in_the_workflow_are_known_too() -> None:
 
 def test_nodes_that_wait_for_each_other_within_a_tick_are_known() -> None:
     knee = {"type": "Reroute@1"}
-    found = _linking({
-        "console": {**CONSOLE, "in": {"pad1": "d.value"}},
-        "a": {**knee, "in": {"value": "console.frame"}},
-        "b": {**knee, "in": {"value": "a.value"}},
-        "c": {**knee, "mode": "bypass", "in": {"value": "b.value"}},
-        "d": {**knee, "in": {"value": "c.value"}, "when": "e.value"},
-        "e": knee,
-    })  # fmt: skip
+    found = _linking(
+        {
+            "console": {**CONSOLE, "in": {"pad1": "d.value"}},
+            "a": {**knee, "in": {"value": "console.frame"}},
+            "b": {**knee, "in": {"value": "a.value"}},
+            "c": {**knee, "mode": "bypass", "in": {"value": "b.value"}},
+            "d": {**knee, "in": {"value": "c.value"}, "when": "e.value"},
+            "e": knee,
+        }
+    )
     assert found.before == {"a": [], "b": ["a"], "c": [], "d": ["b", "e"], "e": []}
 
 
 def test_a_workflow_with_faults_is_known_as_far_as_it_goes() -> None:
-    found = _linking({
-        "gone": {"type": "Nothing@1"},
-        "sum": {"type": "Score@1", "in": {"rewards": ["clock.now", "gone.value"]}},
-        "clock": {"type": "Every@1", "set": {"ticks": 0}},
-    })  # fmt: skip
+    found = _linking(
+        {
+            "gone": {"type": "Nothing@1"},
+            "sum": {"type": "Score@1", "in": {"rewards": ["clock.now", "gone.value"]}},
+            "clock": {"type": "Every@1", "set": {"ticks": 0}},
+        }
+    )
     assert found.outputs == {("sum", "number"): "number", ("clock", "now"): "flag"}
     assert found.inputs == {("sum", "rewards"): "number"}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_it_says_what_the_check_says(path: Path) -> None:
-    """Every link that is there may be made; of those that are not, none that is refused here passes the check."""
+    """Every link that is there may be made; of those that are not,
+    none that is refused here passes the check.
+    """
     workflow = load_workflow(path)
     nodes = {name: dict(entry.raw) for name, entry in workflow.nodes.items()}
     found = _linking(nodes, path)

@@ -19,7 +19,9 @@ from minibrains.graph.check import check
 from minibrains.graph.schema import widget_schema, workflow_schema
 
 
-class Gauge(Node, version=2, migrations={1: lambda entry: {**entry, "set": {"scale": 1.0, "table": {}}}}):
+class Gauge(
+    Node, version=2, migrations={1: lambda entry: {**entry, "set": {"scale": 1.0, "table": {}}}}
+):
     """A node with a widget of every sort, in its second version."""
 
     scale: float = widget(min=0.5, max=2.0)
@@ -40,7 +42,11 @@ REGISTRY.add(Gauge)
 REGISTRY.add(Gauge, "pack")
 SCHEMA = workflow_schema(REGISTRY)
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
-GAUGE = {"type": "Gauge@2", "set": {"scale": 1, "table": {}}, "in": {"now": "clock.now", "values": ["sum.number"]}}
+GAUGE = {
+    "type": "Gauge@2",
+    "set": {"scale": 1, "table": {}},
+    "in": {"now": "clock.now", "values": ["sum.number"]},
+}
 SOUND: dict[str, Any] = {
     "minibrains": 1,
     "title": "A gauge",
@@ -49,7 +55,11 @@ SOUND: dict[str, Any] = {
         "sum": {"type": "Score@1"},
         "gauge": GAUGE,
         "random": {"type": "RandomPolicy@1", "set": {"actions": 6}},
-        "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "action_table/airstriker.safetensors"},
+        "sink": {
+            "type": "EmulatorSink@1",
+            "in": {"action": "random.action"},
+            "brain": "action_table/airstriker.safetensors",
+        },
     },
 }
 
@@ -107,8 +117,20 @@ def test_shipped_workflows_are_valid() -> None:
         gauge(type="pack.Gauge@2"),
         gauge(type="Gauge@1", set={"size": 5}),
         gauge(**{"in": {"values": "sum.number"}}),
-        gauge(set={"scale": 2, "table": {"a": [1, "b"]}, "label": "x", "kind": "mean", "names": ["n"], "either": [90.5]}),
-        changed(("nodes", "sink", "brain"), {"file": "action_table/airstriker.safetensors", "sha256": None}),
+        gauge(
+            set={
+                "scale": 2,
+                "table": {"a": [1, "b"]},
+                "label": "x",
+                "kind": "mean",
+                "names": ["n"],
+                "either": [90.5],
+            }
+        ),
+        changed(
+            ("nodes", "sink", "brain"),
+            {"file": "action_table/airstriker.safetensors", "sha256": None},
+        ),
         changed(("run",), {"episodes": 2, "ticks": 600, "seed": 0}),
         changed(("run",), {"clock": "realtime"}),
         changed(("layout",), {"clock": [40, 80]}),
@@ -166,7 +188,10 @@ def test_the_form_of_background_work_is_known() -> None:
         changed(("nodes", "clock", "when"), "sum"),
         changed(("nodes", "sink", "brain"), ""),
         changed(("nodes", "sink", "brain"), {"sha256": "0" * 64}),
-        changed(("nodes", "sink", "brain"), {"file": "action_table/airstriker.safetensors", "sha256": "00"}),
+        changed(
+            ("nodes", "sink", "brain"),
+            {"file": "action_table/airstriker.safetensors", "sha256": "00"},
+        ),
         gauge(set={"scale": 1}),
         gauge(set={"table": {}}),
         {**SOUND, "nodes": {"gauge": {"type": "Gauge@2"}}},
@@ -192,12 +217,24 @@ def no_whole_float(value: Any) -> Any:
 
 
 NAMES = st.text(max_size=3)
-SCALARS = st.none() | st.booleans() | st.integers(-12, 12) | st.floats(-3, 3).filter(no_whole_float) | NAMES
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=2))
-WIDGETS = [(name, widget) for name, cls in REGISTRY.items() for widget in cls.schema.widgets.values()]
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-12, 12)
+    | st.floats(-3, 3).filter(no_whole_float)
+    | NAMES
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=2)
+)
+WIDGETS = [
+    (name, widget) for name, cls in REGISTRY.items() for widget in cls.schema.widgets.values()
+]
 
 
-@pytest.mark.parametrize("widget", [pytest.param(widget, id=f"{name}.{widget.name}") for name, widget in WIDGETS])
+@pytest.mark.parametrize(
+    "widget", [pytest.param(widget, id=f"{name}.{widget.name}") for name, widget in WIDGETS]
+)
 @settings(deadline=None)
 @given(value=VALUES)
 def test_a_widget_takes_what_its_schema_takes(widget: Any, value: Any) -> None:
@@ -209,7 +246,9 @@ def test_a_widget_takes_what_its_schema_takes(widget: Any, value: Any) -> None:
     assert jsonschema.Draft202012Validator(widget_schema(widget)).is_valid(value) == taken
 
 
-@pytest.mark.parametrize("widget", [pytest.param(w, id=f"{n}.{w.name}") for n, w in WIDGETS if not w.required])
+@pytest.mark.parametrize(
+    "widget", [pytest.param(w, id=f"{n}.{w.name}") for n, w in WIDGETS if not w.required]
+)
 def test_a_default_is_valid(widget: Any) -> None:
     schema = widget_schema(widget)
     jsonschema.validate(schema["default"], schema)

@@ -1,4 +1,6 @@
-"""Workflow files: what is read is kept, every fault is named at once, and no file does more than raise an error in words."""
+"""Workflow files: what is read is kept, every fault is named at once,
+and no file does more than raise an error in words.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from minibrains import Brain, BrainError, Flag, MinibrainsError, Node, Number, Register, Text, setting, tensor, widget
+from minibrains import (
+    Brain,
+    BrainError,
+    Flag,
+    MinibrainsError,
+    Node,
+    Number,
+    Register,
+    Text,
+    setting,
+    tensor,
+    widget,
+)
 from minibrains.engine.compile import compile_graph
 from minibrains.errors import Fault, WorkflowError
 from minibrains.files import bundled_dir
@@ -37,7 +51,7 @@ SHIPPED = sorted(bundled_dir("workflows").glob("*.json"))
 T = TypeVar("T")
 Entry = dict[str, Any]
 
-# -- a few small nodes --------------------------------------------------------------------------------
+# -- a few small nodes -----------------------------------------------------------------------------
 
 
 class Ticked(NamedTuple):
@@ -175,7 +189,7 @@ def step_nodes(graph: Graph) -> set[str]:
     return {step.node for step in compile_graph(graph).steps}
 
 
-# -- reading and saving -------------------------------------------------------------------------------
+# -- reading and saving ----------------------------------------------------------------------------
 
 
 def test_a_file_that_is_read_and_saved_keeps_everything(tmp_path: Path) -> None:
@@ -185,7 +199,12 @@ def test_a_file_that_is_read_and_saved_keeps_everything(tmp_path: Path) -> None:
     saved = json.loads((tmp_path / "saved.json").read_text())
     assert json.dumps(saved) == json.dumps(json.loads(text))  # also in this order
     again = load_workflow(tmp_path / "saved.json")
-    assert (again.nodes, again.run, again.title, again.faults) == (workflow.nodes, workflow.run, workflow.title, workflow.faults)
+    assert (again.nodes, again.run, again.title, again.faults) == (
+        workflow.nodes,
+        workflow.run,
+        workflow.title,
+        workflow.faults,
+    )
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "saved.json").read_bytes()
 
@@ -207,15 +226,35 @@ def test_what_stands_in_an_entry_is_read() -> None:
     rated = nodes["rated"]
     table = nodes["table"]
     stranger = nodes["stranger"]
-    assert (slow.type, slow.version, slow.every, slow.offset, slow.mode, slow.on_error) == ("Scale", 2, 6, 5, "mute", "stop")
-    assert (rated.every, rated.hertz, str(rated.when), rated.on_error) == (1, 7.5, "clock.now", "hold")
+    assert (slow.type, slow.version, slow.every, slow.offset, slow.mode, slow.on_error) == (
+        "Scale",
+        2,
+        6,
+        5,
+        "mute",
+        "stop",
+    )
+    assert (rated.every, rated.hertz, str(rated.when), rated.on_error) == (
+        1,
+        7.5,
+        "clock.now",
+        "hold",
+    )
     assert table.brain == BrainPin("table.safetensors", "0123456789abcdef" * 4)
-    assert (stranger.type, stranger.version, stranger.brain) == ("otherpack.Thing", 12, BrainPin("nowhere.safetensors"))
+    assert (stranger.type, stranger.version, stranger.brain) == (
+        "otherpack.Thing",
+        12,
+        BrainPin("nowhere.safetensors"),
+    )
     assert list(map(str, nodes["sum"].inputs["terms"])) == ["clock.count", "rated.number"]
 
 
 def test_an_unknown_type_is_a_placeholder_and_its_neighbours_are_checked() -> None:
-    workflow = file_of(clock=CLOCK, odd={"type": "Odd@3", "in": {"x": "clock.nothing"}}, after=scale("odd.out", set={"gian": 1}))
+    workflow = file_of(
+        clock=CLOCK,
+        odd={"type": "Odd@3", "in": {"x": "clock.nothing"}},
+        after=scale("odd.out", set={"gian": 1}),
+    )
     assert messages(faults(workflow)) == [
         ("odd", "the node type 'Odd' is not known"),
         ("after", "Scale has no widget 'gian'"),
@@ -230,7 +269,9 @@ def test_our_json_is_json(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["[" + " " * 50_000, ["[" * 500] * 500, "[\n1,\n2\n]", ["a\u2028b", "x\x85y", "  , "]], ids=range(4)
+    "value",
+    ["[" + " " * 50_000, ["[" * 500] * 500, "[\n1,\n2\n]", ["a\u2028b", "x\x85y", "  , "]],
+    ids=range(4),
 )
 def test_texts_like_lists_are_written_as_they_are(value: Any) -> None:
     assert json.loads(dump_json({"x": value})) == {"x": value}
@@ -242,7 +283,7 @@ def test_short_lists_stand_in_one_line() -> None:
     ]  # fmt: skip
 
 
-# -- what is no workflow ------------------------------------------------------------------------------
+# -- what is no workflow ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -254,7 +295,10 @@ def test_short_lists_stand_in_one_line() -> None:
         ('{"minibrains": true}', '"minibrains"'),
         ('{"minibrains": 0}', '"minibrains"'),
         ('{"minibrains": "1"}', '"minibrains"'),
-        ('{"minibrains": 2}', "format 2 is not known; expected at most 1. It was saved by a newer Minibrains"),
+        (
+            '{"minibrains": 2}',
+            "format 2 is not known; expected at most 1. It was saved by a newer Minibrains",
+        ),
         ('{"minibrains": 1, "minibrains": 1}', "named twice"),
         ('{"minibrains": 1, "nodes": {"a": {"every": NaN}}}', "not JSON"),
         ('{"minibrains": 1, "nodes": {"a": {"every": 1e999}}}', "not JSON"),
@@ -265,7 +309,9 @@ def test_short_lists_stand_in_one_line() -> None:
         ('{"minibrains": 1, "extra": %s}' % ("[" * 100_000), "nested too deeply"),
     ],
 )
-def test_a_file_that_is_no_workflow_is_refused_with_the_reason(text: str, word: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_workflow_is_refused_with_the_reason(
+    text: str, word: str, tmp_path: Path
+) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
     with pytest.raises(WorkflowError) as error:
@@ -274,7 +320,10 @@ def test_a_file_that_is_no_workflow_is_refused_with_the_reason(text: str, word: 
     assert word in str(error.value)
 
 
-@pytest.mark.parametrize(("name", "word"), [("missing.json", "No such file"), (".", "directory"), ("x" * 300, "too long")])
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("missing.json", "No such file"), (".", "directory"), ("x" * 300, "too long")],
+)
 def test_a_file_that_cannot_be_read_is_refused(name: str, word: str, tmp_path: Path) -> None:
     with pytest.raises(WorkflowError, match=word):
         load_workflow(tmp_path / name)
@@ -289,7 +338,7 @@ def test_what_is_nested_as_deeply_as_allowed_is_read_and_saved(tmp_path: Path) -
     assert load_workflow(tmp_path / "x.json").to_json() == workflow.to_json()
 
 
-# -- faults -------------------------------------------------------------------------------------------
+# -- faults ----------------------------------------------------------------------------------------
 
 MANY_FAULTS = {
     "minibrains": 1,
@@ -321,7 +370,11 @@ MANY_FAULTS = {
         "brainless": {"type": "Lookup@1", "in": {"value": "clock.count"}, "brain": None},
         "brainy": {"type": "Clock@1", "brain": "x.safetensors"},
         "lost": {"type": "Lookup@1", "in": {"value": "clock.count"}, "brain": "lost.safetensors"},
-        "pin": {"type": "Lookup@1", "in": {"value": "clock.count"}, "brain": {"file": "x", "sha": "1"}},
+        "pin": {
+            "type": "Lookup@1",
+            "in": {"value": "clock.count"},
+            "brain": {"file": "x", "sha": "1"},
+        },
         "unread": {"type": "Scale"},
         "behind": scale("unread.number", when="unread.now"),
         "words": {"type": "Named@1", "set": {"name": "w"}},
@@ -357,7 +410,13 @@ EXPECTED = [
     ("brainless", "brain", None, None, "needs a brain of kind 'table'"),
     ("brainy", "brain", None, None, "has no brain 'x.safetensors'"),
     ("lost", "brain", None, None, "'lost.safetensors'"),
-    ("pin", None, 'a file name, or {"file": …, "sha256": …}', "{'file': 'x', 'sha': '1'}", '"brain"'),
+    (
+        "pin",
+        None,
+        'a file name, or {"file": …, "sha256": …}',
+        "{'file': 'x', 'sha': '1'}",
+        '"brain"',
+    ),
     ("unread", None, 'a type with its version, for example "FrameStack@1"', "'Scale'", '"type"'),
 ]
 
@@ -372,7 +431,11 @@ def test_all_faults_are_reported_at_once_and_each_of_them_once() -> None:
     left = list(found)
     for node, socket, expected, what, words in EXPECTED:
         where = (node, socket, expected, what)
-        alike = [fault for fault in left if (fault.node, fault.socket, fault.expected, fault.found) == where]
+        alike = [
+            fault
+            for fault in left
+            if (fault.node, fault.socket, fault.expected, fault.found) == where
+        ]
         (fault,) = [fault for fault in alike if names_all(words, fault)]
         left.remove(fault)
     assert left == []
@@ -383,21 +446,32 @@ def test_all_faults_are_reported_at_once_and_each_of_them_once() -> None:
 
 def test_a_fault_is_a_sentence_and_json() -> None:
     (fault,) = faults(file_of(clock={"type": "Clock@1", "set": {"ticks": 0}}))
-    assert str(fault) == "clock.ticks: the widget has a wrong value; expected int of at least 1, found 0"
+    assert (
+        str(fault)
+        == "clock.ticks: the widget has a wrong value; expected int of at least 1, found 0"
+    )
     assert fault.as_json() == {
-        "code": "value_smaller_than_min", "message": "the widget has a wrong value", "node": "clock", "socket": "ticks",
-        "expected": "int of at least 1", "found": "0", "cause": None, "hint": None,
+        "code": "value_smaller_than_min", "message": "the widget has a wrong value",
+        "node": "clock", "socket": "ticks", "expected": "int of at least 1", "found": "0",
+        "cause": None, "hint": None,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("when", ["hold.value", "pick.value", "named.text"])
 def test_what_a_node_waits_for_must_be_a_flag_also_through_generic_nodes(when: str) -> None:
-    numbers = {"pick": {"type": "Pick@1", "in": {"flag": "clock.now", "yes": "clock.count", "no": "clock.count"}}}
+    numbers = {
+        "pick": {
+            "type": "Pick@1",
+            "in": {"flag": "clock.now", "yes": "clock.count", "no": "clock.count"},
+        }
+    }
     nodes = {"clock": CLOCK, **numbers, "named": {"type": "Named@1", "set": {"name": "n"}}}
     nodes["hold"] = {"type": "Hold@1", "in": {"value": "pick.value"}}
     (fault,) = faults(file_of(**nodes, gated={**CLOCK, "when": when}))
     assert (fault.node, fault.socket, fault.expected) == ("gated", "when", "flag")
-    assert checked(file_of(**nodes, gated={**CLOCK, "when": "clock.now"})).when_links.keys() == {"gated"}
+    assert checked(file_of(**nodes, gated={**CLOCK, "when": "clock.now"})).when_links.keys() == {
+        "gated"
+    }
 
 
 def test_a_loop_must_cross_a_register_and_is_named() -> None:
@@ -409,38 +483,70 @@ def test_a_loop_must_cross_a_register_and_is_named() -> None:
     assert step_nodes(checked(loop)) == {"a", "b", "c"}
 
 
-# -- mute and bypass ----------------------------------------------------------------------------------
+# -- mute and bypass -------------------------------------------------------------------------------
 
 
 def test_a_muted_node_delivers_nothing_and_is_not_there() -> None:
-    graph = checked(file_of(clock=CLOCK, a=scale("clock.count", mode="mute"), b=scale("a.number"), c=scale("clock.count")))
+    graph = checked(
+        file_of(
+            clock=CLOCK,
+            a=scale("clock.count", mode="mute"),
+            b=scale("a.number"),
+            c=scale("clock.count"),
+        )
+    )
     assert list(graph.nodes) == ["clock", "b", "c"]
     assert edges(graph) == ["clock.count -> c.value"]
 
 
 def test_a_bypassed_node_hands_on_what_fits_its_output() -> None:
-    pick = {"type": "Pick@1", "in": {"flag": "clock.now", "yes": "clock.count", "no": "other.count"}, "mode": "bypass"}
-    graph = checked(file_of(clock=CLOCK, other=CLOCK, pick=pick, a=scale("pick.value", mode="bypass"), b=scale("a.number")))
+    pick = {
+        "type": "Pick@1",
+        "in": {"flag": "clock.now", "yes": "clock.count", "no": "other.count"},
+        "mode": "bypass",
+    }
+    graph = checked(
+        file_of(
+            clock=CLOCK,
+            other=CLOCK,
+            pick=pick,
+            a=scale("pick.value", mode="bypass"),
+            b=scale("a.number"),
+        )
+    )
     assert list(graph.nodes) == ["clock", "other", "b"]
     assert edges(graph) == ["clock.count -> b.value"]
 
 
 def test_a_bypassed_node_without_a_fitting_input_delivers_nothing() -> None:
-    named = {"type": "Named@1", "set": {"name": "n"}, "in": {"value": "clock.count"}, "mode": "bypass"}
+    named = {
+        "type": "Named@1",
+        "set": {"name": "n"},
+        "in": {"value": "clock.count"},
+        "mode": "bypass",
+    }
     hold = {"type": "Hold@1", "in": {"value": "named.text"}}
     assert edges(checked(file_of(clock=CLOCK, named=named, hold=hold))) == []
 
 
 def test_types_are_checked_past_bypassed_nodes() -> None:
     named = {"type": "Named@1", "set": {"name": "n"}}
-    pick = {"type": "Pick@1", "in": {"flag": "clock.now", "yes": "named.text", "no": "named.text"}, "mode": "bypass"}
+    pick = {
+        "type": "Pick@1",
+        "in": {"flag": "clock.now", "yes": "named.text", "no": "named.text"},
+        "mode": "bypass",
+    }
     (fault,) = faults(file_of(clock=CLOCK, named=named, pick=pick, a=scale("pick.value")))
     assert (fault.node, fault.expected, fault.found) == ("a", "number", "text at named.text")
 
 
 @pytest.mark.parametrize("mode", ["mute", "bypass"])
 def test_a_gate_behind_a_node_that_is_off(mode: str) -> None:
-    pick = {"type": "Pick@1", "in": {"flag": "clock.now", "yes": "other.now", "no": "clock.now"}, "mode": mode}
+    pick = {
+        "type": "Pick@1",
+        "in": {"flag": "clock.now", "yes": "other.now", "no": "clock.now"},
+        "mode": mode,
+    }
     graph = checked(file_of(clock=CLOCK, other=CLOCK, pick=pick, a={**CLOCK, "when": "pick.value"}))
     if mode == "mute":
         assert graph.when_links == {}
@@ -451,11 +557,17 @@ def test_a_gate_behind_a_node_that_is_off(mode: str) -> None:
 
 
 def test_bypassed_nodes_in_a_ring_deliver_nothing() -> None:
-    graph = checked(file_of(a=scale("b.number", mode="bypass"), b=scale("a.number", mode="bypass"), c=scale("a.number")))
+    graph = checked(
+        file_of(
+            a=scale("b.number", mode="bypass"),
+            b=scale("a.number", mode="bypass"),
+            c=scale("a.number"),
+        )
+    )
     assert edges(graph) == []
 
 
-# -- older and newer files ----------------------------------------------------------------------------
+# -- older and newer files -------------------------------------------------------------------------
 
 
 def test_an_older_node_is_migrated_and_its_file_left_as_it_was(tmp_path: Path) -> None:
@@ -466,14 +578,20 @@ def test_an_older_node_is_migrated_and_its_file_left_as_it_was(tmp_path: Path) -
         assert graph.nodes["scale"].entry.every == 2
         assert edges(graph) == ["clock.count -> scale.value"]
     workflow.save(tmp_path / "saved.json")
-    assert json.loads((tmp_path / "saved.json").read_text()) == json.loads((DATA / "scale1.json").read_text())
+    assert json.loads((tmp_path / "saved.json").read_text()) == json.loads(
+        (DATA / "scale1.json").read_text()
+    )
 
 
 ALARMED = {
     "alarm": {"type": "Alarm@1"},
     "late": {"type": "Alarm@2"},
     "sum": {"type": "Sum@1", "in": {"terms": ["alarm.total", "late.count", "alarm.total"]}},
-    "pick": {"type": "Pick@1", "in": {"flag": "alarm.ring", "yes": "sum.number", "no": "alarm.total"}, "when": "late.silent"},
+    "pick": {
+        "type": "Pick@1",
+        "in": {"flag": "alarm.ring", "yes": "sum.number", "no": "alarm.total"},
+        "when": "late.silent",
+    },
     "gated": {"type": "Clock@1", "when": "alarm.ring"},
 }
 
@@ -490,20 +608,33 @@ def test_links_follow_an_output_that_was_renamed() -> None:
 
 
 def test_a_migrated_workflow_is_one_of_today() -> None:
-    strange = {"type": "otherpack.Thing@1", "in": {"x": "alarm.ring", "y": 3}, "when": None, "own": {"in": "alarm.ring"}}
-    written = {**file_of(**ALARMED, strange=strange), "layout": {"alarm": [1, 2]}, "extra": "alarm.ring"}
+    strange = {
+        "type": "otherpack.Thing@1",
+        "in": {"x": "alarm.ring", "y": 3},
+        "when": None,
+        "own": {"in": "alarm.ring"},
+    }
+    written = {
+        **file_of(**ALARMED, strange=strange),
+        "layout": {"alarm": [1, 2]},
+        "extra": "alarm.ring",
+    }
     migrated = REGISTRY.migrate(parse_workflow(written))
     again = migrated.to_json()
     assert again["nodes"]["alarm"] == again["nodes"]["late"] == {"type": "Alarm@3"}
     assert again["nodes"]["pick"]["when"] == "late.ringing"
-    assert again["nodes"]["strange"] == {**strange, "in": {"x": "alarm.ringing", "y": 3}}, "nodes that are not known as well"
+    assert again["nodes"]["strange"] == {**strange, "in": {"x": "alarm.ringing", "y": 3}}, (
+        "nodes that are not known as well"
+    )
     assert without("nodes", again) == without("nodes", written)
     assert REGISTRY.migrate(migrated) is migrated
 
 
 def test_links_to_a_node_that_cannot_be_migrated_stay_as_they_are() -> None:
     old = {"type": "Scale@1", "in": {"y": "alarm.total"}}
-    workflow = file_of(alarm={"type": "Alarm@1"}, old=old, after=scale("old.number"), wrong=scale("alarm.totl"))
+    workflow = file_of(
+        alarm={"type": "Alarm@1"}, old=old, after=scale("old.number"), wrong=scale("alarm.totl")
+    )
     migrated = REGISTRY.migrate(parse_workflow(workflow))
     assert migrated.nodes["old"].version == 1
     assert messages(faults(workflow)) == [
@@ -526,7 +657,10 @@ def test_faults_of_an_older_node_are_those_of_the_migrated_one() -> None:
 
 def test_an_older_node_that_cannot_be_migrated_is_a_fault() -> None:
     (fault,) = faults(file_of(clock=CLOCK, old={"type": "Scale@1", "in": {"y": "clock.count"}}))
-    assert (fault.node, fault.message) == ("old", "the node cannot be brought from @1 to @2: KeyError: 'x'")
+    assert (fault.node, fault.message) == (
+        "old",
+        "the node cannot be brought from @1 to @2: KeyError: 'x'",
+    )
 
 
 def test_an_older_format_is_migrated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -538,12 +672,19 @@ def test_an_older_format_is_migrated(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     workflow = parse_workflow({"minibrains": FORMAT, "parts": {"clock": CLOCK}, "extra": 1})
     assert list(checked(workflow).nodes) == ["clock"]
     workflow.save(tmp_path / "x.json")
-    assert json.loads((tmp_path / "x.json").read_text()) == {"minibrains": FORMAT + 1, "extra": 1, "nodes": {"clock": CLOCK}}
-    with pytest.raises(WorkflowError, match=f"format {FORMAT} cannot be brought to format {FORMAT + 1}: KeyError: 'parts'"):
+    assert json.loads((tmp_path / "x.json").read_text()) == {
+        "minibrains": FORMAT + 1,
+        "extra": 1,
+        "nodes": {"clock": CLOCK},
+    }
+    with pytest.raises(
+        WorkflowError,
+        match=f"format {FORMAT} cannot be brought to format {FORMAT + 1}: KeyError: 'parts'",
+    ):
         parse_workflow({"minibrains": FORMAT})
 
 
-# -- brains -------------------------------------------------------------------------------------------
+# -- brains ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -559,17 +700,30 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def looked_up(folder: Path, brain: Any) -> Path | None:
     """The brain file that a workflow in the folder gets."""
-    workflow = file_of(clock=CLOCK, table={"type": "Lookup@1", "in": {"value": "clock.count"}, "brain": brain})
+    workflow = file_of(
+        clock=CLOCK, table={"type": "Lookup@1", "in": {"value": "clock.count"}, "brain": brain}
+    )
     return checked(workflow, brain_finder(folder / "x.json")).nodes["table"].brain
 
 
 def test_brains_lie_beside_the_workflow_or_in_models(folder: Path) -> None:
     assert looked_up(folder, "own.safetensors") == (folder / "own.safetensors").resolve()
-    assert looked_up(folder, "shipped.safetensors") == (folder.parent / "models/shipped.safetensors").resolve()
+    assert (
+        looked_up(folder, "shipped.safetensors")
+        == (folder.parent / "models/shipped.safetensors").resolve()
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["missing.safetensors", "../table.safetensors", "link.safetensors", "{root}/table.safetensors", "x" * 300, "."]
+    "name",
+    [
+        "missing.safetensors",
+        "../table.safetensors",
+        "link.safetensors",
+        "{root}/table.safetensors",
+        "x" * 300,
+        ".",
+    ],
 )
 def test_brains_anywhere_else_are_refused(name: str, folder: Path) -> None:
     name = name.format(root=folder.parent)
@@ -578,7 +732,9 @@ def test_brains_anywhere_else_are_refused(name: str, folder: Path) -> None:
     (fault,) = error.value.faults
     assert (fault.node, fault.socket) == ("table", "brain")
     if "link" in name:
-        assert fault.message.startswith(f"the brain {name!r} is a link that leads out of its folder")
+        assert fault.message.startswith(
+            f"the brain {name!r} is a link that leads out of its folder"
+        )
     else:
         assert fault.message.startswith(f"there is no brain {name!r} within {folder}")
 
@@ -588,17 +744,30 @@ def test_a_brain_may_be_pinned_by_its_hash(folder: Path) -> None:
     digest = Table(values=np.zeros(3, np.float32)).save(path, title="t", made_by="test")
     assert looked_up(folder, {"file": path.name, "sha256": digest}) == path.resolve()
     Table(values=np.ones(3, np.float32)).save(path, title="t", made_by="test")
-    with pytest.raises(WorkflowError, match=f"{path.name} is not the brain .* expected SHA-256 {digest}"):
+    with pytest.raises(
+        WorkflowError, match=f"{path.name} is not the brain .* expected SHA-256 {digest}"
+    ):
         looked_up(folder, {"file": path.name, "sha256": digest})
 
 
-@pytest.mark.parametrize("brain", ["", "\0", 3, [], {}, {"file": ""}, {"file": "x", "sha256": "12"}, {"file": "x", "more": 1}])
+@pytest.mark.parametrize(
+    "brain",
+    ["", "\0", 3, [], {}, {"file": ""}, {"file": "x", "sha256": "12"}, {"file": "x", "more": 1}],
+)
 def test_a_brain_that_is_no_name_is_a_fault(brain: Any) -> None:
-    (fault,) = faults(file_of(clock=CLOCK, table={"type": "Lookup@1", "in": {"value": "clock.count"}, "brain": brain}))
-    assert (fault.node, fault.message, fault.found) == ("table", '"brain" cannot be read', repr(brain))
+    (fault,) = faults(
+        file_of(
+            clock=CLOCK, table={"type": "Lookup@1", "in": {"value": "clock.count"}, "brain": brain}
+        )
+    )
+    assert (fault.node, fault.message, fault.found) == (
+        "table",
+        '"brain" cannot be read',
+        repr(brain),
+    )
 
 
-# -- files nobody would write -------------------------------------------------------------------------
+# -- files nobody would write ----------------------------------------------------------------------
 
 NODES = node_types(packs=False)[0]
 LINKS = [
@@ -622,11 +791,15 @@ SENSIBLE: dict[str, list[Any]] = {
     "in": [{}],
     "set": [{}],
 }
-fuzz = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzz = settings(
+    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def compile_or_refuse(data: bytes, path: Path) -> None:
-    """Loading, checking and compiling either succeed or raise a MinibrainsError; any other exception fails the test."""
+    """Loading, checking and compiling either succeed or raise a MinibrainsError;
+    any other exception fails the test.
+    """
     path.write_bytes(data)
     try:
         workflow = load_workflow(path)
@@ -645,7 +818,9 @@ every_shipped_workflow = pytest.mark.parametrize("name", [path.name for path in 
 @every_shipped_workflow
 @fuzz
 @given(data=st.data())
-def test_a_shipped_workflow_changed_at_random_is_compiled_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
+def test_a_shipped_workflow_changed_at_random_is_compiled_or_refused(
+    name: str, data: st.DataObject, tmp_path: Path
+) -> None:
     value = json.loads((bundled_dir("workflows") / name).read_text())
     for _ in range(data.draw(st.integers(1, 3))):
         value = mutate(value, data.draw)
@@ -655,7 +830,9 @@ def test_a_shipped_workflow_changed_at_random_is_compiled_or_refused(name: str, 
 @every_shipped_workflow
 @fuzz
 @given(data=st.data())
-def test_a_shipped_workflow_wired_at_random_is_compiled_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
+def test_a_shipped_workflow_wired_at_random_is_compiled_or_refused(
+    name: str, data: st.DataObject, tmp_path: Path
+) -> None:
     value = json.loads((bundled_dir("workflows") / name).read_text())
     links: st.SearchStrategy[Any] = st.sampled_from(LINKS) | st.lists(st.sampled_from(LINKS))
     for _ in range(data.draw(st.integers(1, 5))):
@@ -673,8 +850,16 @@ def test_a_shipped_workflow_wired_at_random_is_compiled_or_refused(name: str, da
 
 @every_shipped_workflow
 @fuzz
-@given(edits=st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 3), st.binary(max_size=3)), min_size=1, max_size=3))
-def test_a_shipped_workflow_with_other_bytes_is_compiled_or_refused(name: str, edits: list[Any], tmp_path: Path) -> None:
+@given(
+    edits=st.lists(
+        st.tuples(st.integers(0, 3000), st.integers(0, 3), st.binary(max_size=3)),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_a_shipped_workflow_with_other_bytes_is_compiled_or_refused(
+    name: str, edits: list[Any], tmp_path: Path
+) -> None:
     data = bytearray((bundled_dir("workflows") / name).read_bytes())
     for place, length, new in edits:
         place %= len(data)

@@ -26,7 +26,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-# -- node types -----------------------------------------------------------------------------------------
+# -- node types ------------------------------------------------------------------------------------
 
 
 def test_node_types_say_everything_about_themselves(server: Server) -> None:
@@ -37,7 +37,8 @@ def test_node_types_say_everything_about_themselves(server: Server) -> None:
         frame = stack["inputs"]["frame"]
         assert frame["kind"] == "frame u8[h w {colors}]"
         assert (
-            stack["inputs"]["frame"] | {"label": "frame", "dtype": "u8", "dims": ["h", "w", "{colors}"]}
+            stack["inputs"]["frame"]
+            | {"label": "frame", "dtype": "u8", "dims": ["h", "w", "{colors}"]}
             == stack["inputs"]["frame"]
         )
         assert stack["brain"] == {"kind": "frame_stack", "required": True}
@@ -49,7 +50,10 @@ def test_node_types_say_everything_about_themselves(server: Server) -> None:
         assert film_["outputs"]["count"]["doc"] == "its number"
         assert stack["category"] == "vision"
         assert frame["doc"] == "uint8 [h, w, colors]"
-        assert film_["widgets"]["colours"] | {"default": 16, "min": 1, "max": 768} == film_["widgets"]["colours"]
+        assert (
+            film_["widgets"]["colours"] | {"default": 16, "min": 1, "max": 768}
+            == film_["widgets"]["colours"]
+        )
         assert film_["widgets"]["size"]["rebuild"] is True
         assert nodes["RetroEmulator@2"]["terminal"] == "terminated"
         assert nodes["Previous@1"]["inputs"]["value"]["variable"] == "T"
@@ -72,7 +76,10 @@ def test_comfyui_s_clients_are_told_as_well(server: Server) -> None:
         ]
         assert (film_["output"], film_["output_name"]) == (["FRAME", "NUMBER"], ["frame", "count"])
         assert film_["output_tooltips"] == ["in as many colours as asked for", "its number"]
-        assert every["FrameStack"]["input"]["required"]["frame"] == ["FRAME", {"tooltip": "uint8 [h, w, colors]"}]
+        assert every["FrameStack"]["input"]["required"]["frame"] == [
+            "FRAME",
+            {"tooltip": "uint8 [h, w, colors]"},
+        ]
         assert (every["FrameStack"]["category"], film_["category"]) == ("vision", "service_nodes")
         assert every["Preview"]["output_node"] is True
         stats = await client.get("/system_stats")
@@ -89,7 +96,10 @@ def test_checking_says_all_faults_and_what_flows_on_each_link(server: Server) ->
         sound = await client.post("/check", {"workflow": film()})
         assert sound["faults"] == []
         assert sound["outputs"]["film.frame"] == "frame u8[h w c]"
-        assert (sound["outputs"]["adder.number"], sound["inputs"]["adder.value"]) == ("number", "number")
+        assert (sound["outputs"]["adder.number"], sound["inputs"]["adder.value"]) == (
+            "number",
+            "number",
+        )
         assert "number" in sound["fits"]["number"]
         assert "number" not in sound["fits"]["frame u8[h w c]"]
         assert sound["before"]["keep"] == ["adder"]
@@ -103,7 +113,10 @@ def test_checking_says_all_faults_and_what_flows_on_each_link(server: Server) ->
         codes = {fault["code"] for fault in wrong["faults"]}
         assert codes == {"return_type_mismatch", "value_smaller_than_min", "missing_node_type"}
         assert wrong["outputs"]["film.frame"] == "frame u8[h w c]"
-        unheard = {"minibrains": 1, "nodes": {"console": {"type": "RetroEmulator@2", "set": {"game": "Duell-Genesis"}}}}
+        unheard = {
+            "minibrains": 1,
+            "nodes": {"console": {"type": "RetroEmulator@2", "set": {"game": "Duell-Genesis"}}},
+        }
         (fault,) = (await client.post("/check", {"workflow": unheard}))["faults"]
         assert fault["node"] == "console"
         assert "Duel-Genesis" in fault["message"]
@@ -122,7 +135,10 @@ def test_an_older_workflow_is_checked_and_told_in_todays_form(server: Server) ->
         checked = await client.post("/check", {"workflow": old})
         assert checked["faults"] == []
         assert checked["outputs"]["console.truncated"] == "flag"
-        assert checked["workflow"]["nodes"]["console"] == {**old["nodes"]["console"], "type": "RetroEmulator@2"}
+        assert checked["workflow"]["nodes"]["console"] == {
+            **old["nodes"]["console"],
+            "type": "RetroEmulator@2",
+        }
         assert checked["workflow"]["nodes"]["last"]["when"] == "console.terminated"
         again = await client.post("/check", {"workflow": checked["workflow"]})
         assert (again["faults"], again["workflow"]) == ([], None)
@@ -130,11 +146,17 @@ def test_an_older_workflow_is_checked_and_told_in_todays_form(server: Server) ->
     server.talk(talk)
 
 
-def test_the_page_says_so_when_the_editor_is_not_built_and_unknown_routes_answer_in_json(server: Server) -> None:
+def test_the_page_says_so_when_the_editor_is_not_built_and_unknown_routes_answer_in_json(
+    server: Server,
+) -> None:
     async def talk(client: Talk) -> None:
         async with client.session.get("/") as answer:
             assert (answer.status, answer.content_type) == (200, "text/html")
-        for method, path in (("GET", "/no/such/thing.js"), ("GET", "/runs/none"), ("POST", "/runs/none/stop")):
+        for method, path in (
+            ("GET", "/no/such/thing.js"),
+            ("GET", "/runs/none"),
+            ("POST", "/runs/none/stop"),
+        ):
             refused = await client.ask(method, path, 404)
             assert refused["error"]["message"]
         await client.ask("DELETE", "/nodes", 405)
@@ -142,13 +164,15 @@ def test_the_page_says_so_when_the_editor_is_not_built_and_unknown_routes_answer
     server.talk(talk)
 
 
-# -- workflows ------------------------------------------------------------------------------------------
+# -- workflows -------------------------------------------------------------------------------------
 
 
 def test_a_workflow_is_saved_listed_opened_renamed_and_thrown_away(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:
-            saved = await client.post("/userdata/workflows%2Fmine%2Fduel.json?full_info=true", film())
+            saved = await client.post(
+                "/userdata/workflows%2Fmine%2Fduel.json?full_info=true", film()
+            )
             assert await page.until("files") == {"what": "workflows"}
         assert saved["path"] == "workflows/mine/duel.json"
         on_disk = (server.data / "workflows" / "mine" / "duel.json").read_bytes()
@@ -159,7 +183,9 @@ def test_a_workflow_is_saved_listed_opened_renamed_and_thrown_away(server: Serve
         assert listed == {**saved, "path": "mine/duel.json"}
         assert await client.get("/userdata?dir=workflows") == []
         assert await client.get("/userdata/workflows%2Fmine%2Fduel.json") == film()
-        moved = await client.post("/userdata/workflows%2Fmine%2Fduel.json/move/workflows%2Fnew name.json")
+        moved = await client.post(
+            "/userdata/workflows%2Fmine%2Fduel.json/move/workflows%2Fnew name.json"
+        )
         assert moved == "workflows/new name.json"
         await client.get("/userdata/workflows%2Fmine%2Fduel.json", 404)
         await client.ask("DELETE", "/userdata/workflows%2Fnew name.json", 204)
@@ -180,17 +206,26 @@ def test_a_save_over_somebody_s_newer_save_is_refused_and_shows_it(server: Serve
             assert answer.headers["ETag"] == first
         theirs = {**film(), "title": "theirs"}
         await client.post(path, theirs, headers={"If-Match": first})
-        refused = await client.post(path, {**film(), "title": "mine"}, 412, headers={"If-Match": first})
+        refused = await client.post(
+            path, {**film(), "title": "mine"}, 412, headers={"If-Match": first}
+        )
         assert refused["workflow"] == theirs
-        assert refused["sha256"] == hashlib.sha256((server.data / "workflows" / "shared.json").read_bytes()).hexdigest()
+        assert (
+            refused["sha256"]
+            == hashlib.sha256((server.data / "workflows" / "shared.json").read_bytes()).hexdigest()
+        )
         assert await client.get(path) == theirs
         await client.ask("DELETE", path, 412, headers={"If-Match": first})
-        await client.post(path, {**film(), "title": "mine"}, headers={"If-Match": f'"{refused["sha256"]}"'})
+        await client.post(
+            path, {**film(), "title": "mine"}, headers={"If-Match": f'"{refused["sha256"]}"'}
+        )
         await client.post(path, film(), 409, headers={"If-None-Match": "*"})
         await client.post(f"{path}?overwrite=false", film(), 409)
         assert (await client.get(path))["title"] == "mine"
         await client.post("/userdata/workflows%2Fother.json", film())
-        await client.post(f"/userdata/workflows%2Fother.json/move/{path.rpartition('/')[2]}", status=409)
+        await client.post(
+            f"/userdata/workflows%2Fother.json/move/{path.rpartition('/')[2]}", status=409
+        )
         await client.ask("DELETE", path, 204)
         gone = await client.post(path, film(), 412, headers={"If-Match": first})
         assert gone["workflow"] is None
@@ -198,8 +233,14 @@ def test_a_save_over_somebody_s_newer_save_is_refused_and_shows_it(server: Serve
     server.talk(talk)
 
 
-def test_what_a_workflow_has_that_is_not_known_is_kept_and_what_is_none_is_refused(server: Server) -> None:
-    strange = {"minibrains": 1, "nodes": {"a": {"type": "other.Unknown@3", "set": {"x": [1]}}}, "extra": {"mine": "<script>"}}
+def test_what_a_workflow_has_that_is_not_known_is_kept_and_what_is_none_is_refused(
+    server: Server,
+) -> None:
+    strange = {
+        "minibrains": 1,
+        "nodes": {"a": {"type": "other.Unknown@3", "set": {"x": [1]}}},
+        "extra": {"mine": "<script>"},
+    }
 
     async def talk(client: Talk) -> None:
         await client.post("/userdata/workflows%2Fstrange.json", strange)
@@ -225,7 +266,7 @@ def test_shipped_workflows_are_templates(server: Server) -> None:
     server.talk(talk)
 
 
-# -- brains and pictures --------------------------------------------------------------------------------
+# -- brains and pictures ---------------------------------------------------------------------------
 
 
 def test_brains_are_listed_read_and_uploaded(server: Server) -> None:
@@ -242,27 +283,50 @@ def test_brains_are_listed_read_and_uploaded(server: Server) -> None:
         assert header["used_by"] == ["ReflexPolicy@1"]
         assert "reflex" in await client.get("/models")
         assert await client.get("/models/reflex") == ["airstriker.safetensors"]
-        assert (await client.get("/view_metadata/reflex?filename=airstriker.safetensors"))["minibrains.kind"] == own["kind"]
+        assert (await client.get("/view_metadata/reflex?filename=airstriker.safetensors"))[
+            "minibrains.kind"
+        ] == own["kind"]
         await client.get("/models/none", 404)
         await client.get("/brains/none.safetensors", 404)
         async with client.page() as page:
-            first = await client.ask("POST", "/upload/brain", data=upload_form("file", data, "mine.safetensors"))
+            first = await client.ask(
+                "POST", "/upload/brain", data=upload_form("file", data, "mine.safetensors")
+            )
             assert await page.until("files") == {"what": "brains"}
-        again = await client.ask("POST", "/upload/brain", data=upload_form("file", data, "mine.safetensors"))
+        again = await client.ask(
+            "POST", "/upload/brain", data=upload_form("file", data, "mine.safetensors")
+        )
         assert first == again
         assert (first["file"], first["renamed_from"]) == ("mine.safetensors", None)
         assert first["sha256"] == header["sha256"]
         other = (bundled_dir("models") / "action_table" / "airstriker.safetensors").read_bytes()
-        renamed = await client.ask("POST", "/upload/brain", data=upload_form("file", other, "mine.safetensors"))
-        assert (renamed["file"], renamed["renamed_from"]) == ("mine (1).safetensors", "mine.safetensors")
-        assert await client.ask("POST", "/upload/brain", data=upload_form("file", other, "mine.safetensors")) == renamed
+        renamed = await client.ask(
+            "POST", "/upload/brain", data=upload_form("file", other, "mine.safetensors")
+        )
+        assert (renamed["file"], renamed["renamed_from"]) == (
+            "mine (1).safetensors",
+            "mine.safetensors",
+        )
+        assert (
+            await client.ask(
+                "POST", "/upload/brain", data=upload_form("file", other, "mine.safetensors")
+            )
+            == renamed
+        )
         assert (server.data / "models" / "mine.safetensors").read_bytes() == data
         for bad in (b"", b"\x80\x04pickle", data[:-1], data + b"x"):
-            refused = await client.ask("POST", "/upload/brain", 400, data=upload_form("file", bad, "bad.safetensors"))
+            refused = await client.ask(
+                "POST", "/upload/brain", 400, data=upload_form("file", bad, "bad.safetensors")
+            )
             assert "bad.safetensors" in refused["error"]["message"]
-        await client.ask("POST", "/upload/brain", 400, data=upload_form("other", data, "x.safetensors"))
+        await client.ask(
+            "POST", "/upload/brain", 400, data=upload_form("other", data, "x.safetensors")
+        )
         await client.ask("POST", "/upload/brain", 400, data=b"data")
-        assert {path.name for path in (server.data / "models").iterdir()} == {"mine.safetensors", "mine (1).safetensors"}
+        assert {path.name for path in (server.data / "models").iterdir()} == {
+            "mine.safetensors",
+            "mine (1).safetensors",
+        }
 
     server.talk(talk)
 
@@ -276,9 +340,14 @@ def test_a_name_that_a_brain_beside_a_workflow_has_is_taken(server: Server) -> N
 
     async def talk(client: Talk) -> None:
         for _ in range(2):
-            data = upload_form("file", (tables / "airstriker.safetensors").read_bytes(), "mine.safetensors")
+            data = upload_form(
+                "file", (tables / "airstriker.safetensors").read_bytes(), "mine.safetensors"
+            )
             kept = await client.ask("POST", "/upload/brain", data=data)
-            assert (kept["file"], kept["renamed_from"]) == ("mine (1).safetensors", "mine.safetensors")
+            assert (kept["file"], kept["renamed_from"]) == (
+                "mine (1).safetensors",
+                "mine.safetensors",
+            )
         sink = {"type": "EmulatorSink@1", "brain": {"file": kept["file"], "sha256": kept["sha256"]}}
         sink["in"] = {"action": "random.action"}
         random = {"type": "RandomPolicy@1", "set": {"actions": 6}}
@@ -292,7 +361,10 @@ def test_a_name_that_a_brain_beside_a_workflow_has_is_taken(server: Server) -> N
 def test_a_workflow_finds_an_uploaded_brain(server: Server) -> None:
     own = server.data / "models" / "found.safetensors"
     shutil.copy(bundled_dir("models") / "reflex" / "airstriker.safetensors", own)
-    workflow: dict[str, Any] = {"minibrains": 1, "nodes": {"reflex": {"type": "ReflexPolicy@1", "brain": "found.safetensors"}}}
+    workflow: dict[str, Any] = {
+        "minibrains": 1,
+        "nodes": {"reflex": {"type": "ReflexPolicy@1", "brain": "found.safetensors"}},
+    }
 
     async def talk(client: Talk) -> None:
         assert (await client.post("/check", {"workflow": workflow}))["faults"] == []
@@ -313,7 +385,9 @@ def test_a_shipped_brain_is_found_by_the_name_that_its_folder_had(server: Server
         workflow["nodes"]["prompt"]["brain"] = {"file": "prompt/sf2.safetensors", "sha256": sha256}
         assert (await client.post("/check", {"workflow": workflow}))["faults"] == []
         assert (await client.get("/brains/prompt/sf2.safetensors"))["sha256"] == sha256
-        assert (await client.get("/view_metadata/prompt?filename=sf2.safetensors"))["minibrains.kind"] == "prompt_template"
+        assert (await client.get("/view_metadata/prompt?filename=sf2.safetensors"))[
+            "minibrains.kind"
+        ] == "prompt_template"
         assert "prompt" not in await client.get("/models")
 
     server.talk(talk)
@@ -321,7 +395,9 @@ def test_a_shipped_brain_is_found_by_the_name_that_its_folder_had(server: Server
 
 def test_an_adapter_for_another_model_is_a_fault_in_the_editor(server: Server) -> None:
     adapter = LoraAdapter.load(bundled_dir("models") / "lora_adapter/sf2-untrained.safetensors")
-    other = LoraAdapter(adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64)
+    other = LoraAdapter(
+        adapter.tensors, adapter=adapter.adapter, base="another model", base_sha256="0" * 64
+    )
     other.save(server.data / "models" / "other.safetensors", title="other", made_by="test")
 
     async def talk(client: Talk) -> None:
@@ -341,13 +417,26 @@ def test_pictures_are_uploaded_and_shown(server: Server) -> None:
     data = file.getvalue()
 
     async def talk(client: Talk) -> None:
-        one = await client.ask("POST", "/upload/image", data=upload_form("image", data, "a.png", subfolder="some"))
+        one = await client.ask(
+            "POST", "/upload/image", data=upload_form("image", data, "a.png", subfolder="some")
+        )
         assert one == {"name": "a.png", "subfolder": "some", "type": "input"}
-        assert await client.ask("POST", "/upload/image", data=upload_form("image", data, "a.png", subfolder="some")) == one
-        other = await client.ask("POST", "/upload/image", data=upload_form("image", data + b"x", "a.png", subfolder="some"))
+        assert (
+            await client.ask(
+                "POST", "/upload/image", data=upload_form("image", data, "a.png", subfolder="some")
+            )
+            == one
+        )
+        other = await client.ask(
+            "POST",
+            "/upload/image",
+            data=upload_form("image", data + b"x", "a.png", subfolder="some"),
+        )
         assert other["name"] == "a (1).png"
         over = await client.ask(
-            "POST", "/upload/image", data=upload_form("image", data, "a (1).png", subfolder="some", overwrite="true")
+            "POST",
+            "/upload/image",
+            data=upload_form("image", data, "a (1).png", subfolder="some", overwrite="true"),
         )
         assert over["name"] == "a (1).png"
         async with client.session.get("/view?filename=a.png&subfolder=some&type=input") as answer:

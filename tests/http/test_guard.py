@@ -30,7 +30,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-ROUTES = ("/", "/nodes", "/api/queue", "/history", "/no/such/page", "/userdata?dir=workflows", "/templates/airstriker")
+ROUTES = (
+    "/",
+    "/nodes",
+    "/api/queue",
+    "/history",
+    "/no/such/page",
+    "/userdata?dir=workflows",
+    "/templates/airstriker",
+)
 
 
 @pytest.mark.parametrize("path", ROUTES)
@@ -49,7 +57,8 @@ def test_every_answer_says_what_a_page_may_do(server: Server, path: str) -> None
 
 HOSTS = [
     "evil.example", "evil.example:8188", "127.0.0.1.evil.example", "", "10.0.0.1", "[",
-    "localhost#.evil.example", "localhost/.evil.example", "localhost?.evil.example", "evil.example@127.0.0.1",
+    "localhost#.evil.example", "localhost/.evil.example", "localhost?.evil.example",
+    "evil.example@127.0.0.1",
 ]  # fmt: skip
 
 
@@ -64,11 +73,24 @@ def test_a_host_that_is_not_this_machine_is_refused(server: Server, host: str) -
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost", "file://", "http://["]
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1:1",
+        "https://localhost",
+        "file://",
+        "http://[",
+    ],
 )
 def test_a_page_from_elsewhere_is_refused(server: Server, origin: str) -> None:
     async def talk(client: Talk) -> None:
-        for method, path in (("POST", "/interrupt"), ("GET", "/queue"), ("GET", "/ws"), ("POST", "/upload/brain")):
+        for method, path in (
+            ("POST", "/interrupt"),
+            ("GET", "/queue"),
+            ("GET", "/ws"),
+            ("POST", "/upload/brain"),
+        ):
             await client.ask(method, path, 403, headers={"Origin": origin})
 
     server.talk(talk)
@@ -89,9 +111,10 @@ def test_its_own_pages_and_programs_are_let_in(server: Server) -> None:
 
 
 LEADING_OUT = [
-    "../outside.json", "workflows/../../outside.json", "..%2Foutside.json", "/etc/passwd", "workflows//etc/passwd.json",
-    "workflows/elsewhere/outside.json", "workflows/linked.json", "workflows/.hidden.json", "workflows/a\\..\\b.json",
-    "workflows/a\0.json", "workflows/ /x.json", "workflows/..", "workflows/" + "a" * 300 + ".json", "models/x.json",
+    "../outside.json", "workflows/../../outside.json", "..%2Foutside.json", "/etc/passwd",
+    "workflows//etc/passwd.json", "workflows/elsewhere/outside.json", "workflows/linked.json",
+    "workflows/.hidden.json", "workflows/a\\..\\b.json", "workflows/a\0.json", "workflows/ /x.json",
+    "workflows/..", "workflows/" + "a" * 300 + ".json", "models/x.json",
 ]  # fmt: skip
 
 
@@ -113,33 +136,46 @@ def test_no_name_of_a_workflow_leads_out_of_its_folder(server: Server, name: str
         await client.post("/userdata/workflows%2Fmine.json", film())
         await refused("POST", f"/userdata/workflows%2Fmine.json/move/{file}")
         await refused("POST", f"/userdata/{file}/move/workflows%2Fother.json")
-        await refused("POST", "/prompt", json={"prompt": film(), "extra_data": {"name": f"../{name}"}})
+        await refused(
+            "POST", "/prompt", json={"prompt": film(), "extra_data": {"name": f"../{name}"}}
+        )
 
     server.talk(talk)
     assert outside.read_bytes() == before
-    assert {path.name for path in server.data.parent.iterdir()} == {"data", "home", "outside.json", "outside.safetensors"} - (
-        set() if (server.data.parent / "home").exists() else {"home"}
-    )
+    assert {path.name for path in server.data.parent.iterdir()} == {
+        "data",
+        "home",
+        "outside.json",
+        "outside.safetensors",
+    } - (set() if (server.data.parent / "home").exists() else {"home"})
 
 
-@pytest.mark.parametrize("folder", ["..", "../..", "/", "workflows/..", "workflows/elsewhere", "models", "", "."])
+@pytest.mark.parametrize(
+    "folder", ["..", "../..", "/", "workflows/..", "workflows/elsewhere", "models", "", "."]
+)
 def test_no_folder_outside_is_listed(server: Server, folder: str) -> None:
     async def talk(client: Talk) -> None:
-        async with client.session.get("/userdata", params={"dir": folder, "recurse": "true"}) as answer:
+        async with client.session.get(
+            "/userdata", params={"dir": folder, "recurse": "true"}
+        ) as answer:
             assert answer.status in (400, 404)
 
     server.talk(talk)
 
 
-@pytest.mark.parametrize("name", ["../outside.safetensors", "../../outside.safetensors", "/etc/passwd", "a\0.safetensors"])
+@pytest.mark.parametrize(
+    "name",
+    ["../outside.safetensors", "../../outside.safetensors", "/etc/passwd", "a\0.safetensors"],
+)
 def test_no_name_of_a_brain_or_picture_leads_out(server: Server, name: str) -> None:
     file = quote(name, safe="")
 
     async def talk(client: Talk) -> None:
         paths = [
-            f"/brains/{file}", f"/models/{file}", f"/view?filename={file}", f"/view?filename=x.png&subfolder={file}",
-            f"/view?filename={file}&type=input", f"/view_metadata/{file}?filename=x.safetensors",
-            f"/view_metadata/x?filename={file}", f"/templates/{file}", f"/{file}", f"/assets/{file}",
+            f"/brains/{file}", f"/models/{file}", f"/view?filename={file}",
+            f"/view?filename=x.png&subfolder={file}", f"/view?filename={file}&type=input",
+            f"/view_metadata/{file}?filename=x.safetensors", f"/view_metadata/x?filename={file}",
+            f"/templates/{file}", f"/{file}", f"/assets/{file}",
         ]  # fmt: skip
         for path in paths:
             async with client.session.get(path) as answer:
@@ -149,12 +185,18 @@ def test_no_name_of_a_brain_or_picture_leads_out(server: Server, name: str) -> N
     server.talk(talk)
 
 
-@pytest.mark.parametrize("name", ["../x.safetensors", "x.py", ".x.safetensors", "a/b.safetensors", ""])
+@pytest.mark.parametrize(
+    "name", ["../x.safetensors", "x.py", ".x.safetensors", "a/b.safetensors", ""]
+)
 def test_no_upload_takes_a_place_or_name_that_is_not_its_own(server: Server, name: str) -> None:
     async def talk(client: Talk) -> None:
         for path, field in (("/upload/brain", "file"), ("/upload/image", "image")):
             form = aiohttp.FormData(quote_fields=False)
-            form.add_field(field, b"data", filename=name.replace("safetensors", "png") if field == "image" else name)
+            form.add_field(
+                field,
+                b"data",
+                filename=name.replace("safetensors", "png") if field == "image" else name,
+            )
             await client.ask("POST", path, 400, data=form)
 
     server.talk(talk)
@@ -168,8 +210,12 @@ def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
 
     async def talk(client: Talk) -> None:
         refused = None
-        with suppress(aiohttp.ClientError):  # the server may hang up in the middle, which is an answer as well
-            refused = await client.ask("POST", "/userdata/workflows%2Flarge.json", 413, data=flood(70 << 20))
+        with suppress(
+            aiohttp.ClientError
+        ):  # the server may hang up in the middle, which is an answer as well
+            refused = await client.ask(
+                "POST", "/userdata/workflows%2Flarge.json", 413, data=flood(70 << 20)
+            )
         assert refused is None or refused["error"]["type"] == "too_large"
         await client.get("/queue")
 
@@ -205,7 +251,7 @@ def test_a_file_that_could_run_is_only_offered_for_saving(server: Server) -> Non
     server.talk(talk)
 
 
-# -- the token ------------------------------------------------------------------------------------------
+# -- the token -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +293,9 @@ def test_a_token_of_ones_own(tmp_path: Path) -> None:
 
         async def talk(client: Talk) -> None:
             await client.get("/nodes", 401)
-            assert "airstriker" in json.dumps(await client.get("/templates", headers={"Authorization": f"Bearer {token}"}))
+            assert "airstriker" in json.dumps(
+                await client.get("/templates", headers={"Authorization": f"Bearer {token}"})
+            )
 
         server.talk(talk)
         assert server.end() == 0

@@ -1,4 +1,6 @@
-"""Brains that take longer to read than anybody waits: whole files are hashed for who asks, and nobody else waits."""
+"""Brains that take longer to read than anybody waits: whole files are hashed for who asks,
+and nobody else waits.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def _brain(path: Path, size: int) -> Path:
     """A brain of so many zeros, which need no room on the disk."""
-    header = {"__metadata__": {"minibrains.kind": "bytes"}, "bytes": {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}}
+    header = {
+        "__metadata__": {"minibrains.kind": "bytes"},
+        "bytes": {"dtype": "U8", "shape": [size], "data_offsets": [0, size]},
+    }
     text = json.dumps(header).encode()
     with path.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
@@ -59,8 +64,13 @@ def test_nobody_waits_for_a_brain_of_a_terabyte(server: Server) -> None:
         async with client.page() as page, asyncio.TaskGroup() as tasks:
             lists = await asyncio.gather(*(client.get("/brains") for _ in range(THREADS)))
             listed = {brain["file"]: brain for brain in lists[0]}
-            assert (listed["huge.safetensors"]["sha256"], listed["huge.safetensors"]["fault"]) == (None, None)
-            headers = [tasks.create_task(client.get("/brains/huge.safetensors")) for _ in range(THREADS)]
+            assert (listed["huge.safetensors"]["sha256"], listed["huge.safetensors"]["fault"]) == (
+                None,
+                None,
+            )
+            headers = [
+                tasks.create_task(client.get("/brains/huge.safetensors")) for _ in range(THREADS)
+            ]
             body = {"workflow": _pinned("huge.safetensors", small)}
             checks = [tasks.create_task(client.post("/check", body)) for _ in range(THREADS)]
 
@@ -68,9 +78,15 @@ def test_nobody_waits_for_a_brain_of_a_terabyte(server: Server) -> None:
             assert (await client.post("/check", {"workflow": film()}))["faults"] == []
             assert (await client.get("/brains/small.safetensors"))["sha256"] == small
             assert await page.until("files", lambda data: data["what"] == "brains")
-            assert {brain["file"]: brain for brain in await client.get("/brains")}["small.safetensors"]["sha256"] == small
-            assert (await client.post("/check", {"workflow": _pinned("other.safetensors", other)}))["faults"] == []
-            (fault,) = (await client.post("/check", {"workflow": _pinned("other.safetensors", small)}))["faults"]
+            assert {brain["file"]: brain for brain in await client.get("/brains")}[
+                "small.safetensors"
+            ]["sha256"] == small
+            assert (await client.post("/check", {"workflow": _pinned("other.safetensors", other)}))[
+                "faults"
+            ] == []
+            (fault,) = (
+                await client.post("/check", {"workflow": _pinned("other.safetensors", small)})
+            )["faults"]
             assert "is not the brain this workflow was saved with" in fault["message"]
 
             for header in await asyncio.gather(*headers):

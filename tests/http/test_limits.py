@@ -1,4 +1,6 @@
-"""Requests that are too large, too slow, malformed or only strange: each is answered in a sentence, and nobody else waits."""
+"""Requests that are too large, too slow, malformed or only strange:
+each is answered in a sentence, and nobody else waits.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,15 @@ from aiohttp import web
 from minibrains.files import bundled_dir
 from minibrains.graph.catalog import node_types
 from server.http.app import ServiceSettings, make_app, make_runner
-from tests.support.service_fixtures import Json, Server, Talk, film, serving, upload_form, workers_of
+from tests.support.service_fixtures import (
+    Json,
+    Server,
+    Talk,
+    film,
+    serving,
+    upload_form,
+    workers_of,
+)
 
 BRAIN = bundled_dir("models") / "reflex" / "airstriker.safetensors"
 
@@ -32,10 +42,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-# -- little memory --------------------------------------------------------------------------------------
+# -- little memory ---------------------------------------------------------------------------------
 
 
-def test_a_server_without_memory_for_another_thread_goes_on_with_those_it_has(tmp_path: Path) -> None:
+def test_a_server_without_memory_for_another_thread_goes_on_with_those_it_has(
+    tmp_path: Path,
+) -> None:
     with serving(tmp_path / "data", "--parallel", 2) as server:
         pid = server.process.pid
 
@@ -43,9 +55,13 @@ def test_a_server_without_memory_for_another_thread_goes_on_with_those_it_has(tm
             async with client.page() as page:
                 await client.run(film())
                 await page.until("run", lambda data: data.get("ticks", 0) > 0)
-                used = int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
+                used = (
+                    int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
+                )
                 usual = resource.prlimit(pid, resource.RLIMIT_AS)
-                resource.prlimit(pid, resource.RLIMIT_AS, (used + (4 << 20), usual[1]))  # a thread's stack takes 8 MB
+                resource.prlimit(
+                    pid, resource.RLIMIT_AS, (used + (4 << 20), usual[1])
+                )  # a thread's stack takes 8 MB
                 for _ in range(20):
                     assert await client.get("/userdata?dir=workflows") == []
                 outcome = await client.outcome(page, await client.run(film(ticks=5)))
@@ -57,7 +73,7 @@ def test_a_server_without_memory_for_another_thread_goes_on_with_those_it_has(tm
         server.talk(talk)
 
 
-# -- large JSON -----------------------------------------------------------------------------------------
+# -- large JSON ------------------------------------------------------------------------------------
 
 
 def test_others_are_answered_while_a_large_body_is_read(server: Server) -> None:
@@ -77,7 +93,10 @@ def test_others_are_answered_while_a_large_body_is_read(server: Server) -> None:
 
 
 def test_a_workflow_of_too_many_nodes_is_one_fault(server: Server) -> None:
-    workflow = {"minibrains": 1, "nodes": {f"n{number}": {"type": "Every@1"} for number in range(10_001)}}
+    workflow = {
+        "minibrains": 1,
+        "nodes": {f"n{number}": {"type": "Every@1"} for number in range(10_001)},
+    }
 
     async def talk(client: Talk) -> None:
         (fault,) = (await client.post("/check", {"workflow": workflow}))["faults"]
@@ -90,7 +109,10 @@ def test_a_workflow_of_too_many_nodes_is_one_fault(server: Server) -> None:
 
 
 def test_of_many_faults_a_hundred_are_told_and_the_rest_is_counted(server: Server) -> None:
-    workflow = {"minibrains": 1, "nodes": {f"n{number}": {"type": "NoSuchNode@1"} for number in range(1000)}}
+    workflow = {
+        "minibrains": 1,
+        "nodes": {f"n{number}": {"type": "NoSuchNode@1"} for number in range(1000)},
+    }
 
     async def talk(client: Talk) -> None:
         faults = (await client.post("/check", {"workflow": workflow}))["faults"]
@@ -139,7 +161,12 @@ def test_what_json_may_have_in_it(server: Server, number: str, is_sound: bool) -
     body = f'{{"minibrains": 1, "nodes": {{}}, "extra": {number}}}'
 
     async def talk(client: Talk) -> None:
-        await client.ask("POST", "/userdata/workflows%2Fnumber.json", 200 if is_sound else 400, data=body.encode())
+        await client.ask(
+            "POST",
+            "/userdata/workflows%2Fnumber.json",
+            200 if is_sound else 400,
+            data=body.encode(),
+        )
         if is_sound:
             assert await client.get("/userdata/workflows%2Fnumber.json") == json.loads(body)
 
@@ -148,16 +175,24 @@ def test_what_json_may_have_in_it(server: Server, number: str, is_sound: bool) -
 
 def _header(tensors: int, padding: int = 0) -> bytes:
     entry = {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
-    header = {"__metadata__": {"title": "x" * padding}, **{str(number): entry for number in range(tensors)}}
+    header = {
+        "__metadata__": {"title": "x" * padding},
+        **{str(number): entry for number in range(tensors)},
+    }
     text = json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text
 
 
 @pytest.mark.parametrize(
     ("tensors", "padding", "fault"),
-    [(100_001, 0, "100001 tensors; expected at most 100000"), (0, 50_000_000, "expected at most 50000000")],
+    [
+        (100_001, 0, "100001 tensors; expected at most 100000"),
+        (0, 50_000_000, "expected at most 50000000"),
+    ],
 )
-def test_a_brain_with_too_long_a_header_is_refused(server: Server, tensors: int, padding: int, fault: str) -> None:
+def test_a_brain_with_too_long_a_header_is_refused(
+    server: Server, tensors: int, padding: int, fault: str
+) -> None:
     path = server.data / "models" / "long.safetensors"
     path.write_bytes(_header(tensors, padding))
 
@@ -210,7 +245,7 @@ def test_the_header_of_a_brain_that_has_not_changed_is_not_read_again(server: Se
     path.unlink()
 
 
-# -- bad entries ----------------------------------------------------------------------------------------
+# -- bad entries -----------------------------------------------------------------------------------
 
 
 def _spoil(folder: Path, suffix: str) -> None:
@@ -231,7 +266,9 @@ def test_bad_entries_are_left_out_of_the_list_of_workflows(tmp_path: Path) -> No
             await client.post("/userdata/workflows%2Fsound.json", film())
             for full in ("true", "false"):
                 listed = await client.get(f"/userdata?dir=workflows&recurse=true&full_info={full}")
-                assert [entry["path"] if full == "true" else entry for entry in listed] == ["sound.json"]
+                assert [entry["path"] if full == "true" else entry for entry in listed] == [
+                    "sound.json"
+                ]
             for name in ("folder", "dangling", "pipe"):
                 await client.get(f"/userdata/workflows%2F{name}.json", 404)
             await client.get("/userdata/workflows%2Floop.json", 400)
@@ -247,7 +284,11 @@ def test_bad_entries_stand_as_broken_in_the_list_of_brains(tmp_path: Path) -> No
     with serving(tmp_path / "data", "--parallel", 1) as server:
 
         async def talk(client: Talk) -> None:
-            own = {brain["file"]: brain for brain in await client.get("/brains") if not brain["shipped"]}
+            own = {
+                brain["file"]: brain
+                for brain in await client.get("/brains")
+                if not brain["shipped"]
+            }
             assert own.keys() == {"dangling.safetensors", "loop.safetensors", "pipe.safetensors"}
             assert all(brain["fault"] for brain in own.values())
             assert "pipe.safetensors" not in await client.get("/models")
@@ -255,7 +296,7 @@ def test_bad_entries_stand_as_broken_in_the_list_of_brains(tmp_path: Path) -> No
         server.talk(talk)
 
 
-# -- names ----------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
 NAMES = [
     "字" * 80, "é" * 150, "a" * 300,
@@ -264,7 +305,9 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name[:10]))
-def test_a_name_that_not_every_system_can_write_is_refused_everywhere(server: Server, name: str) -> None:
+def test_a_name_that_not_every_system_can_write_is_refused_everywhere(
+    server: Server, name: str
+) -> None:
     async def talk(client: Talk) -> None:
         file = quote(f"workflows/{name}.json", safe="")
         await client.post("/userdata/workflows%2Fmine.json", film())
@@ -275,7 +318,12 @@ def test_a_name_that_not_every_system_can_write_is_refused_everywhere(server: Se
         await client.post(f"/userdata/workflows%2Fmine.json/move/{file}", status=400)
         await client.post("/prompt", {"prompt": film(), "extra_data": {"name": name}}, 400)
         await client.get(f"/view?filename={quote(name, safe='')}.png", 400)
-        await client.ask("POST", "/upload/brain", 400, data=upload_form("file", BRAIN.read_bytes(), f"{name}.safetensors"))
+        await client.ask(
+            "POST",
+            "/upload/brain",
+            400,
+            data=upload_form("file", BRAIN.read_bytes(), f"{name}.safetensors"),
+        )
 
     server.talk(talk)
 
@@ -295,7 +343,7 @@ def test_a_long_name_that_is_accepted_can_be_used(server: Server) -> None:
     server.talk(talk)
 
 
-# -- uploads --------------------------------------------------------------------------------------------
+# -- uploads ---------------------------------------------------------------------------------------
 
 PART = b'--b\r\nContent-Disposition: form-data; name="%s"; filename="a.png"\r\n%s\r\ndata\r\n'
 MALFORMED = {
@@ -304,19 +352,30 @@ MALFORMED = {
     "a long boundary": (f"multipart/form-data; boundary={'b' * 100}", PART + b"--b--\r\n"),
     "no end": ("multipart/form-data; boundary=b", PART),
     "nothing": ("multipart/form-data; boundary=b", b""),
-    "a long header": ("multipart/form-data; boundary=b", PART.replace(b"%s\r\ndata", b"X: %s\r\n\r\ndata" % (b"x" * 9000))),
+    "a long header": (
+        "multipart/form-data; boundary=b",
+        PART.replace(b"%s\r\ndata", b"X: %s\r\n\r\ndata" % (b"x" * 9000)),
+    ),
     "an unknown encoding": (
         "multipart/form-data; boundary=b",
         PART.replace(b"%s\r\ndata", b"Content-Transfer-Encoding: x\r\n\r\ndata"),
     ),
-    "NUL in the name": ("multipart/form-data; boundary=b", PART.replace(b"a.png", b"a\0.png") + b"--b--\r\n"),
-    "no UTF-8 in the name": ("multipart/form-data; boundary=b", PART.replace(b"a.png", b"\xff.png") + b"--b--\r\n"),
+    "NUL in the name": (
+        "multipart/form-data; boundary=b",
+        PART.replace(b"a.png", b"a\0.png") + b"--b--\r\n",
+    ),
+    "no UTF-8 in the name": (
+        "multipart/form-data; boundary=b",
+        PART.replace(b"a.png", b"\xff.png") + b"--b--\r\n",
+    ),
     "a header without an end": ("multipart/form-data; boundary=b", b"--b\r\nContent-Disposition"),
 }
 
 
 @pytest.mark.parametrize("what", MALFORMED)
-@pytest.mark.parametrize(("path", "field"), [("/upload/image", b"image"), ("/upload/brain", b"file")])
+@pytest.mark.parametrize(
+    ("path", "field"), [("/upload/image", b"image"), ("/upload/brain", b"file")]
+)
 def test_a_malformed_upload_is_refused(server: Server, what: str, path: str, field: bytes) -> None:
     type_, body = MALFORMED[what]
     data = body.replace(b'name="%s"', b'name="%s"' % field).replace(b"%s", b"")
@@ -335,7 +394,9 @@ def test_folders_that_were_removed_are_made_again(server: Server) -> None:
         await client.ask("DELETE", "/userdata/workflows%2Fthrown.json", 204)
         shutil.rmtree(server.data / "models")
         data = BRAIN.read_bytes()
-        await client.ask("POST", "/upload/brain", data=upload_form("file", data, "mine.safetensors"))
+        await client.ask(
+            "POST", "/upload/brain", data=upload_form("file", data, "mine.safetensors")
+        )
         shutil.rmtree(server.data / "queue")
         async with client.page() as page:
             prompt_id = await client.run(film(ticks=5, clock="fast"))
@@ -344,7 +405,7 @@ def test_folders_that_were_removed_are_made_again(server: Server) -> None:
     server.talk(talk)
 
 
-# -- slow requests --------------------------------------------------------------------------------------
+# -- slow requests ---------------------------------------------------------------------------------
 
 HALF = {
     "a head": b"POST /check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-",
@@ -358,7 +419,9 @@ HALF = {
 def test_a_request_that_is_half_sent_is_ended(tmp_path: Path, what: str) -> None:
     async def serve() -> bytes:
         registry, _ = node_types(packs=False)
-        runner = make_runner(make_app(ServiceSettings(tmp_path / "data", request_timeout=0.5), registry))
+        runner = make_runner(
+            make_app(ServiceSettings(tmp_path / "data", request_timeout=0.5), registry)
+        )
         await runner.setup()
         try:
             site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -375,19 +438,29 @@ def test_a_request_that_is_half_sent_is_ended(tmp_path: Path, what: str) -> None
     assert answer == b"" if what == "a head" else b"408" in answer
 
 
-# -- what runs say, and what pages say to them ----------------------------------------------------------
+# -- what runs say, and what pages say to them -----------------------------------------------------
 
 
 def with_node(type_: str, **widgets: Any) -> Json:
     workflow = film(ticks=5, clock="fast")
-    workflow["nodes"]["strange"] = {"type": f"service_nodes.{type_}@1", "set": widgets, "in": {"count": "film.count"}}
+    workflow["nodes"]["strange"] = {
+        "type": f"service_nodes.{type_}@1",
+        "set": widgets,
+        "in": {"count": "film.count"},
+    }
     return workflow
 
 
 @pytest.mark.parametrize(
-    ("letters", "words"), [(0, "Speechless: its message cannot be read: __str__ raised RuntimeError"), (5_000_000, "xxx")]
+    ("letters", "words"),
+    [
+        (0, "Speechless: its message cannot be read: __str__ raised RuntimeError"),
+        (5_000_000, "xxx"),
+    ],
 )
-def test_a_node_whose_error_is_hard_to_tell_is_named(server: Server, letters: int, words: str) -> None:
+def test_a_node_whose_error_is_hard_to_tell_is_named(
+    server: Server, letters: int, words: str
+) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:
             prompt_id = await client.run(with_node("Fails", letters=letters))
@@ -415,7 +488,9 @@ def test_a_worker_without_files_is_not_given_the_next_run(server: Server) -> Non
 
 
 def test_a_page_waits_for_a_worker_that_does_not_read(tmp_path: Path) -> None:
-    """200 MB of input for a worker that stands still do not pile up in the server, and others are answered."""
+    """200 MB of input for a worker that stands still do not pile up in the server,
+    and others are answered.
+    """
     workflow = film()
     workflow["nodes"]["pad"] = {"type": "PersonPad@1"}
 
@@ -424,13 +499,17 @@ def test_a_page_waits_for_a_worker_that_does_not_read(tmp_path: Path) -> None:
         async def talk(client: Talk) -> None:
             async with client.page() as page:
                 prompt_id = await client.run(workflow)
-                await page.until("run", lambda data: data["prompt_id"] == prompt_id and data.get("ticks", 0) > 0)
+                await page.until(
+                    "run", lambda data: data["prompt_id"] == prompt_id and data.get("ticks", 0) > 0
+                )
                 about = {"prompt_id": prompt_id, "node": "pad"}
                 await page.socket.send_json({"type": "take", "data": about})
                 (worker,) = workers_of(server)
                 os.kill(worker, signal.SIGSTOP)
                 try:
-                    keys = json.dumps({"type": "input", "data": {**about, "value": ["x" * 500_000]}})
+                    keys = json.dumps(
+                        {"type": "input", "data": {**about, "value": ["x" * 500_000]}}
+                    )
 
                     async def flood() -> None:
                         for _ in range(400):

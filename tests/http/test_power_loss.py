@@ -37,13 +37,21 @@ def is_kept(prompt_id: str) -> Callable[[Files], bool]:
 
 
 def waits(files: Files, prompt_id: str) -> bool:
-    requests = [_json(data) for name, data in files.items() if name.startswith("queue/") and name.endswith(".json")]
+    requests = [
+        _json(data)
+        for name, data in files.items()
+        if name.startswith("queue/") and name.endswith(".json")
+    ]
     return any(request.get("prompt_id") == prompt_id for request in requests)
 
 
 def folder_of(files: Files, prompt_id: str) -> str | None:
     for name, data in files.items():
-        if name.startswith("runs/") and name.endswith("/request.json") and _json(data).get("prompt_id") == prompt_id:
+        if (
+            name.startswith("runs/")
+            and name.endswith("/request.json")
+            and _json(data).get("prompt_id") == prompt_id
+        ):
             return name.removesuffix("/request.json")
     return None
 
@@ -66,13 +74,21 @@ def _json(data: bytes) -> Mapping[str, Any]:
 
 async def save_and_move(client: Talk, promises: Promises) -> None:
     async def save(file: str, title: str) -> None:
-        with promises.asking(file, f"{file} is {title!r}", holds_workflow(f"workflows/{file}", title)):
-            await client.post(f"/userdata/workflows%2F{file.replace('/', '%2F')}", {**film(), "title": title})
+        with promises.asking(
+            file, f"{file} is {title!r}", holds_workflow(f"workflows/{file}", title)
+        ):
+            await client.post(
+                f"/userdata/workflows%2F{file.replace('/', '%2F')}", {**film(), "title": title}
+            )
 
     for file in ("first.json", "below/second.json", "third.json"):
         await save(file, "new")
         await save(file, "saved over")
-    with promises.asking("first.json", "first.json is called moved.json", holds_workflow("workflows/moved.json", "saved over")):
+    with promises.asking(
+        "first.json",
+        "first.json is called moved.json",
+        holds_workflow("workflows/moved.json", "saved over"),
+    ):
         await client.post("/userdata/workflows%2Ffirst.json/move/workflows%2Fmoved.json")
     with promises.asking("first.json", "there is no first.json", is_gone("workflows/first.json")):
         await save("moved.json", "saved after a move")
@@ -95,28 +111,46 @@ async def upload(client: Talk, promises: Promises) -> None:
 
 async def queue_and_play(client: Talk, page: Page, promises: Promises) -> None:
     async def ask(prompt_id: str, workflow: Json, **extra: Any) -> None:
-        with promises.asking(prompt_id, f"{prompt_id} is in the queue, or has begun", is_kept(prompt_id)):
+        with promises.asking(
+            prompt_id, f"{prompt_id} is in the queue, or has begun", is_kept(prompt_id)
+        ):
             await client.run(workflow, prompt_id=prompt_id, extra_data=extra)
 
     await ask("played", film(ticks=50, clock="fast"))
-    with promises.asking("summary", "a run that is over has its summary", has_summary("played", tape=False)):
+    with promises.asking(
+        "summary", "a run that is over has its summary", has_summary("played", tape=False)
+    ):
         await client.outcome(page, "played")
     await ask("recorded", film(), record=True)
     for number in range(3):
         await ask(f"waits {number}", film(ticks=5, clock="fast"))
-    with promises.asking("waits 0", "a cancelled run does not wait", lambda files: not waits(files, "waits 0")):
+    with promises.asking(
+        "waits 0", "a cancelled run does not wait", lambda files: not waits(files, "waits 0")
+    ):
         await client.post("/queue", {"delete": ["waits 0"]})
-    await page.until("run", lambda data: data["prompt_id"] == "recorded" and data.get("ticks", 0) > 100)
-    with promises.asking("tape", "a run that was recorded and stopped has its tape", has_summary("recorded", tape=True)):
+    await page.until(
+        "run", lambda data: data["prompt_id"] == "recorded" and data.get("ticks", 0) > 100
+    )
+    with promises.asking(
+        "tape",
+        "a run that was recorded and stopped has its tape",
+        has_summary("recorded", tape=True),
+    ):
         await client.post("/runs/recorded/stop")
         await client.outcome(page, "recorded")
     await client.outcome(page, "waits 2")
-    with promises.asking("waits 1", "a run is cleared from the history", lambda files: folder_of(files, "waits 1") is None):
+    with promises.asking(
+        "waits 1",
+        "a run is cleared from the history",
+        lambda files: folder_of(files, "waits 1") is None,
+    ):
         await client.post("/history", {"delete": ["waits 1"]})
 
 
 def _open_tracer(pid: int) -> int:
-    """Open the process that records the calls of another; it can be read from once that has ended."""
+    """Open the process that records the calls of another;
+    it can be read from once that has ended.
+    """
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     (line,) = (line for line in lines if line.startswith("TracerPid:"))
     return os.pidfd_open(int(line.split()[1]))

@@ -1,4 +1,6 @@
-"""What a server takes over from one that is gone: its queue, its folder, and what it left half written."""
+"""What a server takes over from one that is gone: its queue, its folder,
+and what it left half written.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,15 @@ from tests.support.service_fixtures import Page, Talk, film, serving, workers_of
 
 
 async def ticking(page: Page, prompt_id: str) -> None:
-    await page.until("run", lambda data: data["prompt_id"] == prompt_id and data.get("ticks", 0) > 0)
+    await page.until(
+        "run", lambda data: data["prompt_id"] == prompt_id and data.get("ticks", 0) > 0
+    )
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-def test_what_was_acknowledged_is_played_by_the_next_server(tmp_path: Path, end: signal.Signals) -> None:
+def test_what_was_acknowledged_is_played_by_the_next_server(
+    tmp_path: Path, end: signal.Signals
+) -> None:
     data = tmp_path / "data"
     short = film(ticks=5, clock="fast")
     with serving(data, "--parallel", 1) as server:
@@ -28,7 +34,9 @@ def test_what_was_acknowledged_is_played_by_the_next_server(tmp_path: Path, end:
             async with client.page() as page:
                 running = await client.run(film())
                 await ticking(page, running)
-                first = await client.run(short, client_id="me", extra_data={"settings": {"seed": 7}, "name": "mine"})
+                first = await client.run(
+                    short, client_id="me", extra_data={"settings": {"seed": 7}, "name": "mine"}
+                )
                 second = await client.run(short)
                 cancelled = await client.run(short)
                 stopped = await client.run(short)
@@ -90,7 +98,9 @@ def test_a_run_that_had_begun_is_not_tried_again(tmp_path: Path) -> None:
     assert not request.exists()
 
 
-def test_the_history_keeps_its_order_when_the_clock_is_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_history_keeps_its_order_when_the_clock_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data, order = tmp_path / "data", []
 
     async def play(client: Talk) -> None:
@@ -127,7 +137,9 @@ def test_of_requests_with_one_id_at_once_one_is_accepted(tmp_path: Path) -> None
         server.talk(talk)
 
 
-def test_a_second_server_on_a_data_folder_is_refused(tmp_path: Path, minibrains_process: Command) -> None:
+def test_a_second_server_on_a_data_folder_is_refused(
+    tmp_path: Path, minibrains_process: Command
+) -> None:
     data = tmp_path / "data"
     with serving(data, "--parallel", 1) as server:
         done = minibrains_process("serve", "--port", 0, "--data", data)
@@ -146,11 +158,12 @@ def test_what_a_killed_server_had_begun_to_write_is_removed(tmp_path: Path) -> N
     data = tmp_path / "data"
     half = [
         "workflows/mine/.duel.json.a1b2c3_4", "models/.upload.a1b2c3_4", "uploads/.a.png.a1b2c3_4",
-        "runs/one/.summary.json.a1b2c3_4", "runs/one/pictures/0011.partial", "queue/.000000000001.json.a1b2c3_4",
+        "runs/one/.summary.json.a1b2c3_4", "runs/one/pictures/0011.partial",
+        "queue/.000000000001.json.a1b2c3_4",
     ]  # fmt: skip
     whole = [
-        "workflows/.hidden.json", "workflows/mine/duel.json", "workflows/.git.settings", "models/.hidden.safetensors",
-        "runs/one/pictures/0011.png", "runs/one/.hidden",
+        "workflows/.hidden.json", "workflows/mine/duel.json", "workflows/.git.settings",
+        "models/.hidden.safetensors", "runs/one/pictures/0011.png", "runs/one/.hidden",
     ]  # fmt: skip
     fresh = "runs/one/.error.txt.a1b2c3_4"
     for name in (*half, *whole, fresh):
@@ -165,7 +178,9 @@ def test_what_a_killed_server_had_begun_to_write_is_removed(tmp_path: Path) -> N
         assert (data / fresh).exists(), "a worker that ends may be writing it"
 
 
-def test_a_killed_server_leaves_nothing_in_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_server_leaves_nothing_in_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
@@ -201,8 +216,13 @@ def test_a_cut_line_does_not_cost_the_episodes_before_it(tmp_path: Path) -> None
 
         async def talk(client: Talk) -> None:
             async with client.page() as page:
-                prompt_id = await client.run(film(ticks=20), extra_data={"settings": {"episodes": 100_000}})
-                await page.until("run", lambda data: data["prompt_id"] == prompt_id and data.get("episode", 0) > 2)
+                prompt_id = await client.run(
+                    film(ticks=20), extra_data={"settings": {"episodes": 100_000}}
+                )
+                await page.until(
+                    "run",
+                    lambda data: data["prompt_id"] == prompt_id and data.get("episode", 0) > 2,
+                )
                 (worker,) = workers_of(server)
                 os.kill(worker, signal.SIGSTOP)
                 (folder,) = (server.data / "runs").iterdir()

@@ -1,4 +1,6 @@
-"""Runs as a client has them: queue, control, edits, history, and what happens when something dies."""
+"""Runs as a client has them: queue, control, edits, history,
+and what happens when something dies.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +26,38 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 async def state(page: Page, prompt_id: str, wanted: str) -> Json:
-    return await page.until("run", lambda data: data["prompt_id"] == prompt_id and data.get("state") == wanted)
+    return await page.until(
+        "run", lambda data: data["prompt_id"] == prompt_id and data.get("state") == wanted
+    )
 
 
 async def ticking(page: Page, prompt_id: str, beyond: int = 0) -> Json:
-    return await page.until("run", lambda data: data["prompt_id"] == prompt_id and data.get("ticks", 0) > beyond)
+    return await page.until(
+        "run", lambda data: data["prompt_id"] == prompt_id and data.get("ticks", 0) > beyond
+    )
 
 
-# -- asking for a run -----------------------------------------------------------------------------------
+# -- asking for a run ------------------------------------------------------------------------------
 
 
 def test_a_run_is_played_and_stands_in_the_history(server: Server) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page:
-            extra = {"settings": {"episodes": 2, "ticks": 40, "seed": 7, "clock": "fast"}, "name": "films/mine", "record": True}
+            extra = {
+                "settings": {"episodes": 2, "ticks": 40, "seed": 7, "clock": "fast"},
+                "name": "films/mine",
+                "record": True,
+            }
             prompt_id = await client.run(film(), extra_data=extra)
             result = await client.outcome(page, prompt_id)
         summary = result["summary"]
         assert result["state"] == "done"
-        assert (summary["ticks"], len(summary["episodes"]), summary["seed"], summary["clock"]) == (80, 2, 7, "fast")
+        assert (summary["ticks"], len(summary["episodes"]), summary["seed"], summary["clock"]) == (
+            80,
+            2,
+            7,
+            "fast",
+        )
         folder = Path(summary["run_dir"])
         assert folder.parent == server.data / "runs"
         assert folder.name.endswith("-mine")
@@ -50,7 +65,10 @@ def test_a_run_is_played_and_stands_in_the_history(server: Server) -> None:
         assert (folder / "run.tape").stat().st_size > 0
         item = (await client.get("/history"))[prompt_id]
         assert item == (await client.get(f"/history/{prompt_id}"))[prompt_id]
-        assert item["prompt"][1:3] == [prompt_id, json.loads((folder / "workflow.json").read_text())]
+        assert item["prompt"][1:3] == [
+            prompt_id,
+            json.loads((folder / "workflow.json").read_text()),
+        ]
         assert item["prompt"][3] == extra
         assert item["result"] == summary
         details = await client.get(f"/runs/{prompt_id}")
@@ -83,9 +101,9 @@ def test_a_workflow_with_faults_is_refused_with_all_of_them(server: Server) -> N
             ("gone", None),
         }
         assert (await client.post("/prompt", {}, 400))["error"]["type"] == "no_prompt"
-        assert (await client.post("/prompt", {"prompt": {"1": {"class_type": "KSampler"}}}, 400))["error"][
-            "type"
-        ] == "invalid_prompt"
+        assert (await client.post("/prompt", {"prompt": {"1": {"class_type": "KSampler"}}}, 400))[
+            "error"
+        ]["type"] == "invalid_prompt"
         bad_entries: list[dict[str, Any]] = [
             {"extra_data": 3},
             {"extra_data": {"settings": {"ticks": 0}}},
@@ -106,17 +124,24 @@ def test_two_runs_at_once_and_a_queue_in_order(server: Server) -> None:
             await ticking(page, first)
             await ticking(page, second)
             third, fourth, front = [
-                await client.run(film(ticks=5, clock="fast"), **more) for more in ({}, {"number": 1e6}, {"front": True})
+                await client.run(film(ticks=5, clock="fast"), **more)
+                for more in ({}, {"number": 1e6}, {"front": True})
             ]
             queue = await client.get("/queue")
             assert {item[1] for item in queue["queue_running"]} == {first, second}
             assert [item[1] for item in queue["queue_pending"]] == [front, third, fourth]
             assert (await client.get("/prompt"))["exec_info"]["queue_remaining"] == 5
             taken = {"prompt": film(), "prompt_id": first}
-            assert (await client.post("/prompt", taken, 400))["error"]["type"] == "invalid_prompt_id"
-            assert (await client.post(f"/runs/{third}/pause", status=409))["error"]["type"] == "not_yet"
+            assert (await client.post("/prompt", taken, 400))["error"][
+                "type"
+            ] == "invalid_prompt_id"
+            assert (await client.post(f"/runs/{third}/pause", status=409))["error"][
+                "type"
+            ] == "not_yet"
             edit = {"workflow": film(ticks=6)}
-            assert (await client.post(f"/runs/{third}/edit", edit, 409))["error"]["type"] == "not_yet"
+            assert (await client.post(f"/runs/{third}/edit", edit, 409))["error"][
+                "type"
+            ] == "not_yet"
             await client.post("/queue", {"delete": [fourth]})
             await client.post("/interrupt", {"prompt_id": second})
             for prompt_id, wanted in ((second, "stopped"), (front, "done"), (third, "done")):
@@ -147,7 +172,7 @@ def test_an_older_workflow_is_played_and_edited(server: Server) -> None:
     server.talk(talk)
 
 
-# -- while it runs --------------------------------------------------------------------------------------
+# -- while it runs ---------------------------------------------------------------------------------
 
 
 def test_pause_step_resume_and_stop(server: Server) -> None:
@@ -174,7 +199,9 @@ def test_pause_step_resume_and_stop(server: Server) -> None:
             await state(page, prompt_id, "paused")
             await client.post(f"/runs/{prompt_id}/stop")
             assert (await client.outcome(page, prompt_id))["state"] == "stopped"
-            assert (await client.post(f"/runs/{prompt_id}/resume", status=409))["error"]["type"] == "over"
+            assert (await client.post(f"/runs/{prompt_id}/resume", status=409))["error"][
+                "type"
+            ] == "over"
 
     server.talk(talk)
 
@@ -276,9 +303,13 @@ def test_a_running_graph_is_edited(server: Server, paused: bool) -> None:
             broken = film()
             broken["nodes"]["adder"]["in"]["value"] = "film.frame"
             refused = await client.post(f"/runs/{prompt_id}/edit", {"workflow": broken}, 400)
-            assert [(fault["node"], fault["socket"]) for fault in refused["faults"]] == [("adder", "value")]
+            assert [(fault["node"], fault["socket"]) for fault in refused["faults"]] == [
+                ("adder", "value")
+            ]
             await client.post(f"/runs/{prompt_id}/edit", {}, 400)
-            assert (await client.get(f"/runs/{prompt_id}"))["workflow"]["nodes"]["adder"]["set"] == {"add": 1e6}
+            assert (await client.get(f"/runs/{prompt_id}"))["workflow"]["nodes"]["adder"][
+                "set"
+            ] == {"add": 1e6}
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
             await client.post(f"/runs/{prompt_id}/edit", {"workflow": film()}, 409)
@@ -286,7 +317,7 @@ def test_a_running_graph_is_edited(server: Server, paused: bool) -> None:
     server.talk(talk)
 
 
-# -- when it fails --------------------------------------------------------------------------------------
+# -- when it fails ---------------------------------------------------------------------------------
 
 
 def test_a_node_that_fails_is_named(server: Server) -> None:
@@ -300,18 +331,27 @@ def test_a_node_that_fails_is_named(server: Server) -> None:
             assert "as I was told" in failed["message"]
             assert (await client.outcome(page, prompt_id))["state"] == "failed"
             error = await page.until("execution_error")
-            assert (error["node_id"], error["node_type"]) == ("troubled", "service_nodes.Troubled@1")
+            assert (error["node_id"], error["node_type"]) == (
+                "troubled",
+                "service_nodes.Troubled@1",
+            )
             assert any("service_nodes.py" in line for line in error["traceback"])
             details = await client.get(f"/runs/{prompt_id}")
             assert details["nodes"]["troubled"]["state"] == "failed"
             assert details["error"]["message"] == failed["message"]
-            assert (await client.get(f"/history/{prompt_id}"))[prompt_id]["status"]["status_str"] == "error"
+            assert (await client.get(f"/history/{prompt_id}"))[prompt_id]["status"][
+                "status_str"
+            ] == "error"
 
     server.talk(talk)
 
 
 def test_a_run_that_cannot_open_is_a_failed_run(server: Server) -> None:
-    workflow = {"minibrains": 1, "run": {"clock": "realtime"}, "nodes": {"clock": {"type": "Every@1"}}}
+    workflow = {
+        "minibrains": 1,
+        "run": {"clock": "realtime"},
+        "nodes": {"clock": {"type": "Every@1"}},
+    }
 
     async def talk(client: Talk) -> None:
         async with client.page() as page:
@@ -336,7 +376,9 @@ def test_a_worker_that_dies_is_a_failed_run_with_its_last_words(server: Server) 
             assert json.loads((folder / "summary.json").read_text())["error"]["message"] == message
             after = await client.run(film(ticks=5, clock="fast"))
             assert (await client.outcome(page, after))["state"] == "done"
-            assert (await client.get(f"/runs/{other}"))["state"] == "running", "the others have heard nothing of it"
+            assert (await client.get(f"/runs/{other}"))["state"] == "running", (
+                "the others have heard nothing of it"
+            )
             await client.post(f"/runs/{other}/stop")
             await client.outcome(page, other)
 
@@ -368,7 +410,7 @@ def test_freed_workers_are_replaced(server: Server) -> None:
     server.talk(talk)
 
 
-# -- history --------------------------------------------------------------------------------------------
+# -- history ---------------------------------------------------------------------------------------
 
 
 def test_history_survives_a_restart_and_runs_survive_a_killed_server(tmp_path: Path) -> None:
@@ -391,7 +433,9 @@ def test_history_survives_a_restart_and_runs_survive_a_killed_server(tmp_path: P
     with serving(data, "--parallel", 1) as server:
 
         async def after(client: Talk) -> None:
-            async with client.page() as page:  # a run of our own: by its end the orphaned worker has had its time
+            async with (
+                client.page() as page
+            ):  # a run of our own: by its end the orphaned worker has had its time
                 await client.outcome(page, await client.run(film(ticks=5, clock="fast")))
             kept = await client.get("/history")
             assert kept[done] == history[done]
@@ -416,7 +460,9 @@ def test_history_survives_a_restart_and_runs_survive_a_killed_server(tmp_path: P
 
 def _folder(data: Path, prompt_id: str) -> Path:
     return next(
-        path for path in (data / "runs").iterdir() if json.loads((path / "request.json").read_text())["prompt_id"] == prompt_id
+        path
+        for path in (data / "runs").iterdir()
+        if json.loads((path / "request.json").read_text())["prompt_id"] == prompt_id
     )
 
 
@@ -436,7 +482,7 @@ def test_ctrl_c_ends_runs_in_good_order(tmp_path: Path) -> None:
         assert summary["ticks"] > 0
 
 
-# -- the command ----------------------------------------------------------------------------------------
+# -- the command -----------------------------------------------------------------------------------
 
 
 def test_a_port_that_is_taken_is_one_sentence(minibrains_process: Command) -> None:

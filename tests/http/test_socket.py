@@ -69,7 +69,9 @@ def test_a_picture_of_many_colours_comes_as_jpeg(server: Server) -> None:
     server.talk(talk)
 
 
-def test_two_pictures_may_be_underway_and_the_next_waits_for_an_acknowledgement(server: Server) -> None:
+def test_two_pictures_may_be_underway_and_the_next_waits_for_an_acknowledgement(
+    server: Server,
+) -> None:
     async def talk(client: Talk) -> None:
         async with client.page() as page, client.page("other") as other:
             prompt_id = await client.run(film())
@@ -79,7 +81,9 @@ def test_two_pictures_may_be_underway_and_the_next_waits_for_an_acknowledgement(
                 await other.picture()
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
-            assert len(page.pictures) == 2, "the page that acknowledges nothing holds nobody up and gets nothing more"
+            assert len(page.pictures) == 2, (
+                "the page that acknowledges nothing holds nobody up and gets nothing more"
+            )
 
     server.talk(talk)
 
@@ -92,10 +96,14 @@ def test_events_are_deltas_and_values_only_of_watched_nodes(server: Server) -> N
             await page.until("values", lambda data: len(data["values"]) == 2)
             changed = await page.until("run", lambda data: "tick" in data and "clock" not in data)
             assert changed["prompt_id"] == prompt_id
-            await page.until("nodes", lambda data: data["nodes"].get("film", {}).get("state") == "running")
+            await page.until(
+                "nodes", lambda data: data["nodes"].get("film", {}).get("state") == "running"
+            )
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
-            watched = {key for type_, data in page.events if type_ == "values" for key in data["values"]}
+            watched = {
+                key for type_, data in page.events if type_ == "values" for key in data["values"]
+            }
             assert watched == {"adder.number", "film.count", "film.frame"}
 
     server.talk(talk)
@@ -118,13 +126,19 @@ def test_all_of_a_run_is_told_when_it_is_watched(server: Server) -> None:
 
 def test_the_time_of_a_node_that_thinks_is_that_of_its_thoughts(server: Server) -> None:
     workflow = film()
-    workflow["nodes"]["slow"] = {"type": "service_nodes.Slow@1", "in": {"value": "film.count"}, "every": 6}
+    workflow["nodes"]["slow"] = {
+        "type": "service_nodes.Slow@1",
+        "in": {"value": "film.count"},
+        "every": 6,
+    }
 
     async def talk(client: Talk) -> None:
         async with client.page() as page:
             prompt_id = await client.run(workflow)
             await page.watch(prompt_id)
-            told = await page.until("nodes", lambda data: (data["nodes"].get("slow", {}).get("us") or 0) >= 20_000)
+            told = await page.until(
+                "nodes", lambda data: (data["nodes"].get("slow", {}).get("us") or 0) >= 20_000
+            )
             assert all(ms > 20 for ms, _ in told["nodes"]["slow"]["think_times"])
             await client.post(f"/runs/{prompt_id}/stop")
             await client.outcome(page, prompt_id)
@@ -135,14 +149,22 @@ def test_the_time_of_a_node_that_thinks_is_that_of_its_thoughts(server: Server) 
 def test_a_page_sees_that_a_process_is_started_again(server: Server) -> None:
     workflow = film()
     keys = {"busy": "continue", "on_error": "hold", "every": 6}
-    workflow["nodes"]["mortal"] = {"type": "service_nodes.Mortal@1", "in": {"value": "film.count"}, **keys}
+    workflow["nodes"]["mortal"] = {
+        "type": "service_nodes.Mortal@1",
+        "in": {"value": "film.count"},
+        **keys,
+    }
 
     async def talk(client: Talk) -> None:
         async with client.page() as page:
             prompt_id = await client.run(workflow)
             await page.watch(prompt_id)
-            await page.until("nodes", lambda data: data["nodes"].get("mortal", {}).get("state") == "restarting")
-            told = await page.until("nodes", lambda data: data["nodes"].get("mortal", {}).get("restarts", 0) > 0)
+            await page.until(
+                "nodes", lambda data: data["nodes"].get("mortal", {}).get("state") == "restarting"
+            )
+            told = await page.until(
+                "nodes", lambda data: data["nodes"].get("mortal", {}).get("restarts", 0) > 0
+            )
             assert told["nodes"]["mortal"]["errors"] > 0
             await client.post(f"/runs/{prompt_id}/stop")
             outcome = await client.outcome(page, prompt_id)
@@ -163,11 +185,21 @@ def test_a_page_that_comes_back_sees_the_whole_state(server: Server) -> None:
             await page.watch(prompt_id, "film", values=("adder",))
             run = await page.until("run", lambda data: data["prompt_id"] == prompt_id)
             assert run["ticks"] > 10
-            assert {"state", "episode", "episodes", "tick", "ticks_per_s", "clock", "misses"} <= set(run)
+            assert {
+                "state",
+                "episode",
+                "episodes",
+                "tick",
+                "ticks_per_s",
+                "clock",
+                "misses",
+            } <= set(run)
             nodes = await page.until("nodes")
             assert set(nodes["nodes"]) == {"film", "troubled", "adder", "keep", "look"}
             await page.until("values")
-            assert np.array_equal(decode(shown := await page.picture()), picture(shown.about["tick"], 16))
+            assert np.array_equal(
+                decode(shown := await page.picture()), picture(shown.about["tick"], 16)
+            )
             details = await client.get(f"/runs/{prompt_id}")
             assert details["state"] == "running"
             assert details["workflow"]["nodes"] == film()["nodes"]
@@ -213,11 +245,20 @@ def test_a_page_that_never_reads_holds_nobody_up(server: Server) -> None:
         async def talk(client: Talk) -> None:
             async with client.page() as page:
                 prompt_id = await client.run(film(colours=16, size=1024), client_id="page")
-                watch = {"type": "watch", "data": {"prompt_id": prompt_id, "previews": ["film"], "values": ["film", "adder"]}}
+                watch = {
+                    "type": "watch",
+                    "data": {
+                        "prompt_id": prompt_id,
+                        "previews": ["film"],
+                        "values": ["film", "adder"],
+                    },
+                }
                 deaf.sendall(_masked(json.dumps(watch).encode()))
                 await page.watch(prompt_id, values=("film",))
                 first = await page.until("run", lambda data: data.get("ticks", 0) > 0)
-                later = await page.until("run", lambda data: data.get("ticks", 0) > first["ticks"] + 500)
+                later = await page.until(
+                    "run", lambda data: data.get("ticks", 0) > first["ticks"] + 500
+                )
                 await page.watch(prompt_id, "film")
                 shown = await page.picture()
                 assert shown.about["seq"] <= 3, "for a page that takes nothing, nothing is encoded"
@@ -233,19 +274,27 @@ def test_a_page_that_never_reads_holds_nobody_up(server: Server) -> None:
     "says",
     [
         pytest.param({"lines": 10, "letters": 2000}, id="more than 2000 events"),
-        pytest.param({"lines": 1, "letters": 1_000_000, "ticks": 200}, id="200 events of a million letters"),
+        pytest.param(
+            {"lines": 1, "letters": 1_000_000, "ticks": 200}, id="200 events of a million letters"
+        ),
     ],
 )
 def test_a_page_that_lives_and_never_reads_is_cut_off(server: Server, says: dict[str, int]) -> None:
     workflow = film()
-    workflow["nodes"]["chatty"] = {"type": "service_nodes.Chatty@1", "set": says, "in": {"count": "film.count"}}
+    workflow["nodes"]["chatty"] = {
+        "type": "service_nodes.Chatty@1",
+        "set": says,
+        "in": {"count": "film.count"},
+    }
 
     async def talk(client: Talk) -> None:
         with _deaf_page(server) as deaf:
             prompt_id = await client.run(workflow)
             with pytest.raises(ConnectionError):
                 await _show_life(deaf)
-        assert (await client.get(f"/runs/{prompt_id}"))["state"] in ("starting", "running"), "nobody else is harmed"
+        assert (await client.get(f"/runs/{prompt_id}"))["state"] in ("starting", "running"), (
+            "nobody else is harmed"
+        )
         await client.post(f"/runs/{prompt_id}/stop")
         while (await client.get(f"/runs/{prompt_id}"))["state"] != "stopped":
             await asyncio.sleep(0.05)
@@ -265,8 +314,16 @@ def _deaf_page(server: Server) -> Iterator[socket.socket]:
     """A websocket that nobody reads."""
     with socket.create_connection(("127.0.0.1", int(server.announced["port"]))) as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        upgrade = "GET /ws?clientId=deaf HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        deaf.sendall(f"{upgrade}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode())
+        upgrade = (
+            "GET /ws?clientId=deaf HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: "
+            "websocket\r\nConnection: Upgrade\r\n"
+        )
+        deaf.sendall(
+            (
+                f"{upgrade}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+                "AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+            ).encode()
+        )
         yield deaf
 
 
@@ -276,21 +333,38 @@ def _masked(text: bytes) -> bytes:
 
 
 def test_a_stock_script_for_comfyui_runs_a_workflow(server: Server) -> None:
-    """As ComfyUI's own websockets_api_example.py does it: POST /prompt, listen until `executing` says null, look."""
+    """As ComfyUI's own websockets_api_example.py does it: POST /prompt,
+    listen until `executing` says null, look.
+    """
     server_address, client_id = server.address.removeprefix("http://").strip("/"), str(uuid.uuid4())
 
     async def talk(client: Talk) -> None:
         async with client.page(client_id) as page:
             body = json.dumps(
-                {"prompt": film(ticks=30, clock="fast"), "client_id": client_id, "prompt_id": (mine := str(uuid.uuid4()))}
+                {
+                    "prompt": film(ticks=30, clock="fast"),
+                    "client_id": client_id,
+                    "prompt_id": (mine := str(uuid.uuid4())),
+                }
             )
             asked = await client.ask("POST", "/prompt", data=body.encode())
             assert asked == {"prompt_id": mine, "number": asked["number"], "node_errors": {}}
-            await page.until("executing", lambda data: data["node"] is None and data["prompt_id"] == mine)
+            await page.until(
+                "executing", lambda data: data["node"] is None and data["prompt_id"] == mine
+            )
             order = [type_ for type_, _ in page.events if type_.startswith("exec")]
-            assert order == ["execution_start", "execution_cached", "execution_success", "executing"]
+            assert order == [
+                "execution_start",
+                "execution_cached",
+                "execution_success",
+                "executing",
+            ]
             history = (await client.get(f"/history/{mine}"))[mine]
-            assert history["status"] == {**history["status"], "status_str": "success", "completed": True}
+            assert history["status"] == {
+                **history["status"],
+                "status_str": "success",
+                "completed": True,
+            }
             (image,) = history["outputs"]["look"]["images"]
             query = "&".join(f"{key}={value}" for key, value in image.items())
             with urllib.request.urlopen(f"http://{server_address}/view?{query}") as answer:
@@ -308,7 +382,9 @@ def test_a_client_hears_execution_events_of_its_own_runs_only(server: Server) ->
             await theirs.until("result", lambda data: data["prompt_id"] == prompt_id)
             await client.run(film(ticks=3, clock="fast"), client_id="theirs")
             await theirs.until("executing")
-            started = [data["prompt_id"] for type_, data in theirs.events if type_ == "execution_start"]
+            started = [
+                data["prompt_id"] for type_, data in theirs.events if type_ == "execution_start"
+            ]
             assert prompt_id not in started
             assert len(started) == 1
 

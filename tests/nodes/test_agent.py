@@ -56,7 +56,9 @@ def test_the_gate_is_closed_for_as_long_as_the_action_takes(action: int, closed:
 
 
 def test_releasing_sends_nothing_once() -> None:
-    given_out = _outputs(CooldownGate(brain=RECOVERY, idle="release"), *_wanted(PUNCH, None, None, None))
+    given_out = _outputs(
+        CooldownGate(brain=RECOVERY, idle="release"), *_wanted(PUNCH, None, None, None)
+    )
     assert _each("action", given_out) == [PUNCH, 0, ABSENT, ABSENT]
 
 
@@ -75,12 +77,24 @@ def test_no_action_gets_through_a_closed_gate(stream: list[int | None]) -> None:
 
 def _table() -> ActionTable:
     rows = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.uint8)
-    return ActionTable(names=("none", "roll"), buttons=("DOWN", "B"), starts=np.array([0, 1, 4], np.int32), rows=rows)
+    return ActionTable(
+        names=("none", "roll"),
+        buttons=("DOWN", "B"),
+        starts=np.array([0, 1, 4], np.int32),
+        rows=rows,
+    )
 
 
 def test_a_sequence_runs_once_and_its_last_row_is_held() -> None:
     given_out = _outputs(EmulatorSink(brain=_table()), *_wanted(1, None, 0, None, None, 0))
-    assert _each("pad", given_out) == [("DOWN",), ("B",), ("DOWN", "B"), ("DOWN", "B"), ("DOWN", "B"), ()]
+    assert _each("pad", given_out) == [
+        ("DOWN",),
+        ("B",),
+        ("DOWN", "B"),
+        ("DOWN", "B"),
+        ("DOWN", "B"),
+        (),
+    ]
     assert _each("busy", given_out) == [True, True, False, False, False, False]
 
 
@@ -110,7 +124,11 @@ def test_a_bad_action_table_is_refused(fields: dict[str, Any], sentence: str) ->
 
 
 def test_a_reflex_plays_macros_to_their_end_and_then_looks_again() -> None:
-    brain = ReflexBrain(actions=5, action=np.array([[1, 2], [3, 4]], np.int32), ticks=np.array([[2, 1], [1, 0]], np.int32))
+    brain = ReflexBrain(
+        actions=5,
+        action=np.array([[1, 2], [3, 4]], np.int32),
+        ticks=np.array([[2, 1], [1, 0]], np.int32),
+    )
     left = {"situation": 0}
     right = {"situation": 1}
     ticks = [left, right, right, right, left, left]
@@ -144,7 +162,9 @@ def test_sampled_actions_follow_the_softmax() -> None:
 def test_the_policy_head_computes_what_torch_computes() -> None:
     import torch
 
-    brain = PolicyHeadBrain.load(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
+    brain = PolicyHeadBrain.load(
+        bundled_dir("models") / "policy_head/airstriker-untrained.safetensors"
+    )
     frames = np.random.default_rng(0).random((4, 84, 84), np.float32)
     (logits,) = _outputs(PolicyHead(brain=brain), {"frames": frames})
     x = torch.from_numpy(frames)[None]
@@ -171,7 +191,12 @@ def test_changed_compares_arrays_by_their_elements() -> None:
     same = np.zeros(3)
     other = np.ones(3)
     first, second, third, fourth, fifth = _outputs(
-        Changed(), {"value": same}, {"value": same.copy()}, {"value": other}, {"value": other}, {"value": same}
+        Changed(),
+        {"value": same},
+        {"value": same.copy()},
+        {"value": other},
+        {"value": other},
+        {"value": same},
     )
     assert first is not ABSENT
     assert second is ABSENT

@@ -1,4 +1,6 @@
-"""Every shipped node passes the conformance test; a node that is not in tests/support/node_cases.py fails here."""
+"""Every shipped node passes the conformance test;
+a node that is not in tests/support/node_cases.py fails here.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,8 @@ class _Writer(Node):
 
 
 @pytest.mark.parametrize(
-    ("fault", "rule"), [("input", "read-only"), ("output", "after it was returned"), ("reset", "not as good as new")]
+    ("fault", "rule"),
+    [("input", "read-only"), ("output", "after it was returned"), ("reset", "not as good as new")],
 )
 def test_a_node_that_breaks_a_rule_is_noticed(fault: str, rule: str) -> None:
     with pytest.raises((AssertionError, ValueError), match=rule):

@@ -1,4 +1,6 @@
-"""What was asked and answered, in the run folder: whole decisions, also of a run that was killed."""
+"""What was asked and answered, in the run folder: whole decisions,
+also of a run that was killed.
+"""
 
 from __future__ import annotations
 
@@ -43,17 +45,31 @@ def picture_of(folder: Path, line: dict[str, Any]) -> np.ndarray:
     return np.asarray(Image.open(folder / line["image"]))
 
 
-def asked(image: np.ndarray | None, prompt: str = "what now?", text: str = "21", action: int = 21) -> dict[str, Any]:
+def asked(
+    image: np.ndarray | None, prompt: str = "what now?", text: str = "21", action: int = 21
+) -> dict[str, Any]:
     return {"image": image, "prompt": prompt, "text": text, "rung": "basic", "action": action}
 
 
 def test_a_line_a_decision_with_its_picture(tmp_path: Path) -> None:
     first, second, grey = logged(
-        tmp_path, asked(BLACK), {"image": WHITE}, asked(WHITE, "und jetzt, Jürgen?", "9", 9), asked(GREY)
+        tmp_path,
+        asked(BLACK),
+        {"image": WHITE},
+        asked(WHITE, "und jetzt, Jürgen?", "9", 9),
+        asked(GREY),
     )
     assert np.array_equal(picture_of(tmp_path, first), BLACK)
     del first["image"]
-    expected = {"episode": 0, "tick": 0, "prompt": "what now?", "text": "21", "rung": "basic", "action": 21, "name": "A"}
+    expected = {
+        "episode": 0,
+        "tick": 0,
+        "prompt": "what now?",
+        "text": "21",
+        "rung": "basic",
+        "action": 21,
+        "name": "A",
+    }
     assert first == expected
     assert (second["prompt"], second["name"]) == ("und jetzt, Jürgen?", "X")
     assert np.array_equal(picture_of(tmp_path, second), WHITE)
@@ -63,7 +79,12 @@ def test_a_line_a_decision_with_its_picture(tmp_path: Path) -> None:
 def test_how_much_of_the_pictures_is_unknown_is_told(tmp_path: Path) -> None:
     node = DecisionLog(brain=TABLE)
     with opened(node, ScratchHost(tmp_path, "decisions")):
-        play(node, {**asked(BLACK), "unknown": 1.0}, {"image": WHITE, "unknown": 0.0}, {**asked(WHITE), "unknown": 0.5})
+        play(
+            node,
+            {**asked(BLACK), "unknown": 1.0},
+            {"image": WHITE, "unknown": 0.0},
+            {**asked(WHITE), "unknown": 0.5},
+        )
         assert node.report() == {"unknown_tiles": 0.75}
     first, second = decisions(tmp_path)
     assert first["unknown"] == 1.0
@@ -93,13 +114,17 @@ def test_half_a_surrogate_pair_is_written_as_json_has_it(tmp_path: Path) -> None
     assert logged(tmp_path, asked(BLACK, "\ud83d ?"))[0]["prompt"] == "\ud83d ?"
 
 
-def test_a_picture_that_is_no_picture_is_a_sentence_and_nobody_waits_for_ever(tmp_path: Path) -> None:
+def test_a_picture_that_is_no_picture_is_a_sentence_and_nobody_waits_for_ever(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(RunError, match=r"decisions\.jsonl cannot be written: TypeError"):
         logged(tmp_path, *[asked(np.zeros((8, 8, 5), np.uint8))] * 200)
 
 
 def test_an_action_that_the_table_does_not_have_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MinibrainsError, match="action 44 is not in the action table, which has 0 to 43"):
+    with pytest.raises(
+        MinibrainsError, match="action 44 is not in the action table, which has 0 to 43"
+    ):
         logged(tmp_path, asked(BLACK, action=44))
 
 
@@ -107,7 +132,11 @@ WORKFLOW = {
     "minibrains": 1,
     "run": {"ticks": 100, "episodes": 4},
     "nodes": {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}, "in": {"pad1": "sink.pad"}},
+        "console": {
+            "type": "RetroEmulator@2",
+            "set": {"game": "Duel-Genesis"},
+            "in": {"pad1": "sink.pad"},
+        },
         "features": {"type": "GameFeatures@1", "in": {"variables": "console.variables"}},
         "clock": {"type": "Every@1", "set": {"ticks": 30}},
         "prompt": {
@@ -116,7 +145,11 @@ WORKFLOW = {
             "when": "clock.now",
             "brain": "prompt_template/sf2.safetensors",
         },
-        "parser": {"type": "ActionParser@1", "in": {"text": "prompt.prompt"}, "brain": "reply_words/sf2.safetensors"},
+        "parser": {
+            "type": "ActionParser@1",
+            "in": {"text": "prompt.prompt"},
+            "brain": "reply_words/sf2.safetensors",
+        },
         "sink": {
             "type": "EmulatorSink@1",
             "in": {"action": "parser.action", "facing": "features.facing"},
@@ -145,7 +178,9 @@ def workflow(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("workers", [(), ("--workers", 2)])
-def test_a_run_leaves_its_decisions(summary: Callable[..., dict[str, Any]], workflow: Path, workers: tuple[Any, ...]) -> None:
+def test_a_run_leaves_its_decisions(
+    summary: Callable[..., dict[str, Any]], workflow: Path, workers: tuple[Any, ...]
+) -> None:
     folder = Path(summary(workflow, *workers)["run_dir"])
     folders = [folder]
     if workers:
@@ -161,10 +196,15 @@ def test_a_run_leaves_its_decisions(summary: Callable[..., dict[str, Any]], work
 
 
 def test_a_killed_run_leaves_whole_decisions(workflow: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "server", "run", workflow, "--ticks", 10**9, "--set", "clock.ticks=1"]
+    command = [
+        sys.executable, "-m", "server", "run", workflow, "--ticks", 10**9, "--set", "clock.ticks=1",
+    ]  # fmt: skip
     with subprocess.Popen([*map(str, command)], cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
         end = time.monotonic() + 60
-        while not (found := [*tmp_path.glob("runs/*/decisions.jsonl")]) or found[0].read_text().count("\n") < 50:
+        while (
+            not (found := [*tmp_path.glob("runs/*/decisions.jsonl")])
+            or found[0].read_text().count("\n") < 50
+        ):
             assert time.monotonic() < end
             assert process.poll() is None
             time.sleep(0.02)

@@ -40,10 +40,18 @@ def _random_pads(count: int, seed: int = 0) -> list[tuple[str, ...]]:
 
 
 def _trajectory(written: dict[str, int], pad: tuple[str, ...] = ()) -> str:
-    """Of two seconds of a fight for two pads, in which no computer plays and so no number decides."""
-    console = RetroEmulator(game="Duel-Genesis", states=("TwoPads.KazeVsBron",), players=2, write=written)
+    """Of two seconds of a fight for two pads,
+    in which no computer plays and so no number decides.
+    """
+    console = RetroEmulator(
+        game="Duel-Genesis", states=("TwoPads.KazeVsBron",), players=2, write=written
+    )
     with opened(console):
-        play(console, *[{"pad1": (), "pad2": ("LEFT",)}] * 60, *[{"pad1": pad, "pad2": ("LEFT",)}] * 60)
+        play(
+            console,
+            *[{"pad1": (), "pad2": ("LEFT",)}] * 60,
+            *[{"pad1": pad, "pad2": ("LEFT",)}] * 60,
+        )
         trajectory: str = console.report()["trajectory_sha256"]
     return trajectory
 
@@ -61,7 +69,9 @@ def test_frames_rewards_and_variables_are_those_of_stable_retro(host: ScratchHos
     pads = []
     for pad in _random_pads(200):
         pads += [pad] * 4
-    environment = stable_retro.make(GAME, use_restricted_actions=stable_retro.Actions.ALL, render_mode="rgb_array")
+    environment = stable_retro.make(
+        GAME, use_restricted_actions=stable_retro.Actions.ALL, render_mode="rgb_array"
+    )
     try:
         first, _ = environment.reset()
         expected: list[Any] = [(first, 0.0, False)]
@@ -118,12 +128,18 @@ def test_written_variables_are_there_from_the_first_frame(host: ScratchHost) -> 
 
 def test_a_button_the_pad_does_not_have_is_named(host: ScratchHost) -> None:
     console = RetroEmulator()
-    with opened(console, host), pytest.raises(GameError, match="no button 'L2'; it has B, A, MODE, START"):
+    with (
+        opened(console, host),
+        pytest.raises(GameError, match="no button 'L2'; it has B, A, MODE, START"),
+    ):
         play(console, {"pad1": ("L2",)})
 
 
 def test_a_second_console_in_the_process_is_refused(host: ScratchHost) -> None:
-    with opened(RetroEmulator(), host), pytest.raises(GameError, match="a process can have one emulator"):
+    with (
+        opened(RetroEmulator(), host),
+        pytest.raises(GameError, match="a process can have one emulator"),
+    ):
         RetroEmulator().open(host)
 
 
@@ -166,7 +182,10 @@ def test_two_players_have_a_pad_each(own_games: Path, host: ScratchHost, players
 def test_a_state_that_is_no_state_is_a_sentence(own_games: Path) -> None:
     (own_games / "Level1.state").write_bytes(b"no state")
     console = RetroEmulator(game="Mine-Genesis-v0")
-    with pytest.raises(GameError, match=r"Level1\.state: the save state cannot be read"), opened(console):
+    with (
+        pytest.raises(GameError, match=r"Level1\.state: the save state cannot be read"),
+        opened(console),
+    ):
         pass
 
 
@@ -180,8 +199,11 @@ _SPEC = st.fixed_dictionaries(
     {},
     optional={
         "op": st.sampled_from(
-            ["equal", "negative-equal", "not-equal", "less-than", "greater-than", "less-or-equal", "greater-or-equal",
-             "nonzero", "zero", "negative", "positive", "sign", "nonsense"]
+            [
+                "equal", "negative-equal", "not-equal", "less-than", "greater-than",
+                "less-or-equal", "greater-or-equal", "nonzero", "zero", "negative", "positive",
+                "sign", "nonsense",
+            ]
         ),
         "reference": st.integers(-3, 3),
         "measurement": st.sampled_from(["absolute", "delta"]),
@@ -190,11 +212,17 @@ _SPEC = st.fixed_dictionaries(
     },
 )  # fmt: skip
 _VARIABLES = st.dictionaries(st.sampled_from(["score", "lives", "gameover"]), _SPEC, max_size=3)
-_CONDITION = st.fixed_dictionaries({}, optional={"condition": st.sampled_from(["any", "all"]), "variables": _VARIABLES})
+_CONDITION = st.fixed_dictionaries(
+    {}, optional={"condition": st.sampled_from(["any", "all"]), "variables": _VARIABLES}
+)
 _DONE = st.fixed_dictionaries(
-    {}, optional={"condition": st.sampled_from(["any", "all"]), "variables": _VARIABLES, "nodes": st.dictionaries(
-        st.sampled_from(["one", "two"]), _CONDITION, max_size=2)},
-)  # fmt: skip
+    {},
+    optional={
+        "condition": st.sampled_from(["any", "all"]),
+        "variables": _VARIABLES,
+        "nodes": st.dictionaries(st.sampled_from(["one", "two"]), _CONDITION, max_size=2),
+    },
+)
 _REWARD = st.fixed_dictionaries({}, optional={"variables": _VARIABLES, "time": _SPEC})
 
 
@@ -214,13 +242,17 @@ def test_scenarios_are_judged_as_stable_retro_judges_them(tmp_path: Path) -> Non
         {"score": 1, "lives": 0, "gameover": 1},
     ]
 
-    @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
     @given(_REWARD, _DONE)
     def judge(reward: dict[str, Any], done: dict[str, Any]) -> None:
         scenario = {"reward": reward, "done": done}
         file = tmp_path / "scenario.json"
         file.write_text(json.dumps(scenario))
-        data = stable_retro.data.GameData()  # a new one: an old one keeps conditions of scenarios it had before
+        data = (
+            stable_retro.data.GameData()
+        )  # a new one: an old one keeps conditions of scenarios it had before
         emulator.configure_data(data)
         emulator.set_state(start)
         assert data.load(str(data_file), str(file))

@@ -54,7 +54,8 @@ def _moment(**changed: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("distance", "band"), [(0, "close"), (39, "close"), (40, "mid"), (41, "mid"), (79, "mid"), (80, "mid"), (81, "far")]
+    ("distance", "band"),
+    [(0, "close"), (39, "close"), (40, "mid"), (41, "mid"), (79, "mid"), (80, "mid"), (81, "far")],
 )
 @pytest.mark.parametrize("side", [1, -1])
 def test_the_ranges_and_their_edges(distance: int, band: str, side: int) -> None:
@@ -64,14 +65,25 @@ def test_the_ranges_and_their_edges(distance: int, band: str, side: int) -> None
 
 def test_health_is_a_share_and_knocked_out_is_none() -> None:
     (out,) = _outputs(
-        GameFeatures(), {"variables": _moment(agent_hp=88, enemy_hp=-1, enemy_status=524, agent_status=3, enemy_y=150)}
+        GameFeatures(),
+        {
+            "variables": _moment(
+                agent_hp=88, enemy_hp=-1, enemy_status=524, agent_status=3, enemy_y=150
+            )
+        },
     )
     assert (out.own_hp, out.enemy_hp, out.advantage) == (0.5, 0.0, 0.5)
-    assert (out.fight.own_status, out.fight.enemy_status, out.fight.enemy_height) == ("unknown", "hit", 42)
+    assert (out.fight.own_status, out.fight.enemy_status, out.fight.enemy_height) == (
+        "unknown",
+        "hit",
+        42,
+    )
 
 
 def test_a_game_without_a_fight_is_named() -> None:
-    with pytest.raises(MinibrainsError, match="no variable 'agent_hp'; a fight needs agent_hp, agent_x"):
+    with pytest.raises(
+        MinibrainsError, match="no variable 'agent_hp'; a fight needs agent_hp, agent_x"
+    ):
         _outputs(GameFeatures(), {"variables": {"lives": 3}})
 
 
@@ -101,7 +113,10 @@ def test_history_tells_health_and_movement_also_when_sides_are_switched() -> Non
     assert _outputs(FrameHistory(steps=1), *scenes)[3].text == "you 0 hp, toward; other 0 hp, away"
 
 
-@pytest.mark.parametrize(("distance", "advice"), [(39, PROMPT.close), (40, PROMPT.mid), (80, PROMPT.mid), (81, PROMPT.far)])
+@pytest.mark.parametrize(
+    ("distance", "advice"),
+    [(39, PROMPT.close), (40, PROMPT.mid), (80, PROMPT.mid), (81, PROMPT.far)],
+)
 def test_the_prompt_advises_by_distance(distance: int, advice: str) -> None:
     scene = _fights(_moment(enemy_x=100 - distance, agent_hp=88))[0]
     (out,) = _outputs(PromptBuilder(brain=PROMPT), {**scene, "history": "you {own_hp} hp"})
@@ -124,7 +139,9 @@ def tokenizer() -> Tokenizer:
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden["state"])
 def test_ten_golden_prompts(golden: dict[str, Any], tokenizer: Tokenizer) -> None:
-    """Ten fights of Duel, each at three moments half a second apart, and how many tokens the question has for the model."""
+    """Ten fights of Duel, each at three moments half a second apart,
+    and how many tokens the question has for the model.
+    """
     fights = _fights(*golden["moments"])
     history = _outputs(FrameHistory(steps=2), *fights)[-1].text
     (out,) = _outputs(PromptBuilder(brain=PROMPT), {**fights[-1], "history": history})
@@ -132,20 +149,25 @@ def test_ten_golden_prompts(golden: dict[str, Any], tokenizer: Tokenizer) -> Non
     assert len(tokenizer.encode(out.prompt).ids) == golden["tokens"]
 
 
-@pytest.mark.parametrize("template", ["{nobody}", "{own_hp.real}", "{own_hp!r}", "{own_hp:>9}", "{", "{0}", "{}"])
+@pytest.mark.parametrize(
+    "template", ["{nobody}", "{own_hp.real}", "{own_hp!r}", "{own_hp:>9}", "{", "{0}", "{}"]
+)
 def test_a_template_with_anything_but_known_names_is_refused(template: str) -> None:
     with pytest.raises(BrainError, match="template"):
         PromptTemplate(template=template, close="", mid="", far="")
 
 
 REPLIES = {
-    "9": (9, "basic"), "Action: 21.": (21, "basic"), "**6**": (6, "basic"), "I would 12 or 3": (3, "basic"), "12": (9, "complex"),
-    "33, then 40": (21, "complex"), "0021": (21, "basic"), "44": (0, "fallback"), "-3": (0, "fallback"), "0.5": (0, "fallback"),
-    "40% punch": (9, "keyword"), "Jump kick!": (43, "keyword"), "JUMP": (1, "keyword"), "keep blocking": (0, "fallback"),
-    "block": (42, "keyword"), "": (0, "fallback"), "\x00\ud800": (0, "fallback"), "९": (0, "fallback"),
-    "9,21": (9, "basic"), "21,9,0": (21, "basic"), "[6, 3]": (6, "basic"), '{"action": 2}': (2, "basic"),
-    "HP2, kick": (21, "keyword"), "I attack!": (9, "keyword"), "step back, then 43": (21, "complex"), "5": (2, "complex"),
-    "Fireball": (39, "keyword"), "move forward": (41, "keyword"), "3.": (3, "basic"), "jumping around": (0, "fallback"),
+    "9": (9, "basic"), "Action: 21.": (21, "basic"), "**6**": (6, "basic"),
+    "I would 12 or 3": (3, "basic"), "12": (9, "complex"), "33, then 40": (21, "complex"),
+    "0021": (21, "basic"), "44": (0, "fallback"), "-3": (0, "fallback"), "0.5": (0, "fallback"),
+    "40% punch": (9, "keyword"), "Jump kick!": (43, "keyword"), "JUMP": (1, "keyword"),
+    "keep blocking": (0, "fallback"), "block": (42, "keyword"), "": (0, "fallback"),
+    "\x00\ud800": (0, "fallback"), "९": (0, "fallback"), "9,21": (9, "basic"),
+    "21,9,0": (21, "basic"), "[6, 3]": (6, "basic"), '{"action": 2}': (2, "basic"),
+    "HP2, kick": (21, "keyword"), "I attack!": (9, "keyword"),
+    "step back, then 43": (21, "complex"), "5": (2, "complex"), "Fireball": (39, "keyword"),
+    "move forward": (41, "keyword"), "3.": (3, "basic"), "jumping around": (0, "fallback"),
 }  # fmt: skip
 """A reply, the action it means to who looks right, and the rung."""
 
@@ -156,9 +178,12 @@ def test_replies_and_their_rungs(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "right", "left"), [("41", 6, 3), ("42", 3, 6), ("9", 9, 9), ("4", 1, 1), ("12", 9, 9), ("22", 21, 21)]
+    ("text", "right", "left"),
+    [("41", 6, 3), ("42", 3, 6), ("9", 9, 9), ("4", 1, 1), ("12", 9, 9), ("22", 21, 21)],
 )
-def test_what_goes_by_facing_becomes_the_direction_it_means(text: str, right: int, left: int) -> None:
+def test_what_goes_by_facing_becomes_the_direction_it_means(
+    text: str, right: int, left: int
+) -> None:
     """41 is forward and 42 back, which is blocking."""
     looks = [{"text": text, "facing": True}, {"text": text, "facing": False}]
     parsed = _outputs(ActionParser(brain=WORDS), *looks)
@@ -182,7 +207,10 @@ def test_the_fallback_goes_through_the_basic_actions_and_rungs_are_counted() -> 
 
 def test_no_text_gives_an_illegal_action() -> None:
     rng = random.Random(5)
-    pieces = ["9", "21", "43", "44", "-1", "999999999999", "punch", "jump", " ", ",", ".", "%", "\n", "é", "0", "kick ", "\x00"]
+    pieces = [
+        "9", "21", "43", "44", "-1", "999999999999", "punch", "jump", " ", ",", ".", "%", "\n", "é",
+        "0", "kick ", "\x00",
+    ]  # fmt: skip
     texts = ["7" * 100_000, "0" * 100_000, "x" * 100_000, "1 " * 50_000, "-" * 100_000]
     for _ in range(10_000):
         length = rng.randrange(12)
@@ -202,31 +230,54 @@ def test_any_text_has_an_action(text: str) -> None:
     assert parsed.rung in RUNGS
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.integers(0, 3))), max_size=60), st.integers(1, 4))
-def test_no_action_comes_more_often_than_the_limit(wanted: list[tuple[int, int | None]], limit: int) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.integers(0, 3))), max_size=60),
+    st.integers(1, 4),
+)
+def test_no_action_comes_more_often_than_the_limit(
+    wanted: list[tuple[int, int | None]], limit: int
+) -> None:
     ticks = [{"action": action, "second": second} for action, second in wanted]
     out = _outputs(AntiRepeat(limit=limit), *ticks)
     for _, run in itertools.groupby(out):
         assert len(list(run)) <= limit
     for place, (action, _) in enumerate(wanted):
         if out[place] != action:
-            assert out[place - limit : place] == [action] * limit, "only the one too many is replaced"
+            assert out[place - limit : place] == [action] * limit, (
+                "only the one too many is replaced"
+            )
 
 
 def test_always_punching_is_broken_up_by_the_second_best_or_else_by_nothing() -> None:
     assert _outputs(AntiRepeat(), *[{"action": 9, "second": 21}] * 6) == [9, 9, 21, 9, 9, 21]
-    assert _outputs(AntiRepeat(), *[{"action": 9}] * 4, *[{"action": 0}] * 3) == [9, 9, 0, 9, 0, 0, 1]
+    assert _outputs(AntiRepeat(), *[{"action": 9}] * 4, *[{"action": 0}] * 3) == [
+        9,
+        9,
+        0,
+        9,
+        0,
+        0,
+        1,
+    ]
     with pytest.raises(MinibrainsError, match="at least two different actions"):
         _outputs(AntiRepeat(instead=(0, 0)), {"action": 1})
 
 
 def test_a_second_best_alone_is_no_action() -> None:
-    ticks = [{"action": 9, "second": None}, {"action": None, "second": 21}, {"action": 9, "second": None}]
+    ticks = [
+        {"action": 9, "second": None},
+        {"action": None, "second": 21},
+        {"action": 9, "second": None},
+    ]
     assert _outputs(AntiRepeat(), *ticks) == [9, ABSENT, 9]
 
 
 def test_a_reply_is_read_once_whatever_else_is_delivered() -> None:
-    ticks = [{"text": "punch", "facing": True}, {"text": None, "facing": False}, {"text": None, "facing": True}]
+    ticks = [
+        {"text": "punch", "facing": True},
+        {"text": None, "facing": False},
+        {"text": None, "facing": True},
+    ]
     first, second, third = _outputs(ActionParser(brain=WORDS), *ticks)
     assert first.rung == "keyword"
     assert (second.action, second.rung) == (ABSENT, ABSENT)
@@ -307,7 +358,9 @@ def _delivered(action: int | Absent | None) -> int | None:
 
 @pytest.mark.parametrize("side", [1, -1])
 def test_the_strategist_plays_as_the_restricted_player_of_the_calibration(side: int) -> None:
-    """Frame by frame, while nobody changes sides: the player counts left and right as two actions, the table as one."""
+    """Frame by frame, while nobody changes sides:
+    the player counts left and right as two actions, the table as one.
+    """
     expected = fighters.Restricted(30)
     expected.reset(3)
     strategist = ScriptedStrategist(brain=TABLE)
@@ -335,7 +388,9 @@ def test_the_strategist_plays_as_the_restricted_player_of_the_calibration(side: 
 
 def test_rules_need_their_actions_in_the_table() -> None:
     with pytest.raises(MinibrainsError, match="the action table has no 'back'"):
-        _outputs(ScriptedStrategist(brain=ActionTable.load(MODELS / "action_table/duel.safetensors")))
+        _outputs(
+            ScriptedStrategist(brain=ActionTable.load(MODELS / "action_table/duel.safetensors"))
+        )
 
 
 def _logged(folder: Path, name: str) -> dict[tuple[int, int], Any]:
@@ -354,7 +409,9 @@ def _logged(folder: Path, name: str) -> dict[tuple[int, int], Any]:
 def test_the_scripted_workflow_plays_and_decides_by_the_clock(
     beat: int, waits: bool, summary: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    """Every action has recovered after 30 frames; with a beat of 10 a closed gate waits for the next beat but one."""
+    """Every action has recovered after 30 frames;
+    with a beat of 10 a closed gate waits for the next beat but one.
+    """
     workflow = json.loads((bundled_dir("workflows") / "sf2_scripted.json").read_text())
     links = {
         "asked": "ask.flag",
@@ -378,7 +435,9 @@ def test_the_scripted_workflow_plays_and_decides_by_the_clock(
 
     places = list(chosen)
     assert places == [moment for moment, flag in asked.items() if flag]
-    assert list(sent.items()) == list(taken.items()), "who is asked only while the gate is open is always let through"
+    assert list(sent.items()) == list(taken.items()), (
+        "who is asked only while the gate is open is always let through"
+    )
     assert list(sent) == places
 
     shut = set()

@@ -1,4 +1,6 @@
-"""What a stranger's model can do with its text files: be refused in a sentence, in bounded time and memory, and once."""
+"""What a stranger's model can do with its text files: be refused in a sentence,
+in bounded time and memory, and once.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,14 @@ def _saved(folder: Path, **files: str) -> BrainRef:
     return BrainRef(str(path), "")
 
 
-# -- before anything is made ----------------------------------------------------------------------------
+# -- before anything is made -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("key", REFUSED)
-@pytest.mark.parametrize("part", ["config.json", "text_config", "a list", "tokenizer_config.json", "generation_config.json"])
+@pytest.mark.parametrize(
+    "part",
+    ["config.json", "text_config", "a list", "tokenizer_config.json", "generation_config.json"],
+)
 def test_a_key_that_names_code_or_kernels_is_refused(key: str, part: str) -> None:
     odd: dict[str, Any] = {key: "kernels-community/flash-attn2"}
     if part == "text_config":
@@ -70,17 +75,29 @@ def test_a_key_that_names_code_or_kernels_is_refused(key: str, part: str) -> Non
         ),
         ("vision_config", "depth", 10**6, "vision_config.depth is 1000000"),
         ("text_config", "vocab_size", 10**9, "text_config.vocab_size is 1000000000"),
-        ("vision_config", "num_position_embeddings", 10**10, "num_position_embeddings is 10000000000"),
-        ("text_config", "num_labels", 10**9, "num_labels is 1000000000, and no tensor of such a model is of labels"),
+        (
+            "vision_config",
+            "num_position_embeddings",
+            10**10,
+            "num_position_embeddings is 10000000000",
+        ),
+        (
+            "text_config",
+            "num_labels",
+            10**9,
+            "num_labels is 1000000000, and no tensor of such a model is of labels",
+        ),
         ("text_config", "num_hidden_layers", "many", "num_hidden_layers is 'many'"),
     ],
 )
-def test_a_size_that_the_tensors_do_not_have_is_refused(part: str, key: str, claim: Any, sentence: str) -> None:
+def test_a_size_that_the_tensors_do_not_have_is_refused(
+    part: str, key: str, claim: Any, sentence: str
+) -> None:
     with pytest.raises(BrainError, match=sentence):
         _model(**{"config.json": json.dumps({**CONFIG, part: {**CONFIG[part], key: claim}})})
 
 
-# -- when it is tried out -------------------------------------------------------------------------------
+# -- when it is tried out --------------------------------------------------------------------------
 
 
 def _template(text: str) -> dict[str, str]:
@@ -92,11 +109,17 @@ def _tokenizer(**changed: Any) -> dict[str, str]:
 
 
 def _text_config(**changed: Any) -> dict[str, str]:
-    return {"config.json": json.dumps({**CONFIG, "text_config": {**CONFIG["text_config"], **changed}})}
+    return {
+        "config.json": json.dumps({**CONFIG, "text_config": {**CONFIG["text_config"], **changed}})
+    }
 
 
 def _pictures(**changed: Any) -> dict[str, str]:
-    return {"preprocessor_config.json": json.dumps({**json.loads(BRAIN.files["preprocessor_config.json"]), **changed})}
+    return {
+        "preprocessor_config.json": json.dumps(
+            {**json.loads(BRAIN.files["preprocessor_config.json"]), **changed}
+        )
+    }
 
 
 ENDLESS = "a loop without end"
@@ -108,7 +131,10 @@ HOSTILE: dict[str, tuple[dict[str, str], str]] = {
         "takes more than 6 s of processor time",
     ),
     "a text without end": (
-        _template("{% set n = namespace(t='x') %}{% for i in range(50) %}{% set n.t = n.t + n.t %}{% endfor %}"),
+        _template(
+            "{% set n = namespace(t='x') %}{% for i in range(50) %}{% set n.t = "
+            "n.t + n.t %}{% endfor %}"
+        ),
         "needs more than 4 GiB of memory",
     ),
     "a long text": (_template("{{ '%100000d' % 1 }}"), "puts 10.* characters around a question"),
@@ -122,9 +148,15 @@ HOSTILE: dict[str, tuple[dict[str, str], str]] = {
         _tokenizer(normalizer={"type": "Sequence", "normalizers": [GROWS] * 3}),
         "makes up to 1000000000 characters of one",
     ),
-    "large matrices": (_text_config(intermediate_size=10**8), "is of a model of .* numbers, and its file has"),
-    "pictures made large": (_pictures(size={"shortest_edge": 10**9, "longest_edge": 10**10}), "memory"),
-}  # fmt: skip
+    "large matrices": (
+        _text_config(intermediate_size=10**8),
+        ("is of a model of .* numbers, and its file has"),
+    ),
+    "pictures made large": (
+        _pictures(size={"shortest_edge": 10**9, "longest_edge": 10**10}),
+        "memory",
+    ),
+}
 NEED_A_PROCESS = (ENDLESS, "a text without end", "a tokenizer that panics", "pictures made large")
 """The cases that only the limits of a process stop, or that write to its standard error."""
 
@@ -139,7 +171,9 @@ def test_a_model_that_asks_for_too_much_is_refused_in_a_sentence_and_once(
     if case == ENDLESS:
         monkeypatch.setattr(trial, "SECONDS", 6)
     ref = _saved(tmp_path, **files)
-    with pytest.raises(BrainError, match=rf"vlm\.safetensors: it was tried out and refused: .*{sentence}"):
+    with pytest.raises(
+        BrainError, match=rf"vlm\.safetensors: it was tried out and refused: .*{sentence}"
+    ):
         load_pretrained(ref)
     with _no_trial(), pytest.raises(BrainError, match=sentence):
         load_pretrained(ref)
@@ -153,7 +187,9 @@ def test_a_sound_model_is_tried_out_once(tmp_path: Path) -> None:
     assert first.processor.chat_template == second.processor.chat_template
 
 
-def test_the_verdict_on_another_model_is_not_taken_for_its_own(tmp_path: Path, tried_here: None) -> None:
+def test_the_verdict_on_another_model_is_not_taken_for_its_own(
+    tmp_path: Path, tried_here: None
+) -> None:
     cache = tmp_path / "home" / "cache"
     sound = _saved(tmp_path, **_template("{# another text, that says the same #}"))
     load_pretrained(sound)
@@ -185,9 +221,12 @@ def test_a_template_that_strips_questions_is_kept(tmp_path: Path, tried_here: No
     template = TEMPLATE.replace("part.text", "part.text | trim")
     asked = load_pretrained(_saved(tmp_path, **{"chat_template.jinja": template})).processor
     content = [{"type": "image"}, {"type": "text", "text": "  what\n now? \n"}]
-    shown = asked.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False)
+    shown = asked.apply_chat_template(
+        [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
+    )
     assert shown == (
-        "<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>what\n now?<|im_end|>\n<|im_start|>assistant\n"
+        "<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>what\n "
+        "now?<|im_end|>\n<|im_start|>assistant\n"
     )
 
 

@@ -19,7 +19,11 @@ from tests.support.engine_fixtures import Entries, make_plan
 
 def _stack(taps: list[int], colors: int = 1, mean: float = 0.0, std: float = 1.0) -> FrameStack:
     per_color = np.ones(colors, np.float32)
-    return FrameStack(brain=FrameStackBrain(taps=np.array(taps, np.int32), mean=per_color * mean, std=per_color * std))
+    return FrameStack(
+        brain=FrameStackBrain(
+            taps=np.array(taps, np.int32), mean=per_color * mean, std=per_color * std
+        )
+    )
 
 
 def _numbered(count: int) -> list[dict[str, Any]]:
@@ -96,8 +100,12 @@ def _picture(frame: np.ndarray) -> np.ndarray:
 
 
 @given(st.integers(5, 12), st.integers(5, 12), st.randoms(use_true_random=False))
-def test_every_layout_of_a_picture_is_the_same_picture(height: int, width: int, random: Any) -> None:
-    picture = np.frombuffer(random.randbytes(height * width * 3), np.uint8).reshape(height, width, 3)
+def test_every_layout_of_a_picture_is_the_same_picture(
+    height: int, width: int, random: Any
+) -> None:
+    picture = np.frombuffer(random.randbytes(height * width * 3), np.uint8).reshape(
+        height, width, 3
+    )
     opaque = np.concatenate([picture, np.full((height, width, 1), 255, np.uint8)], axis=2)
     grey = picture[:, :, :1]
     in_grey = grey.repeat(3, axis=2)
@@ -149,8 +157,14 @@ def test_pictures_of_all_kinds_may_be_linked() -> None:
         "console": {"type": "RetroEmulator@2"},
         "grey": {"type": "Grayscale@1", "in": {"frame": "again.frame"}},
         "again": {"type": "ToPicture@1", "in": {"frame": "console.frame"}},
-        "stack": {"type": "FrameStack@1", "in": {"frame": "grey.frame"}, "brain": "frame_stack/grey4.safetensors"},
+        "stack": {
+            "type": "FrameStack@1",
+            "in": {"frame": "grey.frame"},
+            "brain": "frame_stack/grey4.safetensors",
+        },
         "one": {"type": "ToPicture@1", "in": {"frame": "stack.frames"}},
         "small": {"type": "Resize@1", "in": {"frame": "one.frame"}},
     }
-    make_plan(nodes, (RetroEmulator, Grayscale, ToPicture, FrameStack, Resize), bundled_dir("models"))
+    make_plan(
+        nodes, (RetroEmulator, Grayscale, ToPicture, FrameStack, Resize), bundled_dir("models")
+    )

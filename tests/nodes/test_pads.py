@@ -22,7 +22,9 @@ HEIGHT, WIDTH = FACE.button.shape
 
 
 def lit(strip: np.ndarray) -> set[str]:
-    """The buttons that are lit on a picture of the face: those whose pixels are nearer to the lit face than to the dark."""
+    """The buttons that are lit on a picture of the face:
+    those whose pixels are nearer to the lit face than to the dark.
+    """
     from_dark = np.abs(np.int32(strip) - FACE.dark).sum(axis=2)
     from_lit = np.abs(np.int32(strip) - FACE.lit).sum(axis=2)
     found = set()
@@ -40,7 +42,13 @@ def buttons_of(mask: int) -> set[str]:
 
 def test_what_is_held_is_lit_under_the_picture() -> None:
     frame = np.random.default_rng(1).integers(0, 256, (9, 320, 3), np.uint8)
-    pads: list[Any] = [None, ("UP", "LEFT", "X"), (), ("C", "START", "no such button"), FACE.buttons]
+    pads: list[Any] = [
+        None,
+        ("UP", "LEFT", "X"),
+        (),
+        ("C", "START", "no such button"),
+        FACE.buttons,
+    ]
     ticks = [{"frame": frame, "pad": pad} for pad in pads]
     with opened(view := PadView(brain=FACE)):
         pictures = play(view, *ticks)
@@ -62,20 +70,43 @@ def test_a_narrow_picture_stands_in_the_middle() -> None:
     ("changed", "sentence"),
     [
         ({"buttons": ("A", "A")}, "expected 1 to 255, all different"),
-        ({"button": np.full((HEIGHT, WIDTH), 16, np.uint8)}, "belongs to button 16; expected at most 15"),
+        (
+            {"button": np.full((HEIGHT, WIDTH), 16, np.uint8)},
+            "belongs to button 16; expected at most 15",
+        ),
     ],
 )
 def test_a_face_that_cannot_be(changed: dict[str, Any], sentence: str) -> None:
-    parts = {"buttons": FACE.buttons, "dark": FACE.dark, "lit": FACE.lit, "button": FACE.button} | changed
+    parts = {
+        "buttons": FACE.buttons,
+        "dark": FACE.dark,
+        "lit": FACE.lit,
+        "button": FACE.button,
+    } | changed
     with pytest.raises(BrainError, match=sentence):
         PadFace(**parts).check("this face")
 
 
-def test_the_clip_shows_each_pad_beside_the_frame_it_answers(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    """Pad-Genesis shows on each frame what it read: what was held when the frame before was on the screen."""
+def test_the_clip_shows_each_pad_beside_the_frame_it_answers(
+    summary: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    """Pad-Genesis shows on each frame what it read:
+    what was held when the frame before was on the screen.
+    """
     clip = tmp_path / "clip.mp4"
     summary("pad", "--ticks", 90, "--video", clip)
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-i", clip, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    command = [
+        imageio_ffmpeg.get_ffmpeg_exe(),
+        "-v",
+        "error",
+        "-i",
+        clip,
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgb24",
+        "-",
+    ]
     film = subprocess.run(command, capture_output=True, check=True).stdout
     pictures = np.frombuffer(film, np.uint8).reshape(90, 224 + HEIGHT, 2, 320, 2, 3)[:, :, 0, :, 0]
     pads = []

@@ -1,4 +1,6 @@
-"""A person's pad: keys come through the websocket into the game, are let go of when nobody holds them, and replay."""
+"""A person's pad: keys come through the websocket into the game,
+are let go of when nobody holds them, and replay.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,16 @@ GAME = {
     "run": {"clock": "realtime"},
     "nodes": {
         "pad": {"type": "PersonPad@1"},
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}, "in": {"pad1": "pad.pad"}},
-        "held": {"type": "Variable@1", "set": {"name": "pad1"}, "in": {"variables": "console.variables"}},
+        "console": {
+            "type": "RetroEmulator@2",
+            "set": {"game": "Pad-Genesis"},
+            "in": {"pad1": "pad.pad"},
+        },
+        "held": {
+            "type": "Variable@1",
+            "set": {"name": "pad1"},
+            "in": {"variables": "console.variables"},
+        },
         "log": {"type": "Log@1", "in": {"value": "held.number"}},
     },
 }
@@ -37,7 +47,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 async def send(page: Page, type_: str, prompt_id: str, **more: Any) -> None:
-    await page.socket.send_json({"type": type_, "data": {"prompt_id": prompt_id, "node": "pad", **more}})
+    await page.socket.send_json(
+        {"type": type_, "data": {"prompt_id": prompt_id, "node": "pad", **more}}
+    )
 
 
 async def ram(page: Page, held: int) -> None:
@@ -126,7 +138,11 @@ def test_keys_reach_the_game_and_are_let_go_of_when_the_page_is_gone(server: Ser
                 await send(player, "input", prompt_id, value=["KeyZ"])
                 await ram(looker, A)
             await ram(looker, 0)
-            numbers = [data["values"]["held.number"] for type_, data in looker.events if type_ == "values" and data["values"]]
+            numbers = [
+                data["values"]["held.number"]
+                for type_, data in looker.events
+                if type_ == "values" and data["values"]
+            ]
             assert UP not in numbers, "before it was taken nothing counted"
             async with client.page("player") as player:
                 await send(player, "take", prompt_id)
@@ -176,7 +192,12 @@ def test_what_a_person_played_replays(server: Server, minibrains: Command) -> No
             await page.watch(prompt_id, values=("held",))
             await ram(page, 0)
             await send(page, "take", prompt_id)
-            for keys, mask in ((["ArrowUp"], UP), (["ArrowUp", "KeyZ"], UP | A), ([], 0), (["ArrowLeft"], LEFT)):
+            for keys, mask in (
+                (["ArrowUp"], UP),
+                (["ArrowUp", "KeyZ"], UP | A),
+                ([], 0),
+                (["ArrowLeft"], LEFT),
+            ):
                 await send(page, "input", prompt_id, value=keys)
                 await ram(page, mask)
             await client.post(f"/runs/{prompt_id}/stop")
@@ -194,5 +215,7 @@ def test_on_the_command_line_the_pad_is_empty_and_it_says_so(minibrains: Command
     done = minibrains("run", "sf2_human", "--ticks", 30, "--clock", "fast", "--json")
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stderr.splitlines() if line.startswith("pad: ")]
-    assert lines == ["pad: no input arrives on the command line; play in the editor: python -m server serve"]
+    assert lines == [
+        "pad: no input arrives on the command line; play in the editor: python -m server serve"
+    ]
     assert json.loads(done.stdout)["game"] == "Duel-Genesis"

@@ -1,4 +1,6 @@
-"""Rules wired on the canvas: constants, comparisons, what is more urgent, rewards from one decision to the next."""
+"""Rules wired on the canvas: constants, comparisons, what is more urgent,
+rewards from one decision to the next.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def _log(folder: Path, name: str) -> list[tuple[int, Any]]:
         (">", operator.gt),
     ],
 )
-def test_a_number_is_compared_with_the_widget_or_with_what_is_linked(op: Any, holds: Callable[..., bool]) -> None:
+def test_a_number_is_compared_with_the_widget_or_with_what_is_linked(
+    op: Any, holds: Callable[..., bool]
+) -> None:
     for number in (9.0, 10.0, 11.0):
         expected = holds(number, 10)
         by_widget = _outputs(Compare(op=op, value=10), {"number": number})
@@ -75,15 +79,25 @@ def test_not_is_the_opposite() -> None:
         (0, "grey.frame", "frame u8[h w 3]"),
     ],
 )
-def test_a_constant_of_another_type_than_its_links_is_refused(value: Any, link: str, expected: str) -> None:
+def test_a_constant_of_another_type_than_its_links_is_refused(
+    value: Any, link: str, expected: str
+) -> None:
     nodes: dict[str, Any] = {
         "console": {"type": "RetroEmulator@2", "in": {}},
-        "hp": {"type": "Variable@1", "set": {"name": "lives"}, "in": {"variables": "console.variables"}},
+        "hp": {
+            "type": "Variable@1",
+            "set": {"name": "lives"},
+            "in": {"variables": "console.variables"},
+        },
         "low": {"type": "Compare@1", "in": {"number": "hp.number"}},
         "open": {"type": "Not@1", "in": {"flag": "low.flag"}},
         "grey": {"type": "Grayscale@1", "in": {"frame": "console.frame"}},
         "random": {"type": "RandomPolicy@1", "set": {"actions": 44}},
-        "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "action_table/duel.safetensors"},
+        "sink": {
+            "type": "EmulatorSink@1",
+            "in": {"action": "random.action"},
+            "brain": "action_table/duel.safetensors",
+        },
         "constant": {"type": "Constant@1", "set": {"value": value}},
     }
     target, socket = link.split(".")
@@ -128,16 +142,33 @@ def test_a_constant_is_an_event_while_a_flag_is_true() -> None:
     engine.close()
 
 
-def test_an_emergency_wired_on_the_canvas_acts_on_the_next_frame(summary: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_emergency_wired_on_the_canvas_acts_on_the_next_frame(
+    summary: Callable[..., Any], tmp_path: Path
+) -> None:
     """Whatever the plan is in the middle of: the switch stands between the sink and the pad."""
     nodes = {
         "console": {"type": "RetroEmulator@2", "set": DUEL, "in": {"pad1": "pick.value"}},
         "random": {"type": "RandomPolicy@1", "set": {"actions": 44}},
-        "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "action_table/duel.safetensors"},
-        "hp": {"type": "Variable@1", "set": {"name": "agent_hp"}, "in": {"variables": "console.variables"}},
-        "low": {"type": "Compare@1", "set": {"op": "<", "value": 10}, "in": {"number": "hp.number"}},
+        "sink": {
+            "type": "EmulatorSink@1",
+            "in": {"action": "random.action"},
+            "brain": "action_table/duel.safetensors",
+        },
+        "hp": {
+            "type": "Variable@1",
+            "set": {"name": "agent_hp"},
+            "in": {"variables": "console.variables"},
+        },
+        "low": {
+            "type": "Compare@1",
+            "set": {"op": "<", "value": 10},
+            "in": {"number": "hp.number"},
+        },
         "guard": {"type": "Constant@1", "set": {"value": EMERGENCY}},
-        "pick": {"type": "Switch@1", "in": {"flag": "low.flag", "yes": "guard.value", "no": "sink.pad"}},
+        "pick": {
+            "type": "Switch@1",
+            "in": {"flag": "low.flag", "yes": "guard.value", "no": "sink.pad"},
+        },
         "plan": {"type": "Log@1", "in": {"value": "sink.pad"}},
         "health": {"type": "Log@1", "in": {"value": "hp.number"}},
         "held": {"type": "Log@1", "in": {"value": "pick.value"}},
@@ -164,14 +195,27 @@ def test_rewards_are_summed_from_one_decision_to_the_next() -> None:
     assert _outputs(RewardSum(), *ticks) == [1.0, ABSENT, ABSENT, 6.5, 0.0, ABSENT, 24.0]
 
 
-def test_who_decides_every_few_frames_is_given_all_the_rewards(summary: Callable[..., Any], tmp_path: Path) -> None:
+def test_who_decides_every_few_frames_is_given_all_the_rewards(
+    summary: Callable[..., Any], tmp_path: Path
+) -> None:
     nodes = {
-        "console": {"type": "RetroEmulator@2", "set": {"game": "Airstriker-Genesis-v0"}, "in": {"pad1": "sink.pad"}},
+        "console": {
+            "type": "RetroEmulator@2",
+            "set": {"game": "Airstriker-Genesis-v0"},
+            "in": {"pad1": "sink.pad"},
+        },
         "clock": {"type": "Every@1", "set": {"ticks": 8}},
         "random": {"type": "RandomPolicy@1", "set": {"actions": 6, "hold": 1}, "when": "clock.now"},
-        "sink": {"type": "EmulatorSink@1", "in": {"action": "random.action"}, "brain": "action_table/airstriker.safetensors"},
+        "sink": {
+            "type": "EmulatorSink@1",
+            "in": {"action": "random.action"},
+            "brain": "action_table/airstriker.safetensors",
+        },
         "decided": {"type": "Any@1", "in": {"flags": ["clock.now", "console.terminated"]}},
-        "reward": {"type": "RewardSum@1", "in": {"rewards": ["console.reward"], "now": "decided.flag"}},
+        "reward": {
+            "type": "RewardSum@1",
+            "in": {"rewards": ["console.reward"], "now": "decided.flag"},
+        },
         "log": {"type": "Log@1", "in": {"value": "reward.number"}},
     }
     (tmp_path / "skip.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))

@@ -1,4 +1,6 @@
-"""ScriptedFighter plays Duel by the variables of the shared map alone; the scripted teacher has the limits of an agent."""
+"""ScriptedFighter plays Duel by the variables of the shared map alone;
+the scripted teacher has the limits of an agent.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ def test_it_reads_only_variables_of_the_shared_map() -> None:
 
 def test_a_game_without_these_variables_is_told_which_is_missing() -> None:
     node = ScriptedFighter()
-    with opened(node), pytest.raises(MinibrainsError, match=r"data\.json, has no variable 'agent_x'; a fighter"):
+    with (
+        opened(node),
+        pytest.raises(MinibrainsError, match=r"data\.json, has no variable 'agent_x'; a fighter"),
+    ):
         play(node, {"variables": {"health": 176, "enemy_health": 176}})
 
 
@@ -72,7 +77,10 @@ def test_what_is_held_back_for_evaluations_is_not_learned_from(style: Any) -> No
     if style not in HELD_BACK:
         fighter.check_collectors(["recorder"])
         return
-    words = f"recorder must not learn from the style '{style}': it is held back for evaluations; expected one of aggressive"
+    words = (
+        f"recorder must not learn from the style '{style}': it is held back for evaluations; "
+        "expected one of aggressive"
+    )
     with pytest.raises(MinibrainsError, match=words):
         fighter.check_collectors(["recorder"])
 
@@ -86,7 +94,9 @@ def test_the_game_holds_the_same_styles_back_as_the_node() -> None:
 
 
 @pytest.mark.parametrize("interval", [30, 12, 6])
-def test_the_restricted_player_keeps_to_the_restrictions(interval: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_restricted_player_keeps_to_the_restrictions(
+    interval: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     player = fighters.Restricted(interval)
     player.reset(3)
     begun: list[tuple[int, str]] = []
@@ -128,7 +138,12 @@ def _rest(name: str) -> int:
 def test_every_style_plays_a_match_to_its_end(summary: Callable[..., dict[str, Any]]) -> None:
     trajectories = set()
     for style in STYLES:
-        widgets = ("--set", f"fighter.style={style}", "--set", 'console.write={"seed": "$seed", "blank": 1}')
+        widgets = (
+            "--set",
+            f"fighter.style={style}",
+            "--set",
+            'console.write={"seed": "$seed", "blank": 1}',
+        )
         result = summary("duel_expert", "--episodes", 1, *widgets)
         (episode,) = result["episodes"]
         assert result["game"] == "Duel-Genesis"

@@ -1,4 +1,6 @@
-"""What an agent sees, remembers and presses, beside ROMs that say themselves what they showed and what was pressed."""
+"""What an agent sees, remembers and presses,
+beside ROMs that say themselves what they showed and what was pressed.
+"""
 
 from __future__ import annotations
 
@@ -46,18 +48,24 @@ def _mask(buttons: tuple[str, ...]) -> int:
     return mask
 
 
-def _check_pressed(console: RetroEmulator, pads: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, ...]]) -> None:
-    """Hold each of the pads for a frame; in each of the frames after, the game must have read the buttons expected."""
+def _check_pressed(
+    console: RetroEmulator, pads: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, ...]]
+) -> None:
+    """Hold each of the pads for a frame; in each of the frames after,
+    the game must have read the buttons expected.
+    """
     ticks = [{"pad1": pad} for pad in pads]
     _, *after = play(console, *ticks, {})
     for (_, variables, *_), buttons in zip(after, expected, strict=True):
         assert variables["pad1"] == _mask(buttons)
 
 
-# -- pictures -----------------------------------------------------------------------------------------
+# -- pictures --------------------------------------------------------------------------------------
 
 
-def test_eight_colour_frames_are_24_channels_oldest_first_and_begin_anew(console: RetroEmulator) -> None:
+def test_eight_colour_frames_are_24_channels_oldest_first_and_begin_anew(
+    console: RetroEmulator,
+) -> None:
     small = Resize(width=180, height=128)
     stack = FrameStack(brain=FrameStackBrain.load(MODELS / "frame_stack/rgb8.safetensors"))
     with opened(small), opened(stack):
@@ -77,7 +85,7 @@ def test_eight_colour_frames_are_24_channels_oldest_first_and_begin_anew(console
                 console.latch()
 
 
-# -- what was pressed ---------------------------------------------------------------------------------
+# -- what was pressed ------------------------------------------------------------------------------
 
 
 def test_the_button_history_is_the_echo_of_the_console(console: RetroEmulator) -> None:
@@ -103,21 +111,33 @@ def test_the_button_history_is_the_echo_of_the_console(console: RetroEmulator) -
 
 
 def test_a_button_that_is_no_column_is_named() -> None:
-    with opened(node := ButtonHistory(brain=HISTORY)), pytest.raises(MinibrainsError, match="holds 'L', not a column"):
+    with (
+        opened(node := ButtonHistory(brain=HISTORY)),
+        pytest.raises(MinibrainsError, match="holds 'L', not a column"),
+    ):
         play(node, {"pad": ("L",)})
 
 
-@pytest.mark.parametrize(("buttons", "steps"), [((), 8), (("A", "A"), 8), (("A",), 0), (("A",), 5000)])
+@pytest.mark.parametrize(
+    ("buttons", "steps"), [((), 8), (("A", "A"), 8), (("A",), 0), (("A",), 5000)]
+)
 def test_a_history_of_nothing_is_refused(buttons: tuple[str, ...], steps: int) -> None:
     with pytest.raises(BrainError, match=r"(buttons are|steps is) .*; expected"):
         ButtonHistoryBrain(buttons=buttons, steps=steps)
 
 
-# -- actions ------------------------------------------------------------------------------------------
+# -- actions ---------------------------------------------------------------------------------------
 
 
 def test_57_combinations_are_57_rows_and_press_what_they_say(console: RetroEmulator) -> None:
-    ways = [(), ("UP",), ("DOWN",), *itertools.product(("UP", "DOWN"), ("LEFT", "RIGHT")), ("LEFT",), ("RIGHT",)]
+    ways = [
+        (),
+        ("UP",),
+        ("DOWN",),
+        *itertools.product(("UP", "DOWN"), ("LEFT", "RIGHT")),
+        ("LEFT",),
+        ("RIGHT",),
+    ]
     expected: list[frozenset[str]] = []
     for way in ways:
         expected.append(frozenset(way))
@@ -136,14 +156,19 @@ def test_57_combinations_are_57_rows_and_press_what_they_say(console: RetroEmula
 
 
 @pytest.mark.parametrize("right", [True, False])
-def test_each_of_the_44_actions_presses_its_rows_one_a_frame_and_holds_the_last(console: RetroEmulator, right: bool) -> None:
+def test_each_of_the_44_actions_presses_its_rows_one_a_frame_and_holds_the_last(
+    console: RetroEmulator, right: bool
+) -> None:
     table = ActionTable.load(MODELS / "action_table/sf2.safetensors")
     assert table.sizes["actions"] == 44
     longest = int(np.diff(table.starts).max())
     for action in range(44):
         rows = table.pads(action, right)
         with opened(sink := EmulatorSink(brain=table)):
-            looks: list[Inputs] = [{"action": action, "facing": right}, *[{"facing": right}] * longest]
+            looks: list[Inputs] = [
+                {"action": action, "facing": right},
+                *[{"facing": right}] * longest,
+            ]
             pressed = play(sink, *looks)
         pads = [out.pad for out in pressed]
         held = len(pads) - len(rows)
@@ -167,16 +192,34 @@ def _logged(path: Path) -> dict[int, Any]:
     return values
 
 
-def test_20_decisions_in_600_frames_and_what_happens_between_them(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    """Some actions take longer to recover than from one decision to the next; between decisions the last one is held."""
+def test_20_decisions_in_600_frames_and_what_happens_between_them(
+    summary: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    """Some actions take longer to recover than from one decision to the next;
+    between decisions the last one is held.
+    """
     recovery = np.arange(57, dtype=np.int32) * 7 % 50
-    RecoveryBrain(recovery=recovery).save(tmp_path / "slow.safetensors", title="up to 49 frames", made_by="a test")
+    RecoveryBrain(recovery=recovery).save(
+        tmp_path / "slow.safetensors", title="up to 49 frames", made_by="a test"
+    )
     nodes = {
         "console": {"type": "RetroEmulator@2", "set": {"game": PAD}, "in": {"pad1": "sink.pad"}},
         "clock": {"type": "Every@1", "set": {"ticks": 30}},
-        "random": {"type": "RandomPolicy@1", "set": {"actions": 57, "hold": 1}, "when": "clock.now"},
-        "gate": {"type": "CooldownGate@1", "in": {"action": "random.action"}, "brain": "slow.safetensors"},
-        "sink": {"type": "EmulatorSink@1", "in": {"action": "gate.action"}, "brain": "action_table/combos57.safetensors"},
+        "random": {
+            "type": "RandomPolicy@1",
+            "set": {"actions": 57, "hold": 1},
+            "when": "clock.now",
+        },
+        "gate": {
+            "type": "CooldownGate@1",
+            "in": {"action": "random.action"},
+            "brain": "slow.safetensors",
+        },
+        "sink": {
+            "type": "EmulatorSink@1",
+            "in": {"action": "gate.action"},
+            "brain": "action_table/combos57.safetensors",
+        },
     }
     logged = {
         "chosen": "random.action",
@@ -187,7 +230,9 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(summary: Calla
     }
     for name, link in logged.items():
         nodes[name] = {"type": "Log@1", "in": {"value": link}}
-    (tmp_path / "pad.json").write_text(json.dumps({"minibrains": 1, "title": "Pad", "nodes": nodes}))
+    (tmp_path / "pad.json").write_text(
+        json.dumps({"minibrains": 1, "title": "Pad", "nodes": nodes})
+    )
     run = Path(summary("pad.json", "--ticks", 600, "--seed", 4)["run_dir"])
     chosen = _logged(run / "chosen.jsonl")
     sent = _logged(run / "sent.jsonl")
@@ -213,7 +258,7 @@ def test_20_decisions_in_600_frames_and_what_happens_between_them(summary: Calla
     assert 0 < len(sent) < 20, "the gate was closed at some of the decisions"
 
 
-# -- a fight in numbers -------------------------------------------------------------------------------
+# -- a fight in numbers ----------------------------------------------------------------------------
 
 
 def _hp(value: int) -> float:
@@ -252,7 +297,9 @@ def _side(moment: Mapping[str, int]) -> int:
 
 
 def test_a_fight_is_21_numbers_in_20_states_of_duel(tmp_path: Path) -> None:
-    training = list(json.loads((bundled_dir("games") / "Duel-Genesis/splits.json").read_text())["training"])
+    training = list(
+        json.loads((bundled_dir("games") / "Duel-Genesis/splits.json").read_text())["training"]
+    )
     console = RetroEmulator(game="Duel-Genesis", states=tuple(training[: 4 * 20 : 4]))
     features = GameFeatures()
     vector = FightVector(brain=NUMBERS)
@@ -276,7 +323,11 @@ def test_a_fight_is_21_numbers_in_20_states_of_duel(tmp_path: Path) -> None:
 
 
 def _variables() -> st.SearchStrategy[dict[str, int]]:
-    words = {"hp": st.integers(-(2**15), 2**15 - 1), "x": st.integers(0, 2**16 - 1), "y": st.integers(0, 2**16 - 1)}
+    words = {
+        "hp": st.integers(-(2**15), 2**15 - 1),
+        "x": st.integers(0, 2**16 - 1),
+        "y": st.integers(0, 2**16 - 1),
+    }
     words["status"] = st.sampled_from((0, 512, 514, 516, 518, 520, 522, 524))
     variables = {}
     for name, values in words.items():
@@ -301,7 +352,9 @@ def test_whatever_the_variables_the_numbers_stay_within_one(moments: list[dict[s
 def test_the_names_stand_in_the_brain_and_choose_what_comes_out() -> None:
     assert len(set(NUMBERS.names)) == NUMBERS.sizes["numbers"] == 21
     two = FightVectorBrain(
-        names=("distance", "own_hp"), middle=np.array([0, 0], np.float32), scale=np.array([100, 2], np.float32)
+        names=("distance", "own_hp"),
+        middle=np.array([0, 0], np.float32),
+        scale=np.array([100, 2], np.float32),
     )
     agent = {"agent_hp": 176, "agent_x": 100, "agent_y": 192, "agent_status": 512}
     enemy = {"enemy_hp": 176, "enemy_x": 150, "enemy_y": 192, "enemy_status": 512}
@@ -313,9 +366,18 @@ def test_the_names_stand_in_the_brain_and_choose_what_comes_out() -> None:
 
 @pytest.mark.parametrize(
     ("names", "scale", "sentence"),
-    [((), [], "at least one"), (("own_hp",), [1, 1], "2 numbers and 1 names"), (("luck",), [1], "no number 'luck'"),
-     (("own_hp",), [0], "greater than 0"), (("own_hp",), [np.nan], "finite")],
-)  # fmt: skip
-def test_numbers_that_make_no_sense_are_refused(names: tuple[str, ...], scale: list[float], sentence: str) -> None:
+    [
+        ((), [], "at least one"),
+        (("own_hp",), [1, 1], "2 numbers and 1 names"),
+        (("luck",), [1], "no number 'luck'"),
+        (("own_hp",), [0], "greater than 0"),
+        (("own_hp",), [np.nan], "finite"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(
+    names: tuple[str, ...], scale: list[float], sentence: str
+) -> None:
     with pytest.raises(BrainError, match=sentence):
-        FightVectorBrain(names=names, middle=np.zeros(len(scale), np.float32), scale=np.array(scale, np.float32))
+        FightVectorBrain(
+            names=names, middle=np.zeros(len(scale), np.float32), scale=np.array(scale, np.float32)
+        )

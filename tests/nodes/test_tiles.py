@@ -1,4 +1,6 @@
-"""Tiles: equal ones have equal ids and no other has; the overlay draws what it says and nothing else."""
+"""Tiles: equal ones have equal ids and no other has;
+the overlay draws what it says and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from nodes.vision.tiles import TileCodebook, TileTokenizer
 
 RANDOM = np.random.default_rng(3)
 TILES = RANDOM.integers(0, 256, (500, 8, 8, 3), np.uint8)
-BOOK = TileCodebook(tiles=TILES, label=np.arange(500, dtype=np.int32) % 3, labels=("wall", "floor", "water"))
+BOOK = TileCodebook(
+    tiles=TILES, label=np.arange(500, dtype=np.int32) % 3, labels=("wall", "floor", "water")
+)
 STYLE = OverlayStyle.load(bundled_dir("models") / "overlay_style/plain.safetensors")
 HIT_OR_DOWN = 524
 """The status of a fighter of Duel that may be lying."""
@@ -24,7 +28,9 @@ HIT_OR_DOWN = 524
 
 def _picture(places: np.ndarray) -> np.ndarray:
     rows, columns = places.shape
-    return np.ascontiguousarray(TILES[places].transpose(0, 2, 1, 3, 4)).reshape(rows * 8, columns * 8, 3)
+    return np.ascontiguousarray(TILES[places].transpose(0, 2, 1, 3, 4)).reshape(
+        rows * 8, columns * 8, 3
+    )
 
 
 def _once(node: Node, **inputs: Any) -> Any:
@@ -56,7 +62,9 @@ def test_a_tile_with_one_other_bit_is_unknown_and_only_that_one() -> None:
 
 
 def test_equal_hashes_are_no_hit() -> None:
-    """Words w and w', changed so that the sum of products stays the same: only the pixels tell them apart."""
+    """Words w and w', changed so that the sum of products stays the same:
+    only the pixels tell them apart.
+    """
     node = TileTokenizer(brain=BOOK)
     with opened(node):
         first, second = (int(multiplier) for multiplier in node._multipliers[:2])
@@ -81,7 +89,14 @@ def test_a_picture_that_is_no_whole_tiles_is_refused() -> None:
 )
 def test_a_bad_codebook_is_refused(fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BrainError, match=sentence):
-        TileCodebook(**{"tiles": TILES[:2], "label": np.array([0, 0], np.int32), "labels": ("wall",), **fields})
+        TileCodebook(
+            **{
+                "tiles": TILES[:2],
+                "label": np.array([0, 0], np.int32),
+                "labels": ("wall",),
+                **fields,
+            }
+        )
 
 
 GREY = np.full((80, 80, 3), 60, np.uint8)
@@ -134,10 +149,14 @@ def test_a_marker_frames_its_tile_and_what_is_off_the_picture_is_left_out() -> N
 
 
 def test_a_marker_has_its_word_to_its_right() -> None:
-    picture = _once(GridOverlay(brain=STYLE, grid=False, coordinates=False), frame=GREY, markers=[(2, 3, "go")])
+    picture = _once(
+        GridOverlay(brain=STYLE, grid=False, coordinates=False), frame=GREY, markers=[(2, 3, "go")]
+    )
     ink = (picture == 255).all(axis=2)
     for x, letter in ((25, "G"), (29, "O")):
-        assert np.array_equal(ink[25:30, x : x + 3], STYLE.glyphs[STYLE.letters.index(letter)].astype(bool))
+        assert np.array_equal(
+            ink[25:30, x : x + 3], STYLE.glyphs[STYLE.letters.index(letter)].astype(bool)
+        )
 
 
 def test_a_label_without_a_name_is_a_sentence() -> None:
@@ -152,9 +171,13 @@ def test_labels_of_another_picture_are_refused() -> None:
 
 
 def test_duels_codebook_knows_what_stands_still_and_little_of_what_moves() -> None:
-    """On a stage that it was learned from; `make-brains tile_codebook/duel.safetensors` measures it over all of them."""
+    """On a stage that it was learned from; `make-brains tile_codebook/duel.safetensors`
+    measures it over all of them.
+    """
     console = RetroEmulator(game="Duel-Genesis", states=("Level3.KazeVsBron",))
-    tokenizer = TileTokenizer(brain=TileCodebook.load(bundled_dir("models") / "tile_codebook/duel.safetensors"))
+    tokenizer = TileTokenizer(
+        brain=TileCodebook.load(bundled_dir("models") / "tile_codebook/duel.safetensors")
+    )
     unknown = []
     with opened(console), opened(tokenizer):
         console.reset(Episode(0, 0, "console"))
@@ -172,6 +195,8 @@ def test_duels_codebook_knows_what_stands_still_and_little_of_what_moves() -> No
             assert np.isin(names[5:9], ("background", "unknown", "fighter")).mean() > 0.9
             camera = min(max((now["agent_x"] + now["enemy_x"]) // 2 - 160, 0), 192)
             for who in ("agent", "enemy"):
-                body = names[(now[f"{who}_y"] - 40) // 8, np.clip((now[f"{who}_x"] - camera) // 8, 0, 39)]
+                body = names[
+                    (now[f"{who}_y"] - 40) // 8, np.clip((now[f"{who}_x"] - camera) // 8, 0, 39)
+                ]
                 assert body in ("unknown", "fighter") or now[f"{who}_status"] == HIT_OR_DOWN
     assert 0.02 < np.mean(unknown) < 0.1

@@ -1,4 +1,6 @@
-"""VLMStrategist and LoRALoader: the same numbers as transformers and PEFT, and nothing but sentences for what is no model."""
+"""VLMStrategist and LoRALoader: the same numbers as transformers and PEFT,
+and nothing but sentences for what is no model.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ from tests.support.engine_fixtures import Entries, FakeHost, make_plan
 from tests.support.thinking_nodes import Clock
 
 MODELS = bundled_dir("models")
-FILE, LORA = MODELS / "vlm/sf2-untrained.safetensors", MODELS / "lora_adapter/sf2-untrained.safetensors"
+FILE, LORA = (
+    MODELS / "vlm/sf2-untrained.safetensors",
+    MODELS / "lora_adapter/sf2-untrained.safetensors",
+)
 BRAIN, ADAPTER = VLMBrain.load(FILE), LoraAdapter.load(LORA)
 IMAGE = np.random.default_rng(1).integers(0, 256, (96, 128, 3), np.uint8)
 PROMPT = PromptTemplate.load(MODELS / "prompt_template/sf2.safetensors").template
@@ -70,7 +75,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, dict[str,
     tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     picture = Qwen2VLImageProcessorPil.from_pretrained(folder)(IMAGE, return_tensors="pt")
     pads = "<|image_pad|>" * (96 // 32 * 128 // 32)
-    text = f"<|im_start|>user\n<|vision_start|>{pads}<|vision_end|>{PROMPT}<|im_end|>\n<|im_start|>assistant\n"
+    turn = f"<|vision_start|>{pads}<|vision_end|>{PROMPT}"
+    text = f"<|im_start|>user\n{turn}<|im_end|>\n<|im_start|>assistant\n"
     inputs = dict(tokenizer(text, return_tensors="pt"))
     kinds = (inputs["input_ids"] == model.config.image_token_id).int()
     return model, tokenizer, {**inputs, **picture, "mm_token_type_ids": kinds}
@@ -101,7 +107,7 @@ def _each(key: str, entries: list[dict[str, Any]]) -> list[Any]:
     return [entry[key] for entry in entries]
 
 
-# -- answers ------------------------------------------------------------------------------------------
+# -- answers ---------------------------------------------------------------------------------------
 
 
 def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> None:
@@ -109,8 +115,16 @@ def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> No
     assert inputs.keys() == plain[2].keys()
     for name, tensor in plain[2].items():
         assert inputs[name].tolist() == tensor.tolist(), name
-    assert pretrained.processor.decode(inputs["input_ids"][0]).count(PROMPT) == 1, "the tokenizer loses nothing"
-    message = {"role": "user", "content": [{"type": "image", "image": Image.fromarray(IMAGE)}, {"type": "text", "text": PROMPT}]}
+    assert pretrained.processor.decode(inputs["input_ids"][0]).count(PROMPT) == 1, (
+        "the tokenizer loses nothing"
+    )
+    message = {
+        "role": "user",
+        "content": [
+            {"type": "image", "image": Image.fromarray(IMAGE)},
+            {"type": "text", "text": PROMPT},
+        ],
+    }
     whole = pretrained.processor.apply_chat_template(
         [message], add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
     )
@@ -122,16 +136,25 @@ def test_it_reads_as_transformers_does(pretrained: Pretrained, plain: Any) -> No
 @pytest.mark.parametrize("marker", ["<|image_pad|>", "<|video_pad|>"])
 def test_a_marker_in_the_question_is_no_second_picture(marker: str, answer: Any) -> None:
     node = VLMStrategist(brain=BRAIN, answer=answer)
-    with opened(node), pytest.raises(MinibrainsError, match=r"contains <\|\w+_pad\|>, which stands for a picture"):
+    with (
+        opened(node),
+        pytest.raises(MinibrainsError, match=r"contains <\|\w+_pad\|>, which stands for a picture"),
+    ):
         node.tick(IMAGE, f"what is {marker}?", [])
 
 
-@pytest.mark.parametrize(("height", "width"), [(96, 128), (64, 32), (90, 128), (32, 20), (1, 100), (800, 960)])
-def test_pictures_of_any_size_are_read_as_transformers_does(pretrained: Pretrained, height: int, width: int) -> None:
+@pytest.mark.parametrize(
+    ("height", "width"), [(96, 128), (64, 32), (90, 128), (32, 20), (1, 100), (800, 960)]
+)
+def test_pictures_of_any_size_are_read_as_transformers_does(
+    pretrained: Pretrained, height: int, width: int
+) -> None:
     random = np.random.default_rng(2)
     for _ in range(3):  # from the second on it knows whether this size needs scaling
         image = random.integers(0, 256, (height, width, 3), np.uint8)
-        expected = pretrained.processor.image_processor([Image.fromarray(image)], return_tensors="pt")
+        expected = pretrained.processor.image_processor(
+            [Image.fromarray(image)], return_tensors="pt"
+        )
         assert {"pixel_values", "image_grid_thw"} <= expected.keys()
         _check_equal(pretrained.read(image, PROMPT), expected)
 
@@ -141,19 +164,26 @@ def test_choosing_is_one_softmax_over_the_answers(pretrained: Pretrained, plain:
     with torch.inference_mode():
         logits = model(**inputs).logits
         ours = pretrained.model(**pretrained.read(IMAGE, PROMPT)).logits
-    assert torch.allclose(ours, logits, atol=1e-5), "but for the order in which patches and norms are summed up"
+    assert torch.allclose(ours, logits, atol=1e-5), (
+        "but for the order in which patches and norms are summed up"
+    )
     tokens = [tokenizer.convert_tokens_to_ids(answer) for answer in BRAIN.answers]
     expected = torch.softmax(logits[0, -1, tokens], 0)
     answer = _ask()
     assert np.allclose(_shares(answer), expected, atol=1e-6)
-    assert (answer.text, answer.tokens) == (BRAIN.answers[int(expected.argmax())], inputs["input_ids"].shape[1])
+    assert (answer.text, answer.tokens) == (
+        BRAIN.answers[int(expected.argmax())],
+        inputs["input_ids"].shape[1],
+    )
     assert answer.confidence == max(_shares(answer))
     with torch.inference_mode():
         read = pretrained.read(IMAGE, PROMPT)
         plain_logits = pretrained.model(**read, logits_to_keep=1).logits[0, -1]
         for _ in range(2):  # the second time it knows the layout
             asked = pretrained.next_logits(pretrained.model, read)
-            assert torch.allclose(asked, plain_logits, atol=1e-5), "of the last layer only the last token is worked out"
+            assert torch.allclose(asked, plain_logits, atol=1e-5), (
+                "of the last layer only the last token is worked out"
+            )
     assert not isinstance(answer.probabilities, Absent)
     assert answer.probabilities.keys() == set(BRAIN.answers) == {"0", "1", "2", "3", "6", "9", "21"}
 
@@ -164,7 +194,9 @@ def test_what_the_picture_says_to_deeper_layers_is_not_lost(pretrained: Pretrain
     config = pretrained.model.config.to_dict()
     vision = {**config["vision_config"], "depth": 3, "deepstack_visual_indexes": [0, 2]}
     torch.manual_seed(0)
-    model = Qwen3VLForConditionalGeneration(Qwen3VLConfig(**{**config, "vision_config": vision})).eval()
+    model = Qwen3VLForConditionalGeneration(
+        Qwen3VLConfig(**{**config, "vision_config": vision})
+    ).eval()
     read = pretrained.read(IMAGE, PROMPT)
     with torch.inference_mode():
         expected = model(**read).logits[0, -1]
@@ -190,7 +222,10 @@ def test_an_answer_of_several_tokens_cannot_be_chosen(tmp_path: Path) -> None:
     brain = VLMBrain(BRAIN.tensors, files=BRAIN.files, answers=("9", "wait 9"))
     brain.save(tmp_path / "vlm.safetensors", title="t", made_by="test")
     brain = VLMBrain.load(tmp_path / "vlm.safetensors")
-    with pytest.raises(BrainError, match=r"'wait 9' is \d tokens"), opened(VLMStrategist(brain=brain, answer="choose")):
+    with (
+        pytest.raises(BrainError, match=r"'wait 9' is \d tokens"),
+        opened(VLMStrategist(brain=brain, answer="choose")),
+    ):
         pass
     with opened(VLMStrategist(brain=brain)):
         pass
@@ -199,7 +234,7 @@ def test_an_answer_of_several_tokens_cannot_be_chosen(tmp_path: Path) -> None:
         VLMStrategist(brain=silent, answer="choose").check()
 
 
-# -- adapters -----------------------------------------------------------------------------------------
+# -- adapters --------------------------------------------------------------------------------------
 
 
 def test_an_adapter_changes_the_answer_and_leaves_the_model_as_it_is() -> None:
@@ -207,7 +242,9 @@ def test_an_adapter_changes_the_answer_and_leaves_the_model_as_it_is() -> None:
     changed = _shares(_ask(_linked()))
     assert max(abs(np.subtract(changed, before))) > 0.01
     assert _shares(_ask(_linked(weight=0.0))) == pytest.approx(before, abs=1e-6)
-    assert _shares(_ask(_linked(weight=0.25), _linked(weight=0.75))) == pytest.approx(changed, abs=1e-5)
+    assert _shares(_ask(_linked(weight=0.25), _linked(weight=0.75))) == pytest.approx(
+        changed, abs=1e-5
+    )
     assert _shares(_ask(_linked(weight=0.5))) != pytest.approx(changed, abs=1e-3)
     assert _shares(_ask()) == before
 
@@ -235,7 +272,9 @@ def _saved(tensors: Mapping[str, np.ndarray], adapter: Mapping[str, Any], folder
     settings = {**ADAPTER.adapter, **adapter}
     file = folder / "adapter_model.safetensors"
     folder.mkdir()
-    brain = LoraAdapter(tensors, adapter=settings, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256)
+    brain = LoraAdapter(
+        tensors, adapter=settings, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256
+    )
     brain.save(file, title="t", made_by="test")
     (folder / "adapter_config.json").write_text(json.dumps(settings))
     return BrainRef(str(file), "")
@@ -246,13 +285,23 @@ def _saved(tensors: Mapping[str, np.ndarray], adapter: Mapping[str, Any], folder
     [
         ([(ADAPTER.tensors, {})], [1.0]),
         ([(ADAPTER.tensors, {"use_rslora": True})], [-0.7]),
-        ([(_rank_two(), {"rank_pattern": {MODULE: 2}, "alpha_pattern": {MODULE: 5, "o_proj": 3.5}})], [1.0]),
+        (
+            [
+                (
+                    _rank_two(),
+                    {"rank_pattern": {MODULE: 2}, "alpha_pattern": {MODULE: 5, "o_proj": 3.5}},
+                )
+            ],
+            [1.0],
+        ),
         ([(ADAPTER.tensors, {}), (_other(), {"lora_alpha": 3})], [0.3, 1.6]),
         ([(_in_bf16(ADAPTER.tensors), {})], [1.0]),
     ],
     ids=["one", "rank-stabilized", "patterns", "two", "bf16"],
 )
-@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")  # of PEFT's own question to the model
+@pytest.mark.filterwarnings(
+    "ignore:.*is_gradient_checkpointing:FutureWarning"
+)  # of PEFT's own question to the model
 def test_adapters_are_merged_bit_for_bit_as_peft_merges_them(
     adapters: Any, weights: list[float], pretrained: Pretrained, tmp_path: Path
 ) -> None:
@@ -287,10 +336,18 @@ def test_adapters_are_merged_bit_for_bit_as_peft_merges_them(
 
 
 def test_an_adapter_for_another_model_is_refused_with_both_names(tmp_path: Path) -> None:
-    other = LoraAdapter(ADAPTER.tensors, adapter=ADAPTER.adapter, base="A larger one", base_sha256="0" * 64)
+    other = LoraAdapter(
+        ADAPTER.tensors, adapter=ADAPTER.adapter, base="A larger one", base_sha256="0" * 64
+    )
     other.save(tmp_path / "lora.safetensors", title="t", made_by="test")
     link = _linked(LoraAdapter.load(tmp_path / "lora.safetensors"))
-    with pytest.raises(BrainError, match=r"lora\.safetensors .* 'A larger one' .* 'Qwen3-VL of 2.1 million numbers, untrained'"):
+    with pytest.raises(
+        BrainError,
+        match=(
+            r"lora\.safetensors .* 'A larger one' .* 'Qwen3-VL of 2.1 million numbers, "
+            r"untrained'"
+        ),
+    ):
         _ask(link)
 
 
@@ -309,13 +366,18 @@ def _named_otherwise() -> dict[str, np.ndarray]:
     """The same change, of a module that the model does not have."""
     tensors = _without(FIRST)
     for half in "AB":
-        tensors[f"base_model.model.other_proj.lora_{half}.weight"] = ADAPTER.tensors[f"{FIRST}.lora_{half}.weight"]
+        tensors[f"base_model.model.other_proj.lora_{half}.weight"] = ADAPTER.tensors[
+            f"{FIRST}.lora_{half}.weight"
+        ]
     return tensors
 
 
 def _narrow() -> dict[str, np.ndarray]:
     """A first change of a layer that takes fewer numbers."""
-    return {**ADAPTER.tensors, f"{FIRST}.lora_A.weight": ADAPTER.tensors[f"{FIRST}.lora_A.weight"][:, :5]}
+    return {
+        **ADAPTER.tensors,
+        f"{FIRST}.lora_A.weight": ADAPTER.tensors[f"{FIRST}.lora_A.weight"][:, :5],
+    }
 
 
 def _large() -> dict[str, np.ndarray]:
@@ -328,22 +390,62 @@ def _large() -> dict[str, np.ndarray]:
     [
         ({**ADAPTER.tensors, "weight": np.zeros((2, 2), np.float32)}, {}, "tensor 'weight'"),
         (_without(f"{FIRST}.lora_B"), {}, "not two matrices of one rank"),
-        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": np.zeros((3, 8), np.float32)}, {}, "not two matrices of one rank"),
+        (
+            {**ADAPTER.tensors, f"{FIRST}.lora_A.weight": np.zeros((3, 8), np.float32)},
+            {},
+            "not two matrices of one rank",
+        ),
         (ADAPTER.tensors, {"peft_type": "IA3"}, "expected peft_type LORA"),
         (ADAPTER.tensors, {"megatron_config": {"a": 1}}, "'megatron_config'"),
-        (ADAPTER.tensors, {"target_modules": ["q_proj"]}, r"'model\..*_proj' has tensors, but is not among"),
-        (ADAPTER.tensors, {"target_modules": [r"(.*.*.*)*_proj"]}, "expected plain names of modules"),
+        (
+            ADAPTER.tensors,
+            {"target_modules": ["q_proj"]},
+            r"'model\..*_proj' has tensors, but is not among",
+        ),
+        (
+            ADAPTER.tensors,
+            {"target_modules": [r"(.*.*.*)*_proj"]},
+            "expected plain names of modules",
+        ),
         (ADAPTER.tensors, {"target_modules": [3]}, "has 3; expected plain names of modules"),
-        (ADAPTER.tensors, {"rank_pattern": {r"(.*.*.*)*X": 4}}, "rank_pattern has .*; expected numbers by the plain names"),
-        (ADAPTER.tensors, {"rank_pattern": {"q_proj": "4"}}, "'q_proj': '4'; expected numbers by the plain names of modules"),
-        (ADAPTER.tensors, {"alpha_pattern": [1]}, "alpha_pattern is .*; expected numbers by the names of modules"),
+        (
+            ADAPTER.tensors,
+            {"rank_pattern": {r"(.*.*.*)*X": 4}},
+            "rank_pattern has .*; expected numbers by the plain names",
+        ),
+        (
+            ADAPTER.tensors,
+            {"rank_pattern": {"q_proj": "4"}},
+            "'q_proj': '4'; expected numbers by the plain names of modules",
+        ),
+        (
+            ADAPTER.tensors,
+            {"alpha_pattern": [1]},
+            "alpha_pattern is .*; expected numbers by the names of modules",
+        ),
         (ADAPTER.tensors, {"r": "4"}, "r is '4'; expected a whole number from 1"),
         (ADAPTER.tensors, {"r": 8}, r"the tensors of 'model.*' are of rank 4; the adapter says 8"),
         (ADAPTER.tensors, {"lora_alpha": {"a": 1}}, "lora_alpha is .*; expected a number"),
-        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}, {}, "contains infinity or NaN"),
-        ({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.inf)}, {}, "contains infinity or NaN"),
-        (_in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}), {}, "contains infinity or NaN"),
-        (_in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(-np.inf)}), {}, "contains infinity or NaN"),
+        (
+            {**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)},
+            {},
+            "contains infinity or NaN",
+        ),
+        (
+            {**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.inf)},
+            {},
+            "contains infinity or NaN",
+        ),
+        (
+            _in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(np.nan)}),
+            {},
+            "contains infinity or NaN",
+        ),
+        (
+            _in_bf16({**ADAPTER.tensors, f"{FIRST}.lora_A.weight": _odd(-np.inf)}),
+            {},
+            "contains infinity or NaN",
+        ),
     ],
 )
 def test_what_is_no_plain_lora_is_a_sentence(tensors: Any, adapter: Any, sentence: str) -> None:
@@ -352,14 +454,21 @@ def test_what_is_no_plain_lora_is_a_sentence(tensors: Any, adapter: Any, sentenc
 
 
 def test_a_folder_without_an_adapter_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(BrainError, match=r"adapter_config\.json is missing; expected the files that PEFT's save_pretrained"):
+    with pytest.raises(
+        BrainError,
+        match=r"adapter_config\.json is missing; expected the files that PEFT's save_pretrained",
+    ):
         LoraAdapter.of_folder(tmp_path, BrainRef("model", ""))
 
 
 def test_an_expression_for_modules_is_never_looked_at(tmp_path: Path) -> None:
-    """Which modules it meant is seen from the tensors; this one would take longer than anybody waits."""
+    """Which modules it meant is seen from the tensors;
+    this one would take longer than anybody waits.
+    """
     hostile = {**ADAPTER.adapter, "target_modules": "(.*.*.*.*.*.*.*.*.*.*.*.*)*X"}
-    brain = LoraAdapter(ADAPTER.tensors, adapter=hostile, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256)
+    brain = LoraAdapter(
+        ADAPTER.tensors, adapter=hostile, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256
+    )
     brain.save(tmp_path / "lora.safetensors", title="t", made_by="test")
     changed = _ask(_linked(LoraAdapter.load(tmp_path / "lora.safetensors")))
     assert _shares(changed) == _shares(_ask(_linked()))
@@ -368,14 +477,25 @@ def test_an_expression_for_modules_is_never_looked_at(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tensors", "adapter", "sentence"),
     [
-        (_named_otherwise(), {}, r"it changes 'other_proj', and the model has no linear layer of that name"),
+        (
+            _named_otherwise(),
+            {},
+            r"it changes 'other_proj', and the model has no linear layer of that name",
+        ),
         (_large(), {"target_modules": None}, "it gives infinity or NaN"),
-        (_narrow(), {}, r"its change of 'model.* is \d+ x 5; the model's weights there are \d+ x \d+"),
+        (
+            _narrow(),
+            {},
+            r"its change of 'model.* is \d+ x 5; the model's weights there are \d+ x \d+",
+        ),
     ],
 )
-def test_an_adapter_that_does_not_fit_its_model_is_a_sentence(tensors: Any, adapter: Any, sentence: str, tmp_path: Path) -> None:
+def test_an_adapter_that_does_not_fit_its_model_is_a_sentence(
+    tensors: Any, adapter: Any, sentence: str, tmp_path: Path
+) -> None:
     brain = LoraAdapter(
-        tensors, adapter={**ADAPTER.adapter, **adapter}, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256
+        tensors, adapter={**ADAPTER.adapter, **adapter}, base=ADAPTER.base,
+        base_sha256=ADAPTER.base_sha256
     )  # fmt: skip
     brain.save(tmp_path / "lora.safetensors", title="t", made_by="test")
     with pytest.raises(BrainError, match=sentence):
@@ -406,7 +526,9 @@ class Hears(Node):
 
 def test_weight_and_brain_of_an_adapter_change_between_two_ticks(tmp_path: Path) -> None:
     stronger = {name: array * np.float16(2) for name, array in ADAPTER.tensors.items()}
-    other = LoraAdapter(stronger, adapter=ADAPTER.adapter, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256)
+    other = LoraAdapter(
+        stronger, adapter=ADAPTER.adapter, base=ADAPTER.base, base_sha256=ADAPTER.base_sha256
+    )
     for name, adapter in (("lora", ADAPTER), ("other", other)):
         adapter.save(tmp_path / name, title=name, made_by="test")
     (tmp_path / "vlm").write_bytes(FILE.read_bytes())
@@ -458,7 +580,7 @@ def test_weight_and_brain_of_an_adapter_change_between_two_ticks(tmp_path: Path)
     assert again == last == first
 
 
-# -- files --------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def _files(**changed: str | None) -> dict[str, str]:
@@ -473,10 +595,22 @@ def _there(entries: Mapping[str, Any]) -> dict[str, Any]:
 CONFIG = json.loads(BRAIN.files["config.json"])
 WRONG: dict[str, tuple[dict[str, str], str]] = {
     "no tokenizer": (_files(**{"tokenizer.json": None}), r"tokenizer\.json is missing"),
-    "another family": (_files(**{"config.json": '{"model_type": "llama"}'}), r"'llama' cannot be loaded yet; expected qwen3_vl"),
-    "code": (_files(**{"config.json": json.dumps({**CONFIG, "auto_map": {"AutoModel": "m.M"}})}), "not allowed"),
-    "another model": (_files(**{"processor_config.json": '{"audio_tokenizer": {}}'}), r"another model .*not allowed"),
-    "a file of code": (_files(**{"modeling.py": "1"}), r"'modeling\.py' is not a supported model file"),
+    "another family": (
+        _files(**{"config.json": '{"model_type": "llama"}'}),
+        r"'llama' cannot be loaded yet; expected qwen3_vl",
+    ),
+    "code": (
+        _files(**{"config.json": json.dumps({**CONFIG, "auto_map": {"AutoModel": "m.M"}})}),
+        "not allowed",
+    ),
+    "another model": (
+        _files(**{"processor_config.json": '{"audio_tokenizer": {}}'}),
+        r"another model .*not allowed",
+    ),
+    "a file of code": (
+        _files(**{"modeling.py": "1"}),
+        r"'modeling\.py' is not a supported model file",
+    ),
     "a path": (_files(**{"../config.json": "{}"}), "is not a supported model file"),
     "no JSON": (_files(**{"config.json": "{"}), r"config\.json is not JSON"),
     "too deep": (_files(**{"config.json": "[" * 10**5}), r"config\.json is not JSON"),
@@ -508,15 +642,21 @@ NORM = "model.language_model.norm.weight"
         ({}, {"tokenizer.json": "{}"}, "transformers cannot load it"),
     ],
 )
-def test_a_model_that_is_not_whole_is_a_sentence(changed: Any, files: Any, sentence: str, tmp_path: Path) -> None:
+def test_a_model_that_is_not_whole_is_a_sentence(
+    changed: Any, files: Any, sentence: str, tmp_path: Path
+) -> None:
     tensors = _there({**BRAIN.tensors, **changed})
     VLMBrain(tensors, files=_files(**files)).save(tmp_path / "vlm", title="t", made_by="test")
     with pytest.raises(BrainError, match=sentence):
         load_pretrained(BrainRef(str(tmp_path / "vlm"), ""))
 
 
-def test_a_hugging_face_folder_becomes_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In bf16 and in several files, as large models come; the one file may be named as seen from here."""
+def test_a_hugging_face_folder_becomes_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In bf16 and in several files, as large models come;
+    the one file may be named as seen from here.
+    """
     folder = tmp_path / "folder"
     halves = {name: as_tensor(array).bfloat16() for name, array in BRAIN.tensors.items()}
     folder.mkdir()
@@ -549,7 +689,7 @@ def test_the_shipped_model_is_small_and_says_that_it_is_untrained() -> None:
     assert "untrained" in read_header(FILE).metadata["title"]
 
 
-# -- the graph ----------------------------------------------------------------------------------------
+# -- the graph -------------------------------------------------------------------------------------
 
 
 ANSWERS = '''
@@ -614,7 +754,9 @@ def test_a_strategist_that_hangs_costs_its_time_limit_once_and_the_fight_goes_on
     workflow["nodes"]["text"] = {"type": "Log@1", "in": {"value": "strategist.text"}}
     (tmp_path / "sf2.json").write_text(json.dumps(workflow))
     (tmp_path / "hangs.py").write_text(HANGS)
-    result = summary("./sf2.json", "--pack", "hangs.py", "--ticks", 150, "--episodes", 2, "--record")
+    result = summary(
+        "./sf2.json", "--pack", "hangs.py", "--ticks", 150, "--episodes", 2, "--record"
+    )
     assert _each("ticks", result["episodes"]) == [150, 150]
     node = result["nodes"]["strategist"]
     assert (node["runs"], node["errors"]) == (10, 8)
@@ -630,7 +772,11 @@ def test_each_answer_of_a_strategist_that_continues_is_acted_on_once(
     summary: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     workflow = json.loads((bundled_dir("workflows") / "sf2.json").read_text())
-    workflow["nodes"]["strategist"] |= {"type": "answers.Answers@1", "busy": "continue", "latency": 5}
+    workflow["nodes"]["strategist"] |= {
+        "type": "answers.Answers@1",
+        "busy": "continue",
+        "latency": 5,
+    }
     workflow["nodes"]["sent"] = {"type": "Log@1", "in": {"value": "gate.action"}}
     (tmp_path / "sf2.json").write_text(json.dumps(workflow))
     (tmp_path / "answers.py").write_text(ANSWERS)
@@ -638,10 +784,14 @@ def test_each_answer_of_a_strategist_that_continues_is_acted_on_once(
     assert result["nodes"]["strategist"]["runs"] == 10
     assert sum(result["episodes"][0]["rungs"].values()) == 10
     (log,) = tmp_path.rglob("sent.jsonl")
-    assert _each("tick", _logged(log)) == list(range(5, 300, 30)), "no answer comes to a closed gate"
+    assert _each("tick", _logged(log)) == list(range(5, 300, 30)), (
+        "no answer comes to a closed gate"
+    )
 
 
-def test_sf2_plays_decides_by_the_clock_and_is_the_same_again(summary: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_sf2_plays_decides_by_the_clock_and_is_the_same_again(
+    summary: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
     first = summary("sf2", "--ticks", 300)
     assert first["game"] == "Duel-Genesis"
     for name in ("strategist", "tiles", "overlay", "view", "features"):
@@ -654,7 +804,9 @@ def test_sf2_plays_decides_by_the_clock_and_is_the_same_again(summary: Callable[
     workflow["nodes"]["strategist"]["background"] = "process"
     (tmp_path / "logged.json").write_text(json.dumps(workflow))
     again = summary("./logged.json", "--ticks", 300)
-    assert again["actions_sha256"] == first["actions_sha256"], "it is no matter where the model thinks"
+    assert again["actions_sha256"] == first["actions_sha256"], (
+        "it is no matter where the model thinks"
+    )
     (folder,) = tmp_path.glob("runs/*-logged")
     asked = _each("tick", _logged(folder / "answer.jsonl"))
     assert asked == list(range(0, 300, 30)) == _each("tick", _logged(folder / "sent.jsonl"))

@@ -1,4 +1,6 @@
-"""Families of vision-language models: asked by transformers' own calls, or by a way that comes to the same in less time."""
+"""Families of vision-language models: asked by transformers' own calls,
+or by a way that comes to the same in less time.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ QUESTIONS = [
 ]
 
 
-# -- Qwen3-VL: both ways ------------------------------------------------------------------------------
+# -- Qwen3-VL: both ways ---------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,7 +67,9 @@ def both() -> tuple[Pretrained, Pretrained]:
 
 
 @pytest.mark.parametrize("question", range(len(QUESTIONS)))
-def test_the_fast_way_reads_and_answers_as_transformers_own_calls_do(both: Any, question: int) -> None:
+def test_the_fast_way_reads_and_answers_as_transformers_own_calls_do(
+    both: Any, question: int
+) -> None:
     image, prompt = QUESTIONS[question]
     plain, fast = both
     expected = plain.read(image, prompt)
@@ -81,15 +85,21 @@ def test_the_fast_way_reads_and_answers_as_transformers_own_calls_do(both: Any, 
         plain_text = plain.model.generate(**inputs, **GREEDY, max_new_tokens=12)
         fast_text = fast.model.generate(**inputs, **GREEDY, max_new_tokens=12)
     assert torch.allclose(logits, same_forwards, atol=1e-5), "part by part is the whole"
-    assert torch.allclose(logits, slow, atol=1e-5), "but for the order in which patches and norms are summed up"
+    assert torch.allclose(logits, slow, atol=1e-5), (
+        "but for the order in which patches and norms are summed up"
+    )
     assert plain_text.tolist() == fast_text.tolist()
 
 
-def test_a_strategist_decides_the_same_both_ways(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_strategist_decides_the_same_both_ways(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     found: dict[type[Pretrained], list[str]] = {}
     for asked_by in (Pretrained, FastQwen3VL):
         monkeypatch.setitem(FAMILIES, "qwen3_vl", FAMILIES["qwen3_vl"]._replace(asked_by=asked_by))
-        path = tmp_path / asked_by.__name__  # a file of its own, so that no other test's model is found
+        path = (
+            tmp_path / asked_by.__name__
+        )  # a file of its own, so that no other test's model is found
         brain = VLMBrain(QWEN.tensors, files=QWEN.files, answers=QWEN.answers)
         brain.save(path, title="t", made_by="test")
         found[asked_by] = []
@@ -101,20 +111,35 @@ def test_a_strategist_decides_the_same_both_ways(monkeypatch: pytest.MonkeyPatch
     assert found[Pretrained] == found[FastQwen3VL]
 
 
-# -- Idefics3, the family of SmolVLM: nothing but its classes --------------------------------------------
+# -- Idefics3, the family of SmolVLM: nothing but its classes --------------------------------------
 
 CHAT = """\
 {% for message in messages %}<|im_start|>{{ message.role }}:
-{% for part in message.content %}{% if part.type == 'image' %}<image>{% else %}{{ part.text }}{% endif %}{% endfor %}
+{% for part in message.content %}{% if part.type == 'image' %}<image>{% else %}\
+{{ part.text }}{% endif %}{% endfor %}
 <end_of_utterance>
 {% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"""
-MARKS = ["<pad>", "<|im_start|>", "<end_of_utterance>", "<fake_token_around_image>", "<image>", "<global-img>"]
+MARKS = [
+    "<pad>",
+    "<|im_start|>",
+    "<end_of_utterance>",
+    "<fake_token_around_image>",
+    "<image>",
+    "<global-img>",
+]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny Idefics3 as transformers saves it; each byte is a token, and pictures are cut up as SmolVLM's are."""
-    from transformers import Idefics3Config, Idefics3ForConditionalGeneration, Idefics3Processor, PreTrainedTokenizerFast
+    """A tiny Idefics3 as transformers saves it; each byte is a token,
+    and pictures are cut up as SmolVLM's are.
+    """
+    from transformers import (
+        Idefics3Config,
+        Idefics3ForConditionalGeneration,
+        Idefics3Processor,
+        PreTrainedTokenizerFast,
+    )
     from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 
     bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -125,11 +150,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     letters.decoder = decoders.ByteLevel()
     others = ["<|im_start|>", "<fake_token_around_image>", "<image>", "<global-img>"]
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=letters, pad_token="<pad>", eos_token="<end_of_utterance>", extra_special_tokens=others
+        tokenizer_object=letters,
+        pad_token="<pad>",
+        eos_token="<end_of_utterance>",
+        extra_special_tokens=others,
     )
-    pictures = Idefics3ImageProcessorPil(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
-    layers = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    text = {"vocab_size": len(vocabulary), "num_key_value_heads": 1, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    pictures = Idefics3ImageProcessorPil(
+        size={"longest_edge": 64}, max_image_size={"longest_edge": 32}
+    )
+    layers = {
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
+    text = {
+        "vocab_size": len(vocabulary),
+        "num_key_value_heads": 1,
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+    }
     config = Idefics3Config(
         image_token_id=4,
         pad_token_id=0,
@@ -142,7 +183,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.generation_config.update(eos_token_id=2, pad_token_id=0)
     folder = tmp_path_factory.mktemp("idefics3")
     model.save_pretrained(folder)
-    Idefics3Processor(pictures, tokenizer, image_seq_len=4, chat_template=CHAT).save_pretrained(folder)
+    Idefics3Processor(pictures, tokenizer, image_seq_len=4, chat_template=CHAT).save_pretrained(
+        folder
+    )
     return folder
 
 
@@ -153,7 +196,9 @@ def small(folder: Path) -> VLMBrain:
     return VLMBrain.load(path)
 
 
-def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(folder: Path, small: VLMBrain) -> None:
+def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(
+    folder: Path, small: VLMBrain
+) -> None:
     from transformers import AutoProcessor, Idefics3ForConditionalGeneration
 
     model = Idefics3ForConditionalGeneration.from_pretrained(folder).eval()
@@ -163,7 +208,10 @@ def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(folder: 
     writer = VLMStrategist(brain=small, most=8)
     with opened(chooser), opened(writer), torch.inference_mode():
         for image, prompt in QUESTIONS:
-            content = [{"type": "image", "image": Image.fromarray(image)}, {"type": "text", "text": prompt}]
+            content = [
+                {"type": "image", "image": Image.fromarray(image)},
+                {"type": "text", "text": prompt},
+            ]
             inputs = processor.apply_chat_template(
                 [{"role": "user", "content": content}],
                 add_generation_prompt=True,
@@ -178,18 +226,25 @@ def test_a_family_without_a_fast_way_answers_as_transformers_alone_does(folder: 
             assert list(chosen.probabilities.values()) == pytest.approx(shares.tolist(), abs=1e-6)
             assert (chosen.text, chosen.tokens) == (small.answers[int(shares.argmax())], asked)
             written = model.generate(**inputs, **GREEDY, max_new_tokens=8)[0, asked:]
-            assert writer.tick(image, prompt, []).text == processor.decode(written, skip_special_tokens=True)
+            assert writer.tick(image, prompt, []).text == processor.decode(
+                written, skip_special_tokens=True
+            )
 
 
 def test_a_family_without_a_fast_way_keeps_the_rules(small: VLMBrain) -> None:
     ticks = [{"image": image, "prompt": prompt, "adapters": []} for image, prompt in QUESTIONS[:3]]
     first, second, third = check_node(VLMStrategist(brain=small, answer="choose"), *ticks)
-    assert len({first.confidence, second.confidence, third.confidence}) == 3, "it looks, and it reads"
+    assert len({first.confidence, second.confidence, third.confidence}) == 3, (
+        "it looks, and it reads"
+    )
 
 
 def test_a_marker_of_another_family_is_no_second_picture(small: VLMBrain) -> None:
     node = VLMStrategist(brain=small)
-    with opened(node), pytest.raises(MinibrainsError, match="contains <image>, which stands for a picture"):
+    with (
+        opened(node),
+        pytest.raises(MinibrainsError, match="contains <image>, which stands for a picture"),
+    ):
         node.tick(QUESTIONS[0][0], "what is <image>?", [])
 
 

@@ -1,4 +1,6 @@
-"""Child processes: what they say arrives, whatever they do they come to an end, and it is known how."""
+"""Child processes: what they say arrives, whatever they do they come to an end,
+and it is known how.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def leave_a_fork(parent: ParentProcess) -> None:
 
 
 @contextmanager
-def started(function: Callable[..., None], *arguments: Any, **options: Any) -> Iterator[ChildProcess]:
+def started(
+    function: Callable[..., None], *arguments: Any, **options: Any
+) -> Iterator[ChildProcess]:
     options = {"name": "child", "shutdown_timeout": SHUTDOWN_TIMEOUT, **options}
     child = ChildProcess(function, *arguments, **options)
     try:
@@ -212,7 +216,7 @@ def test_an_exception_comes_with_what_it_was_raised_from() -> None:
     assert "it cannot begin" in str(cause.__cause__)
 
 
-# -- the end of the parent ------------------------------------------------------------------------------
+# -- the end of the parent -------------------------------------------------------------------------
 
 PARENT = """
 import sys
@@ -233,9 +237,13 @@ def test_a_busy_child_ends_with_its_parent(way: str, tmp_path: Path) -> None:
     script.write_text(PARENT)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, script], stdin=pipe, stdout=pipe, env=environment) as parent:
+    with subprocess.Popen(
+        [sys.executable, script], stdin=pipe, stdout=pipe, env=environment
+    ) as parent:
         assert parent.stdout is not None
         parent.stdout.readline()
         if way == "killed":
             parent.kill()
-        parent.communicate(timeout=60)  # its standard output ends when nobody has it open any more: the child had
+        parent.communicate(
+            timeout=60
+        )  # its standard output ends when nobody has it open any more: the child had

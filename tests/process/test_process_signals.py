@@ -1,4 +1,6 @@
-"""Ctrl-C goes to the whole terminal: a process of ours must not hear it, not even while it is being started."""
+"""Ctrl-C goes to the whole terminal: a process of ours must not hear it,
+not even while it is being started.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ if __name__ == "__main__":
     start_with_signals_blocked(process)
     status = Path(f"/proc/{process.pid}/status").read_text()
     (blocked,) = (line for line in status.splitlines() if line.startswith("SigBlk"))
-    print(int(blocked.split()[1], 16) >> (signal.SIGINT - 1) & 1, signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    blocks_ctrl_c = int(blocked.split()[1], 16) >> (signal.SIGINT - 1) & 1
+    print(blocks_ctrl_c, signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
     process.join()
 """
 
@@ -27,5 +30,7 @@ def test_the_first_process_is_started_with_ctrl_c_held_back(tmp_path: object) ->
     file = f"{tmp_path}/script.py"
     with open(file, "w") as script:
         script.write(SCRIPT)
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, file], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stdout.split() == ["1", "False"]

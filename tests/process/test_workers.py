@@ -32,7 +32,10 @@ from tests.support.paths import DATA
 
 Summary = Callable[..., dict[str, Any]]
 RANDOM = ("airstriker_random", "--episodes", 5, "--ticks", 250, "--seed", 3)
-SAME = ("game", "rom_sha1", "episodes", "ticks", "actions_sha256", "distinct_episodes", "seed", "brains", "misses")
+SAME = (
+    "game", "rom_sha1", "episodes", "ticks", "actions_sha256", "distinct_episodes", "seed",
+    "brains", "misses",
+)  # fmt: skip
 PACK = DATA / "worker_pack.py"
 SQUARES = [number**2 for number in range(20)]
 
@@ -62,11 +65,17 @@ def _same(one: dict[str, Any], many: dict[str, Any]) -> None:
 
 @pytest.fixture
 def random_with(tmp_path: Path) -> Callable[..., list[object]]:
-    """airstriker_random with one more node, from the pack of this test: the arguments of a run of it."""
+    """airstriker_random with one more node, from the pack of this test:
+    the arguments of a run of it.
+    """
 
     def write(type_: str, **widgets: Any) -> list[object]:
         workflow = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
-        entry = {"type": f"worker_pack.{type_}@1", "set": widgets, "in": {"reward": "console.reward"}}
+        entry = {
+            "type": f"worker_pack.{type_}@1",
+            "set": widgets,
+            "in": {"reward": "console.reward"},
+        }
         workflow["nodes"]["extra"] = entry
         (tmp_path / "w.json").write_text(json.dumps(workflow))
         return ["w.json", "--pack", str(PACK), *RANDOM[1:]]
@@ -74,8 +83,12 @@ def random_with(tmp_path: Path) -> Callable[..., list[object]]:
     return write
 
 
-@pytest.mark.parametrize("arguments", [RANDOM, ("airstriker_pixels", "--episodes", 3, "--ticks", 60)])
-def test_two_workers_play_what_one_process_plays(summary: Summary, arguments: tuple[object, ...]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [RANDOM, ("airstriker_pixels", "--episodes", 3, "--ticks", 60)]
+)
+def test_two_workers_play_what_one_process_plays(
+    summary: Summary, arguments: tuple[object, ...]
+) -> None:
     one = summary(*arguments)
     two = summary(*arguments, "--workers", 2)
     _same(one, two)
@@ -83,11 +96,15 @@ def test_two_workers_play_what_one_process_plays(summary: Summary, arguments: tu
     assert two["worker_deaths"] == 0
 
 
-def test_each_worker_has_a_folder_and_the_clip_is_delivered(summary: Summary, tmp_path: Path) -> None:
+def test_each_worker_has_a_folder_and_the_clip_is_delivered(
+    summary: Summary, tmp_path: Path
+) -> None:
     workflow = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
     workflow["nodes"]["log"] = {"type": "Log@1", "in": {"value": "console.reward"}}
     (tmp_path / "log.json").write_text(json.dumps(workflow))
-    result = summary("log.json", "--episodes", 4, "--ticks", 100, "--workers", 2, "--video", "first.mp4")
+    result = summary(
+        "log.json", "--episodes", 4, "--ticks", 100, "--workers", 2, "--video", "first.mp4"
+    )
     logged = []
     for file in Path(result["run_dir"]).glob("workers/*/log.jsonl"):
         for text in file.read_text().splitlines():
@@ -99,7 +116,9 @@ def test_each_worker_has_a_folder_and_the_clip_is_delivered(summary: Summary, tm
 
 
 def test_what_a_node_says_in_a_worker_is_heard(minibrains: Any, tmp_path: Path) -> None:
-    done = minibrains("run", *RANDOM, "--workers", 2, "--set", 'console.game=["Airstriker-Genesis-v0"]')
+    done = minibrains(
+        "run", *RANDOM, "--workers", 2, "--set", 'console.game=["Airstriker-Genesis-v0"]'
+    )
     assert done.returncode == 0
     assert "worker 0: console: plays Airstriker-Genesis-v0" in done.stderr
     assert "5 distinct" in done.stdout
@@ -118,8 +137,15 @@ def test_a_worker_that_dies_is_replaced_and_its_episode_repeated(
     assert two["worker_deaths"] == 1
 
 
-def test_people_hear_of_a_worker_that_dies(minibrains: Any, random_with: Any, tmp_path: Path) -> None:
-    done = minibrains("run", *random_with("Dies", episode=2, times=1, way="kill", marks=str(tmp_path)), "--workers", 2)
+def test_people_hear_of_a_worker_that_dies(
+    minibrains: Any, random_with: Any, tmp_path: Path
+) -> None:
+    done = minibrains(
+        "run",
+        *random_with("Dies", episode=2, times=1, way="kill", marks=str(tmp_path)),
+        "--workers",
+        2,
+    )
     assert done.returncode == 0
     assert re.search(r"worker \d died \(signal SIGKILL\)", done.stderr)
     assert "workers died 1 times" in done.stdout
@@ -141,7 +167,9 @@ def test_an_episode_whose_worker_dies_twice_is_given_up(
     assert two["episodes"] == one["episodes"][:2] + one["episodes"][3:]
 
 
-def test_a_node_that_raises_ends_the_run_with_its_sentence(minibrains: Any, random_with: Any) -> None:
+def test_a_node_that_raises_ends_the_run_with_its_sentence(
+    minibrains: Any, random_with: Any
+) -> None:
     arguments = random_with("Raises", episode=1)
     one = minibrains("run", *arguments, "--json", "--workers", 1)
     two = minibrains("run", *arguments, "--json", "--workers", 2)
@@ -150,16 +178,30 @@ def test_a_node_that_raises_ends_the_run_with_its_sentence(minibrains: Any, rand
     sentence = "extra (worker_pack.Raises) failed on tick 50: ValueError: REAL REASON"
     assert result["error"]["message"] == json.loads(one.stdout)["error"]["message"] == sentence
     assert _ends(result).count("failed") == 1
-    assert "worker_pack.py" in (Path(result["run_dir"]) / "error.txt").read_text(), "who wrote the node sees file and line"
+    assert "worker_pack.py" in (Path(result["run_dir"]) / "error.txt").read_text(), (
+        "who wrote the node sees file and line"
+    )
     assert "Traceback" not in two.stderr
     assert result["worker_deaths"] == 0
 
 
 @pytest.mark.parametrize("workers", ["2", "ray://local?n=2"])
-def test_ctrl_c_stops_all_workers_after_the_tick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str) -> None:
+def test_ctrl_c_stops_all_workers_after_the_tick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
     for name, value in _ray_environment().items():
         monkeypatch.setenv(name, value)
-    with _started(tmp_path, "airstriker_random", "--episodes", "100000", "--ticks", "200", "--workers", workers, "--json") as run:
+    with _started(
+        tmp_path,
+        "airstriker_random",
+        "--episodes",
+        "100000",
+        "--ticks",
+        "200",
+        "--workers",
+        workers,
+        "--json",
+    ) as run:
         _await(lambda: _has_played(tmp_path), run)
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to every process of the group
         out, err = run.communicate(timeout=60)
@@ -178,7 +220,9 @@ def test_a_second_ctrl_c_ends_a_run_whose_node_hangs(tmp_path: Path, random_with
         _await((tmp_path / "hangs").exists, run)
         os.killpg(run.pid, signal.SIGINT)
         assert run.stderr is not None
-        assert any("Ctrl-C again" in line for line in iter(run.stderr.readline, "")), "it says what helps"
+        assert any("Ctrl-C again" in line for line in iter(run.stderr.readline, "")), (
+            "it says what helps"
+        )
         os.killpg(run.pid, signal.SIGINT)
         out, err = run.communicate(timeout=10)
         assert run.returncode == 130, err
@@ -187,7 +231,9 @@ def test_a_second_ctrl_c_ends_a_run_whose_node_hangs(tmp_path: Path, random_with
 
 
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
-    with _started(tmp_path, "airstriker_random", "--episodes", "100000", "--ticks", "200", "--workers", "2") as run:
+    with _started(
+        tmp_path, "airstriker_random", "--episodes", "100000", "--ticks", "200", "--workers", "2"
+    ) as run:
         _await(lambda: _has_played(tmp_path), run)
         assert len(_members(run.pid)) >= 3
         run.kill()
@@ -195,7 +241,9 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
         _await(lambda: not _members(run.pid))
 
 
-@pytest.mark.parametrize("value", ["0", "x", "-2", "1.5", "ray://", "ray://host", "ray://local?n=0", "ray://local?m=2"])
+@pytest.mark.parametrize(
+    "value", ["0", "x", "-2", "1.5", "ray://", "ray://host", "ray://local?n=0", "ray://local?m=2"]
+)
 def test_a_number_of_workers_that_is_none_is_a_sentence(minibrains: Any, value: str) -> None:
     done = minibrains("run", "airstriker_random", f"--workers={value}")
     assert done.returncode == 2
@@ -211,7 +259,9 @@ def test_a_wrong_workflow_starts_no_worker(minibrains: Any, tmp_path: Path) -> N
     assert not (tmp_path / "runs").exists()
 
 
-def test_without_ray_the_sentence_says_what_to_install(minibrains_process: Any, tmp_path: Path) -> None:
+def test_without_ray_the_sentence_says_what_to_install(
+    minibrains_process: Any, tmp_path: Path
+) -> None:
     (tmp_path / "ray.py").write_text("raise ImportError('not here')")
     done = minibrains_process("run", "airstriker_random", "--workers", "ray://local")
     assert done.returncode == 2
@@ -262,7 +312,9 @@ def test_both_workers_may_map_at_the_same_time(summary: Summary, mapping: Any) -
         ("raise", 2, ["ValueError: item 3"]),
     ],
 )
-def test_what_a_map_cannot_do_is_a_sentence(minibrains: Any, mapping: Any, what: str, workers: int, words: list[str]) -> None:
+def test_what_a_map_cannot_do_is_a_sentence(
+    minibrains: Any, mapping: Any, what: str, workers: int, words: list[str]
+) -> None:
     done = minibrains("run", *mapping(what), "--workers", workers)
     assert done.returncode == 1
     for word in ["maps (worker_pack.Maps) failed on tick 0", *words]:
@@ -341,23 +393,48 @@ def cluster() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def _ray_cluster() -> Iterator[tuple[dict[str, str], int]]:
-    """A Ray cluster of this machine with two CPUs: the environment in which `$RAY_TEST` is its address, and its process group."""
+    """A Ray cluster of this machine with two CPUs:
+    the environment in which `$RAY_TEST` is its address, and its process group.
+    """
     pytest.importorskip("ray")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     token = _ray_environment()
-    folder = tempfile.mkdtemp(prefix="ray")  # short: sockets lie in it, whose names have at most 107 letters
-    options = ["--head", "--block", "--port=0", "--num-cpus=2", "--include-dashboard=false", f"--temp-dir={folder}"]
-    command = [str(Path(sys.executable).parent / "ray"), "start", *options, f"--ray-client-server-port={port}"]
+    folder = tempfile.mkdtemp(
+        prefix="ray"
+    )  # short: sockets lie in it, whose names have at most 107 letters
+    options = [
+        "--head",
+        "--block",
+        "--port=0",
+        "--num-cpus=2",
+        "--include-dashboard=false",
+        f"--temp-dir={folder}",
+    ]
+    command = [
+        str(Path(sys.executable).parent / "ray"),
+        "start",
+        *options,
+        f"--ray-client-server-port={port}",
+    ]
     with (
         open(Path(folder) / "start.log", "w+") as log,
         subprocess.Popen(
-            command, env={**os.environ, **token}, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            env={**os.environ, **token},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         ) as ray,
     ):
         try:
-            _await(lambda: "block forever" in (Path(folder) / "start.log").read_text() and _listens(port), ray)
+            _await(
+                lambda: (
+                    "block forever" in (Path(folder) / "start.log").read_text() and _listens(port)
+                ),
+                ray,
+            )
             _await(lambda: _lets_in(f"ray://127.0.0.1:{port}", token), ray)
             yield {**token, "RAY_TEST": f"ray://127.0.0.1:{port}?n=2"}, ray.pid
         finally:
@@ -366,22 +443,33 @@ def _ray_cluster() -> Iterator[tuple[dict[str, str], int]]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _ray_run(minibrains_process: Any, cluster: dict[str, str], *arguments: object) -> dict[str, Any]:
-    done = minibrains_process("run", *arguments, "--workers", cluster["RAY_TEST"], "--json", env=cluster)
+def _ray_run(
+    minibrains_process: Any, cluster: dict[str, str], *arguments: object
+) -> dict[str, Any]:
+    done = minibrains_process(
+        "run", *arguments, "--workers", cluster["RAY_TEST"], "--json", env=cluster
+    )
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
 
 @pytest.mark.soak
-def test_a_second_process_is_asked_for_if_the_first_that_the_cluster_starts_dies(minibrains_process: Any) -> None:
+def test_a_second_process_is_asked_for_if_the_first_that_the_cluster_starts_dies(
+    minibrains_process: Any,
+) -> None:
     """The cluster's head starts a process for each client."""
-    with _ray_cluster() as (environment, group), _kills_one("--mode=specific-server", group) as killed:
+    with (
+        _ray_cluster() as (environment, group),
+        _kills_one("--mode=specific-server", group) as killed,
+    ):
         _ray_run(minibrains_process, environment, "airstriker_random", "--ticks", 10)
     assert len(killed) == 1
 
 
-def test_a_network_on_ray_plays_what_it_plays_here(minibrains_process: Any, summary: Summary, cluster: dict[str, str]) -> None:
+def test_a_network_on_ray_plays_what_it_plays_here(
+    minibrains_process: Any, summary: Summary, cluster: dict[str, str]
+) -> None:
     arguments = ("airstriker_pixels", "--episodes", 2, "--ticks", 60)
     many = _ray_run(minibrains_process, cluster, *arguments)
     _same(summary(*arguments), many)
@@ -389,7 +477,11 @@ def test_a_network_on_ray_plays_what_it_plays_here(minibrains_process: Any, summ
 
 
 def test_a_worker_on_ray_that_dies_is_replaced(
-    minibrains_process: Any, summary: Summary, random_with: Any, tmp_path: Path, cluster: dict[str, str]
+    minibrains_process: Any,
+    summary: Summary,
+    random_with: Any,
+    tmp_path: Path,
+    cluster: dict[str, str],
 ) -> None:
     arguments = random_with("Dies", episode=2, times=1, way="kill", marks=str(tmp_path))
     many = _ray_run(minibrains_process, cluster, *arguments)
@@ -397,30 +489,40 @@ def test_a_worker_on_ray_that_dies_is_replaced(
     _same(summary(*arguments), many)
 
 
-def test_a_run_whose_cluster_is_gone_says_so_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_whose_cluster_is_gone_says_so_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with _ray_cluster() as (environment, group):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "1")
         many = ("--episodes", "1000", "--ticks", "1000")
-        with _started(tmp_path, "airstriker_random", *many, "--workers", environment["RAY_TEST"], "--json") as run:
+        with _started(
+            tmp_path, "airstriker_random", *many, "--workers", environment["RAY_TEST"], "--json"
+        ) as run:
             _await(lambda: _has_played(tmp_path), run)
             os.killpg(group, signal.SIGKILL)
             out, err = run.communicate(timeout=120)
     result = json.loads(out)
     assert run.returncode == 1
-    assert re.search(r"worker \d cannot be started on the Ray cluster ray://", result["error"]["message"])
+    assert re.search(
+        r"worker \d cannot be started on the Ray cluster ray://", result["error"]["message"]
+    )
     assert len(result["episodes"]) > 0
     assert "Traceback" not in err
     assert _members(run.pid) == []
 
 
-def test_map_on_ray_gives_results_in_order(minibrains_process: Any, mapping: Any, cluster: dict[str, str]) -> None:
+def test_map_on_ray_gives_results_in_order(
+    minibrains_process: Any, mapping: Any, cluster: dict[str, str]
+) -> None:
     result = _ray_run(minibrains_process, cluster, *mapping("squares"))
     assert json.loads(result["squares"]) == SQUARES
 
 
-def test_more_workers_than_the_cluster_has_cpus_is_a_sentence(minibrains_process: Any, cluster: dict[str, str]) -> None:
+def test_more_workers_than_the_cluster_has_cpus_is_a_sentence(
+    minibrains_process: Any, cluster: dict[str, str]
+) -> None:
     address = cluster["RAY_TEST"].replace("n=2", "n=3")
     done = minibrains_process("run", *RANDOM, "--workers", address, env=cluster)
     assert done.returncode == 2
@@ -431,7 +533,9 @@ def test_more_workers_than_the_cluster_has_cpus_is_a_sentence(minibrains_process
 
 
 def _ray_environment() -> dict[str, str]:
-    """A token of the test's own, so that Ray leaves none in the person's home; and time to begin on a busy machine."""
+    """A token of the test's own, so that Ray leaves none in the person's home;
+    and time to begin on a busy machine.
+    """
     return {
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
@@ -444,7 +548,9 @@ def _started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """`run …` as the first of a process group of its own."""
     command = [sys.executable, "-m", "server", "run", *arguments]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    return subprocess.Popen(
+        command, cwd=folder, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    )
 
 
 def _members(group: int) -> list[int]:
@@ -469,7 +575,9 @@ def _arguments(process: int) -> list[str]:
 
 @contextmanager
 def _kills_one(argument: str, group: int) -> Iterator[list[int]]:
-    """Kill the next process of the group that is started with an argument, before it has begun its work."""
+    """Kill the next process of the group that is started with an argument,
+    before it has begun its work.
+    """
     killed: list[int] = []
     before = set(_members(group))
     ended = threading.Event()
@@ -497,11 +605,17 @@ def _listens(port: int) -> bool:
 
 
 def _lets_in(cluster: str, token: dict[str, str]) -> bool:
-    """Whether a client is let in: a cluster that listens may still refuse the first one, or let it wait."""
+    """Whether a client is let in: a cluster that listens may still refuse the first one,
+    or let it wait.
+    """
     client = [sys.executable, "-c", f"import ray; ray.init({cluster!r}, log_to_driver=False)"]
     try:
-        return not subprocess.run(client, env={**os.environ, **token}, capture_output=True, timeout=25).returncode
-    except subprocess.TimeoutExpired:  # the server that Ray starts for a client may hang; the next client gets another
+        return not subprocess.run(
+            client, env={**os.environ, **token}, capture_output=True, timeout=25
+        ).returncode
+    except (
+        subprocess.TimeoutExpired
+    ):  # the server that Ray starts for a client may hang; the next client gets another
         return False
 
 

@@ -1,10 +1,10 @@
 """Build the API reference: HTML pages from the docstrings, made by pdoc.
 
-    python -m tests.project.api_reference             write the pages into build/api; begin with build/api/index.html
-    python -m tests.project.api_reference --check     check that they can be made and that no link is broken, and keep nothing
+    python -m tests.project.api_reference            write the pages, from build/api/index.html on
+    python -m tests.project.api_reference --check    check the pages and their links, keep nothing
 
-It covers what `minibrains` exports, `minibrains.testing`, `minibrains.evaluation` and the node packages. A node class gets
-tables of its sockets, widgets and brain, from its declarations.
+It covers what `minibrains` exports, `minibrains.testing`, `minibrains.evaluation` and the node
+packages. A node class gets tables of its sockets, widgets and brain, from its declarations.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class BrokenReference(Exception):
     """A docstring cannot be shown as it is written, or one of its references leads nowhere."""
 
 
-# -- texts --------------------------------------------------------------------------------------------
+# -- texts -----------------------------------------------------------------------------------------
 
 
 def mark_examples(docstring: str) -> str:
@@ -77,7 +77,9 @@ def _fence(section: re.Match[str]) -> str:
 
 
 def node_docs(name: str, cls: type[Any]) -> str:
-    """Return the documentation of a node class as Markdown: its prose, and tables of what it declares."""
+    """Return the documentation of a node class as Markdown: its prose,
+    and tables of what it declares.
+    """
     described = describe_node(name, cls)
     parts = [described["doc"], f"Type `{described['type']}`, category {described['category']}."]
     parts += _table("Input", "type", described["inputs"])
@@ -104,7 +106,7 @@ def _table(title: str, second: str, rows: Iterable[Mapping[str, Any]]) -> Iterat
         yield "\n".join(lines)
 
 
-# -- pages --------------------------------------------------------------------------------------------
+# -- pages -----------------------------------------------------------------------------------------
 
 
 def build(target: Path, *, show_source: bool = True) -> list[Path]:
@@ -115,7 +117,8 @@ def build(target: Path, *, show_source: bool = True) -> list[Path]:
         show_source: Whether the pages contain the source, which takes twice as long.
 
     Raises:
-        BrokenReference: A docstring cannot be shown as it is written, or names something that does not exist.
+        BrokenReference: A docstring cannot be shown as it is written, or names something that does
+            not exist.
         Warning: pdoc could not resolve a name or an annotation.
     """
     pdoc.render.configure(
@@ -130,7 +133,9 @@ def build(target: Path, *, show_source: bool = True) -> list[Path]:
         _check_texts(modules)
         pages: dict[Path, str] = {}
         for name, module in modules.items():
-            pages[target / (name.replace(".", "/") + ".html")] = pdoc.render.html_module(module, modules)
+            pages[target / (name.replace(".", "/") + ".html")] = pdoc.render.html_module(
+                module, modules
+            )
         pages[target / "index.html"] = pdoc.render.html_index(modules)
         pages[target / "search.js"] = pdoc.render.search_index(modules)
     for file, text in pages.items():
@@ -169,7 +174,9 @@ def _node_modules() -> Iterator[str]:
 
 
 def _is_declared(value: object, module: str) -> bool:
-    return isinstance(value, type) and issubclass(value, (Node, Brain)) and value.__module__ == module
+    return (
+        isinstance(value, type) and issubclass(value, (Node, Brain)) and value.__module__ == module
+    )
 
 
 def walk(namespace: pdoc.doc.Namespace[Any]) -> Iterator[pdoc.doc.Doc[Any]]:
@@ -189,13 +196,17 @@ def _resolve_exports() -> None:
 
 
 def _hide_constructor(record: pdoc.doc.Class) -> None:
-    """Leave out the constructor of a NamedTuple, whose generated docstring only repeats the fields."""
+    """Leave out the constructor of a NamedTuple,
+    whose generated docstring only repeats the fields.
+    """
     if issubclass(record.obj, tuple) and "__init__" in record.members:
         record.members["__init__"].docstring = ""
 
 
 def _name_exported_bases(cls: pdoc.doc.Class) -> None:
-    """Refer to an exported base class, and to what is inherited from it, by the name that users import."""
+    """Refer to an exported base class, and to what is inherited from it,
+    by the name that users import.
+    """
     bases: list[tuple[str, str, str]] = []
     for module, name, text in cls.bases:
         if module in minibrains._NAMES and name in minibrains._NAMES[module]:
@@ -213,7 +224,9 @@ def _name_exported_bases(cls: pdoc.doc.Class) -> None:
 
 
 def _document_exports(page: pdoc.doc.Module) -> None:
-    """Take the docstrings of exported variables, such as socket types, from the modules that define them."""
+    """Take the docstrings of exported variables, such as socket types,
+    from the modules that define them.
+    """
     for module, names in minibrains._NAMES.items():
         defined = pdoc.doc.Module(sys.modules[module])
         for name in names:
@@ -241,11 +254,13 @@ def _document_nodes(modules: Mapping[str, pdoc.doc.Module]) -> None:
         documented.docstring = node_docs(name, cls)
 
 
-# -- checks -------------------------------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------------------
 
 
 def _check_texts(modules: Mapping[str, pdoc.doc.Module]) -> None:
-    """Refuse exports without a docstring, and texts in angle brackets, which a browser would take for a tag."""
+    """Refuse exports without a docstring, and texts in angle brackets,
+    which a browser would take for a tag.
+    """
     for name in minibrains.__all__:
         if not modules["minibrains"].members[name].docstring:
             raise BrokenReference(f"minibrains.{name} has no docstring")
@@ -253,7 +268,10 @@ def _check_texts(modules: Mapping[str, pdoc.doc.Module]) -> None:
         for doc in walk(module):
             tag = re.search(r"<[a-z/][^>]*>", _CODE.sub("", doc.docstring))
             if tag is not None:
-                raise BrokenReference(f"{doc.fullname}: {tag[0]} in the docstring would be hidden; put it between backticks")
+                raise BrokenReference(
+                    f"{doc.fullname}: {tag[0]} in the docstring would be hidden; "
+                    "put it between backticks"
+                )
 
 
 class _Page(HTMLParser):
@@ -274,7 +292,9 @@ class _Page(HTMLParser):
 
 
 def _check_links(files: Iterable[Path]) -> None:
-    """Refuse links to pages and members that do not exist, and names like `Run.edit` of members that do not exist."""
+    """Refuse links to pages and members that do not exist,
+    and names like `Run.edit` of members that do not exist.
+    """
     pages: dict[Path, _Page] = {}
     for file in files:
         text = file.read_text(encoding="utf-8")
@@ -300,7 +320,9 @@ def _check_member(file: Path, owner: str, member: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", action="store_true", help="check the pages, and keep nothing")
     arguments = parser.parse_args()
     try:

@@ -3,9 +3,10 @@
     python -m tests.project.density              the packages, and the twenty densest files
     python -m tests.project.density --files 0    the packages, and every file
     python -m tests.project.density minibrains/engine nodes/vision
-    python -m tests.project.density --where minibrains/graph/check.py    the nested expressions, line by line
+    python -m tests.project.density --where minibrains/graph/check.py    the nested expressions
 
-Everything but the tokens is counted in the syntax tree, so line breaks, parentheses and trailing commas change nothing.
+Everything but the tokens is counted in the syntax tree, so line breaks, parentheses and trailing
+commas change nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ class Density:
 
     @property
     def excess(self) -> float:
-        """Expressions that would have to go for the file to keep both bounds: by this the worst files come first."""
+        """Expressions that would have to go for the file to keep both bounds:
+        by this the worst files come first.
+        """
         comprehensions = self.comprehensions - MOST_COMPREHENSIONS * self.statements / 1000
         conditionals = self.conditionals - MOST_CONDITIONALS * self.statements / 1000
         return max(0.0, comprehensions) + max(0.0, conditionals)
@@ -97,7 +100,9 @@ def count(source: str) -> Density:
 
 
 def find_nested(node: ast.AST, around: int = 0, calls: int = 0) -> Iterator[Nested]:
-    """Those below `node`, which has `around` comprehensions and conditionals and `calls` calls around it in its statement."""
+    """Those below `node`, which has `around` comprehensions and conditionals and `calls` calls
+    around it in its statement.
+    """
     if isinstance(node, ast.stmt):
         around = calls = 0
     elif isinstance(node, COMPREHENSIONS + CONDITIONALS):
@@ -112,7 +117,11 @@ def find_nested(node: ast.AST, around: int = 0, calls: int = 0) -> Iterator[Nest
 
 def _is_text(node: ast.stmt) -> bool:
     """Whether the statement is nothing but a string: the docstring of something."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _count_tokens(source: str, tree: ast.Module) -> tuple[int, int]:
@@ -134,7 +143,11 @@ def _count_tokens(source: str, tree: ast.Module) -> tuple[int, int]:
 def python_files(folder: Path) -> list[Path]:
     if folder.is_file():
         return [folder]
-    return [path for path in sorted(folder.rglob("*.py")) if "build" not in path.relative_to(folder).parts]
+    return [
+        path
+        for path in sorted(folder.rglob("*.py"))
+        if "build" not in path.relative_to(folder).parts
+    ]
 
 
 def _row(name: str, density: Density) -> str:
@@ -142,12 +155,18 @@ def _row(name: str, density: Density) -> str:
     conditionals = density.per_thousand(density.conditionals)
     nested = density.per_thousand(density.nested)
     tokens = density.tokens / max(1, density.lines)
-    return f"{name:44} {density.statements:10} {comprehensions:14.1f} {conditionals:12.1f} {nested:7.1f} {tokens:11.1f}"
+    return (
+        f"{name:44} {density.statements:10} {comprehensions:14.1f} {conditionals:12.1f} "
+        f"{nested:7.1f} {tokens:11.1f}"
+    )
 
 
 def _report(folders: list[Path], most_files: int) -> None:
     files: dict[str, Density] = {}
-    print(f"{'':44} {'statements':>10} {'comprehensions':>14} {'conditionals':>12} {'nested':>7} {'tokens/line':>11}")
+    print(
+        f"{'':44} {'statements':>10} {'comprehensions':>14} {'conditionals':>12} "
+        f"{'nested':>7} {'tokens/line':>11}"
+    )
     everything = Density()
     for folder in folders:
         total = Density()
@@ -173,9 +192,19 @@ def _report_nested(folders: list[Path]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", default=PACKAGES, help="packages, folders or files (all packages)")
-    parser.add_argument("--files", type=int, default=20, metavar="N", help="how many of the densest files; 0: every file")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folders", nargs="*", default=PACKAGES, help="packages, folders or files (all packages)"
+    )
+    parser.add_argument(
+        "--files",
+        type=int,
+        default=20,
+        metavar="N",
+        help="how many of the densest files; 0: every file",
+    )
     parser.add_argument("--where", action="store_true", help="list nested expressions instead")
     arguments = parser.parse_args()
     folders = [Path(folder).resolve() for folder in arguments.folders]

@@ -1,10 +1,12 @@
-"""Measure our docstrings: how many begin with a question word, and how many public definitions have one.
+"""Measure our docstrings: how many begin with a question word,
+and how many public definitions have one.
 
     python -m tests.project.docstrings                     the packages, without the tests
     python -m tests.project.docstrings minibrains/engine   folders or files
     python -m tests.project.docstrings --where server      list both kinds, line by line
 
-A docstring that begins with "What", "Who" or "Of" is usually half a sentence. PEP 257 asks for "Return …" or a noun phrase.
+A docstring that begins with "What", "Who" or "Of" is usually half a sentence. PEP 257 asks for
+"Return …" or a noun phrase.
 """
 
 from __future__ import annotations
@@ -20,14 +22,18 @@ from tests.support.paths import ROOT
 
 PACKAGES = ("minibrains", "nodes", "server", "games")
 """Without the tests, whose names are their documentation."""
-QUESTION_WORDS = frozenset({"What", "Who", "Whom", "Whose", "Of", "Whether", "How", "Where", "Which"})
+QUESTION_WORDS = frozenset(
+    {"What", "Who", "Whom", "Whose", "Of", "Whether", "How", "Where", "Which"}
+)
 
 Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
 class Docstring:
-    """A docstring of a module, class or function, or of the attribute that is assigned right before it."""
+    """A docstring of a module, class or function,
+    or of the attribute that is assigned right before it.
+    """
 
     line: int
     text: str
@@ -40,7 +46,9 @@ class Docstring:
 
 @dataclass(frozen=True)
 class PublicDefinition:
-    """A module, a class, a function, or a method of a public class, whose name has no leading underscore."""
+    """A module, a class, a function, or a method of a public class,
+    whose name has no leading underscore.
+    """
 
     name: str
     line: int
@@ -66,7 +74,9 @@ class Counts:
 
 
 class Classes:
-    """The classes of the measured files by name, to look up whether a method inherits its docstring, as `help` does."""
+    """The classes of the measured files by name,
+    to look up whether a method inherits its docstring, as `help` does.
+    """
 
     def __init__(self, trees: Iterable[ast.Module]) -> None:
         self._bases: dict[str, set[str]] = {}
@@ -84,11 +94,16 @@ class Classes:
             if name != node.name:
                 bases.add(name)
         for statement in node.body:
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(statement) is not None:
+            if (
+                isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+                and ast.get_docstring(statement) is not None
+            ):
                 documented.add(statement.name)
 
     def documents(self, name: str, method: str) -> bool:
-        """Return whether the class `name`, or one that it derives from, has a docstring for the method."""
+        """Return whether the class `name`, or one that it derives from,
+        has a docstring for the method.
+        """
         seen: set[str] = set()
         waiting = [name]
         while waiting:
@@ -121,7 +136,9 @@ def find_public(tree: ast.Module, classes: Classes) -> Iterator[PublicDefinition
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             yield from _find_in_class(node, node.name, classes)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith(
+            "_"
+        ):
             yield PublicDefinition(node.name, node.lineno, ast.get_docstring(node) is not None)
 
 
@@ -132,12 +149,20 @@ def _find_in_class(parent: ast.ClassDef, name: str, classes: Classes) -> Iterato
     for node in parent.body:
         if isinstance(node, ast.ClassDef):
             yield from _find_in_class(node, f"{name}.{node.name}", classes)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
-            yield PublicDefinition(f"{name}.{node.name}", node.lineno, classes.documents(parent.name, node.name))
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith(
+            "_"
+        ):
+            yield PublicDefinition(
+                f"{name}.{node.name}", node.lineno, classes.documents(parent.name, node.name)
+            )
 
 
 def _text_of(node: ast.stmt) -> str | None:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+    if (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ):
         return node.value.value
     return None
 
@@ -157,14 +182,19 @@ def _parse(folders: list[Path]) -> dict[Path, dict[Path, ast.Module]]:
     """Return the syntax trees of the files by folder."""
     trees: dict[Path, dict[Path, ast.Module]] = {}
     for folder in folders:
-        trees[folder] = {path: ast.parse(path.read_text(encoding="utf-8")) for path in python_files(folder)}
+        trees[folder] = {
+            path: ast.parse(path.read_text(encoding="utf-8")) for path in python_files(folder)
+        }
     return trees
 
 
 def _row(name: str, counts: Counts) -> str:
     questions = 100 * counts.questions / max(1, counts.docstrings)
     documented = 100 * counts.documented / max(1, counts.public)
-    return f"{name:20} {counts.docstrings:10} {questions:12.1f} % {counts.public:8} {documented:10.1f} %"
+    return (
+        f"{name:20} {counts.docstrings:10} {questions:12.1f} % "
+        f"{counts.public:8} {documented:10.1f} %"
+    )
 
 
 def _name(path: Path) -> str:
@@ -188,16 +218,29 @@ def _report_where(trees: dict[Path, dict[Path, ast.Module]], classes: Classes) -
         for path, tree in files.items():
             for docstring in find_docstrings(tree):
                 if docstring.begins_with_question_word:
-                    print(f"{_name(path)}:{docstring.line}: {docstring.text.strip().splitlines()[0]}")
+                    print(
+                        f"{_name(path)}:{docstring.line}: {docstring.text.strip().splitlines()[0]}"
+                    )
             for definition in find_public(tree, classes):
                 if not definition.documented:
                     print(f"{_name(path)}:{definition.line}: {definition.name} has no docstring")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", default=PACKAGES, help="packages, folders or files (all packages but the tests)")
-    parser.add_argument("--where", action="store_true", help="list the docstrings and definitions instead of counting them")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        default=PACKAGES,
+        help="packages, folders or files (all packages but the tests)",
+    )
+    parser.add_argument(
+        "--where",
+        action="store_true",
+        help="list the docstrings and definitions instead of counting them",
+    )
     arguments = parser.parse_args()
     folders = [Path(folder).absolute() for folder in arguments.folders]
     trees = _parse(folders)

@@ -63,7 +63,9 @@ def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
 
 def test_a_member_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    page.write_text("<p><code>Run.open()</code> and <code>RunSpec.seed</code> and <code>Run.begin</code></p>")
+    page.write_text(
+        "<p><code>Run.open()</code> and <code>RunSpec.seed</code> and <code>Run.begin</code></p>"
+    )
     with pytest.raises(BrokenReference, match="Run has no begin"):
         api_reference._check_links([page])
 
@@ -82,7 +84,13 @@ def _functions(tree: ast.Module) -> Iterator[Function]:
 
 def _parameters(function: Function) -> set[str]:
     arguments = function.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    every = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    ]
     return {argument.arg for argument in every if argument is not None}
 
 
@@ -105,7 +113,10 @@ def test_documented_arguments_exist(package: str) -> None:
             text = ast.get_docstring(function) or ""
             for name in _documented_arguments(text):
                 if name not in _parameters(function):
-                    wrong.append(f"{path.relative_to(ROOT)}:{function.lineno}: {function.name} has no argument {name!r}")
+                    wrong.append(
+                        f"{path.relative_to(ROOT)}:{function.lineno}: "
+                        f"{function.name} has no argument {name!r}"
+                    )
     assert not wrong, "\n".join(wrong)
 
 
@@ -118,7 +129,9 @@ def _modules_with_examples() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", sorted(_modules_with_examples()))
-def test_the_examples_in_docstrings_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_in_docstrings_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
     result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
@@ -132,4 +145,6 @@ def test_every_example_section_is_one_that_runs() -> None:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Module | ast.ClassDef | Function):
                     text = ast.get_docstring(node) or ""
-                    assert not re.search(r"^Examples?:\n(?! +>>> )", text, re.MULTILINE), f"{path}: {text}"
+                    assert not re.search(r"^Examples?:\n(?! +>>> )", text, re.MULTILINE), (
+                        f"{path}: {text}"
+                    )

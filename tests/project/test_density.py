@@ -31,12 +31,18 @@ def test_what_stands_inside_another_or_two_calls_deep_is_nested() -> None:
 
 
 def test_one_call_around_a_comprehension_and_a_function_around_it_are_not() -> None:
-    source = "def found(rows):\n    def inner():\n        return sorted(row for row in rows)\n    return inner\n"
+    source = (
+        "def found(rows):\n    def inner():\n        return sorted(row for row in "
+        "rows)\n    return inner\n"
+    )
     assert not list(find_nested(ast.parse(source)))
 
 
 def test_the_layout_of_lines_changes_no_count() -> None:
-    short, long = count("x = [a for a in b if c]\n"), count("x = [\n    a\n    for a in b\n    if (c)\n]\n")
+    short, long = (
+        count("x = [a for a in b if c]\n"),
+        count("x = [\n    a\n    for a in b\n    if (c)\n]\n"),
+    )
     assert (short.statements, short.comprehensions) == (long.statements, long.comprehensions)
     assert short.lines < long.lines
 
@@ -74,5 +80,17 @@ def test_question_words_are_counted_in_docstrings_of_attributes_too() -> None:
 def test_a_public_method_may_inherit_its_docstring_and_private_classes_do_not_count() -> None:
     tree = ast.parse(DOCUMENTED)
     public = list(docstrings.find_public(tree, docstrings.Classes([tree])))
-    assert [found.name for found in public] == ["module", "Base", "Base.run", "Base.stop", "Child", "Child.run", "bare"]
-    assert [found.name for found in public if not found.documented] == ["Base.stop", "Child", "bare"]
+    assert [found.name for found in public] == [
+        "module",
+        "Base",
+        "Base.run",
+        "Base.stop",
+        "Child",
+        "Child.run",
+        "bare",
+    ]
+    assert [found.name for found in public if not found.documented] == [
+        "Base.stop",
+        "Child",
+        "bare",
+    ]

@@ -43,7 +43,9 @@ def _logged_ticks(result: dict[str, Any]) -> list[int]:
     return [json.loads(line)["tick"] for line in lines]
 
 
-def test_the_example_node_runs_in_the_example_workflow(examples: dict[str, Path], summary: Callable[..., dict[str, Any]]) -> None:
+def test_the_example_node_runs_in_the_example_workflow(
+    examples: dict[str, Path], summary: Callable[..., dict[str, Any]]
+) -> None:
     result = summary(examples["bright.json"], "--pack", examples["brightness.py"])
     assert result["nodes"]["light"]["runs"] == 50
     assert _logged_ticks(result) == list(range(0, 300, 6))
@@ -57,13 +59,28 @@ def test_the_example_of_a_slow_node_thinks_beside_the_game(
 
 
 def test_the_example_test_passes(examples: dict[str, Path]) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(examples["test_brightness.py"])]
-    done = subprocess.run(command, cwd=examples["brightness.py"].parent, capture_output=True, text=True, timeout=120)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        str(examples["test_brightness.py"]),
+    ]
+    done = subprocess.run(
+        command, cwd=examples["brightness.py"].parent, capture_output=True, text=True, timeout=120
+    )
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_example_brain_is_made_and_used(examples: dict[str, Path]) -> None:
-    subprocess.run([sys.executable, examples["limiter.py"]], cwd=examples["limiter.py"].parent, check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, examples["limiter.py"]],
+        cwd=examples["limiter.py"].parent,
+        check=True,
+        timeout=60,
+    )
     registry = Registry()
     registry.add_file(examples["limiter.py"])
     limiter = registry["limiter.Limiter"]
@@ -102,7 +119,9 @@ def test_the_example_register_keeps_the_rules(examples: dict[str, Path]) -> None
 def test_the_examples_are_as_strictly_typed_as_our_own_code(examples: dict[str, Path]) -> None:
     names = ["brightness.py", "limiter.py", "two_heads.py", "countdown.py"]
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", *names]
-    done = subprocess.run(command, cwd=examples[names[0]].parent, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, cwd=examples[names[0]].parent, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -131,7 +150,9 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     for _, file, heading in _links(page):
         assert file.exists(), f"{page} links to {file}, which is not there"
         if heading:
-            assert heading in _headings(file), f"{page} links to #{heading}, which {file} has no heading for"
+            assert heading in _headings(file), (
+                f"{page} links to #{heading}, which {file} has no heading for"
+            )
 
 
 def test_every_picture_of_the_documentation_is_shown() -> None:
@@ -147,7 +168,9 @@ def test_every_picture_of_the_documentation_is_shown() -> None:
         assert path.parent == ROOT / "docs" / "images"
 
 
-def test_the_plan_in_the_architecture_is_the_one_that_check_prints(minibrains: Callable[..., Any]) -> None:
+def test_the_plan_in_the_architecture_is_the_one_that_check_prints(
+    minibrains: Callable[..., Any],
+) -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     shown = re.search(r"`python -m server check (\w+)`:\n\n```\n(.*?)```", page, re.DOTALL)
     assert shown is not None
@@ -157,7 +180,9 @@ def test_the_plan_in_the_architecture_is_the_one_that_check_prints(minibrains: C
 
 def test_the_claims_of_the_readme_name_commands_that_exist() -> None:
     commands = re.findall(r"python -m server ([a-z-]+)", (ROOT / "README.md").read_text())
-    helped = subprocess.run([sys.executable, "-m", "server", "--help"], capture_output=True, text=True, timeout=60)
+    helped = subprocess.run(
+        [sys.executable, "-m", "server", "--help"], capture_output=True, text=True, timeout=60
+    )
     assert commands
     for command in set(commands):
         assert command in helped.stdout

@@ -1,4 +1,5 @@
-"""What the first commit came to, every later one comes to as well: actions, trajectories, scores, tapes, brains.
+"""What the first commit came to, every later one comes to as well: actions, trajectories, scores,
+tapes, brains.
 
 tests/data/make_first_commit.py says how tests/data/first_commit.json and the tapes were made.
 """
@@ -28,7 +29,9 @@ MADE_IN = Path("/nowhere/minibrains")
 
 
 @pytest.mark.parametrize("workflow", FIRST["workflows"])
-def test_a_workflow_plays_as_in_the_first_commit(workflow: str, summary: Callable[..., dict[str, Any]]) -> None:
+def test_a_workflow_plays_as_in_the_first_commit(
+    workflow: str, summary: Callable[..., dict[str, Any]]
+) -> None:
     expected = CHANGED.get(workflow, FIRST["workflows"][workflow])
     found = summary(workflow, *FIRST["arguments"])
     assert len(found["episodes"]) == len(expected["episodes"])
@@ -44,7 +47,9 @@ def test_a_workflow_plays_as_in_the_first_commit(workflow: str, summary: Callabl
 def test_a_tape_of_the_first_commit_replays(workflow: str, minibrains: Callable[..., Any]) -> None:
     expected = FIRST["workflows"][workflow]
     tape = DATA / "tapes" / f"{workflow}.tape"
-    assert str(MADE_IN).encode() in tape.read_bytes(), "it names files where they were when it was made"
+    assert str(MADE_IN).encode() in tape.read_bytes(), (
+        "it names files where they were when it was made"
+    )
     assert not MADE_IN.exists(), "they are not there now"
     done = minibrains("replay", tape, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -57,7 +62,9 @@ def test_a_tape_of_the_first_commit_replays(workflow: str, minibrains: Callable[
 
 
 @pytest.mark.parametrize("workflow", sorted(DECIDE_OTHERWISE))
-def test_a_tape_of_who_decided_otherwise_is_told_to_differ(workflow: str, minibrains: Callable[..., Any]) -> None:
+def test_a_tape_of_who_decided_otherwise_is_told_to_differ(
+    workflow: str, minibrains: Callable[..., Any]
+) -> None:
     done = minibrains("replay", DATA / "tapes" / f"{workflow}.tape", "--json")
     assert done.returncode == 1
     found = json.loads(done.stdout)

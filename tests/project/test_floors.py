@@ -21,17 +21,22 @@ FLOORS = [
     {"minibrains.evaluation"},
     {"server"},
 ]
-"""From the lowest to the highest, each named by the longest prefix of its modules; `minibrains` is what a node author imports."""
+"""From the lowest to the highest, each named by the longest prefix of its modules; `minibrains` is
+what a node author imports."""
 MAY_IMPORT: dict[str, set[str]] = {}
 for height, floor in enumerate(FLOORS, start=1):
     for name in floor:
         MAY_IMPORT[name] = set().union(*FLOORS[:height])
-MAY_IMPORT["nodes"] = FLOORS[0] | {"nodes", "minibrains.process"}  # a stranger's model is tried out in a process
+MAY_IMPORT["nodes"] = FLOORS[0] | {
+    "nodes",
+    "minibrains.process",
+}  # a stranger's model is tried out in a process
 MAY_IMPORT["server"] |= {"nodes"}
 """A floor, and the floors its modules may import."""
 NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}
 LATE = {"torch", "stable_retro", "transformers", "peft", "imageio_ffmpeg", "PIL", "ray", "tqdm"}
-"""Only imported inside functions, so that listing and checking stay fast; a command's own module is late already."""
+"""Only imported inside functions, so that listing and checking stay fast; a command's own module is
+late already."""
 
 FILES: list[Path] = []
 for folder in ("minibrains", "nodes", "server"):
@@ -69,12 +74,16 @@ def test_imports_run_downwards(path: Path) -> None:
     floor = _floor(module, MAY_IMPORT)
     for name in _imports(ast.parse(path.read_text()).body):
         if name.split(".")[0] in OURS:
-            assert _floor(name, MAY_IMPORT) in MAY_IMPORT[floor], f"{module} imports {name}, which is not below it"
+            assert _floor(name, MAY_IMPORT) in MAY_IMPORT[floor], (
+                f"{module} imports {name}, which is not below it"
+            )
         if floor == "minibrains.engine":
             assert name.split(".")[0] not in NEVER_IN_THE_ENGINE, f"{module} imports {name}"
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if "commands" not in path.parts], ids=_module)
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if "commands" not in path.parts], ids=_module
+)
 def test_heavy_packages_are_imported_late(path: Path) -> None:
     body = ast.parse(path.read_text()).body
     top = [statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom))]

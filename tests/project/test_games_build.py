@@ -25,7 +25,10 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of games/ without its ROMs, after `make` there."""
     missing = [package for compiler, package in COMPILERS.items() if shutil.which(compiler) is None]
     if missing:
-        pytest.fail(f"the games cannot be built here; on Debian: apt-get install {' '.join(missing)}", pytrace=False)
+        pytest.fail(
+            f"the games cannot be built here; on Debian: apt-get install {' '.join(missing)}",
+            pytrace=False,
+        )
     folder = tmp_path_factory.mktemp("built") / "games"
     built = shutil.ignore_patterns("build", "rom.gba", "rom.md", "__pycache__")
     shutil.copytree(bundled_dir("games"), folder, ignore=built)
@@ -59,12 +62,16 @@ def test_a_game_holds_only_what_is_read_at_play_time(rom: Path) -> None:
 @pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
 def test_a_rebuilt_rom_has_the_committed_bytes(rom: Path, rebuilt: Path) -> None:
     again = rebuilt / rom.parent.name / rom.name
-    assert again.read_bytes() == rom.read_bytes(), f"{rom} is not what its sources say: make -C games, then its states"
+    assert again.read_bytes() == rom.read_bytes(), (
+        f"{rom} is not what its sources say: make -C games, then its states"
+    )
 
 
 @pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
 def test_rom_sha_is_of_this_rom(rom: Path) -> None:
-    assert (rom.parent / "rom.sha").read_text().split() == [hashlib.sha1(rom.read_bytes()).hexdigest()]
+    assert (rom.parent / "rom.sha").read_text().split() == [
+        hashlib.sha1(rom.read_bytes()).hexdigest()
+    ]
 
 
 @pytest.mark.parametrize("rom", ROMS, ids=lambda rom: rom.parent.name)
@@ -74,11 +81,15 @@ def test_no_console_maker_is_named_in_a_rom(rom: Path) -> None:
     assert b"NINTENDO" not in words
 
 
-@pytest.mark.parametrize("rom", sorted(bundled_dir("games").glob("*/rom.gba")), ids=lambda rom: rom.parent.name)
+@pytest.mark.parametrize(
+    "rom", sorted(bundled_dir("games").glob("*/rom.gba")), ids=lambda rom: rom.parent.name
+)
 def test_a_gba_header_has_zeros_where_the_logo_was(rom: Path) -> None:
     assert not any(rom.read_bytes()[0x04:0xA0])
 
 
-@pytest.mark.parametrize("rom", sorted(bundled_dir("games").glob("*/rom.md")), ids=lambda rom: rom.parent.name)
+@pytest.mark.parametrize(
+    "rom", sorted(bundled_dir("games").glob("*/rom.md")), ids=lambda rom: rom.parent.name
+)
 def test_a_genesis_header_has_our_own_words(rom: Path) -> None:
     assert rom.read_bytes()[0x100:0x110].strip() == b"MINIBRAINS"

@@ -1,8 +1,9 @@
 """Names that were given up for standard terms do not come back.
 
-`docs/architecture.md` has a glossary of the terms that we use, and says which words of our own stay, and why.
-Only identifiers are looked at, and names of modules. Prose may use any word. The TypeScript of the editor may use none of
-the names that the Python has given up, and has a list of its own.
+`docs/architecture.md` has a glossary of the terms that we use, and says which words of our own
+stay, and why. Only identifiers are looked at, and names of modules. Prose may use any word. The
+TypeScript of the editor may use none of the names that the Python has given up, and has a list of
+its own.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ import pytest
 
 from tests.support.paths import ROOT
 
-FILES = [path for folder in ("games", "minibrains", "nodes", "server", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
-TYPESCRIPT = [path for folder in ("src", "test") for path in sorted((ROOT / "web" / folder).rglob("*.ts"))]
+FILES = [
+    path
+    for folder in ("games", "minibrains", "nodes", "server", "tests")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
+TYPESCRIPT = [
+    path for folder in ("src", "test") for path in sorted((ROOT / "web" / folder).rglob("*.ts"))
+]
 
 RETIRED = {
     # the engine
@@ -139,7 +146,8 @@ RETIRED = {
 }
 """Retired identifier -> what to write instead.
 
-Words of everyday English that may be right elsewhere are left out, such as `near`, which is `suggest` in `minibrains.errors`.
+Words of everyday English that may be right elsewhere are left out, such as `near`, which is
+`suggest` in `minibrains.errors`.
 """
 
 RETIRED_TYPESCRIPT = {
@@ -201,14 +209,17 @@ def _names(path: Path) -> Iterator[str]:
 
 
 _NO_CODE = re.compile(
-    r"""/\*.*?\*/ | //[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | `(?P<template>(?:\\.|[^`\\])*)`""",
+    r"""/\*.*?\*/ | //[^\n]*
+    | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | `(?P<template>(?:\\.|[^`\\])*)`""",
     re.DOTALL | re.VERBOSE,
 )
 """Comments and strings of TypeScript."""
 
 
 def _typescript_names(path: Path) -> set[str]:
-    """Return the identifiers of a TypeScript file, with those in template strings, and the name of its module."""
+    """Return the identifiers of a TypeScript file, with those in template strings,
+    and the name of its module.
+    """
 
     def expressions(match: re.Match[str]) -> str:
         return " ".join(re.findall(r"\$\{([^}]*)\}", match["template"] or ""))
@@ -224,27 +235,43 @@ def _module(path: Path) -> str:
 @pytest.mark.parametrize("path", FILES, ids=_module)
 def test_retired_names_do_not_come_back(path: Path) -> None:
     found = sorted(RETIRED.keys() & set(_names(path)))
-    assert not found, f"{_module(path)}: " + ", ".join(f"write {RETIRED[name]} for {name}" for name in found)
+    assert not found, f"{_module(path)}: " + ", ".join(
+        f"write {RETIRED[name]} for {name}" for name in found
+    )
 
 
 @pytest.mark.parametrize("path", TYPESCRIPT, ids=_module)
 def test_retired_names_do_not_come_back_to_the_editor(path: Path) -> None:
     retired = RETIRED | RETIRED_TYPESCRIPT
     found = sorted(retired.keys() & _typescript_names(path))
-    assert not found, f"{_module(path)}: " + ", ".join(f"write {retired[name]} for {name}" for name in found)
+    assert not found, f"{_module(path)}: " + ", ".join(
+        f"write {retired[name]} for {name}" for name in found
+    )
 
 
 def test_a_retired_name_is_found_wherever_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "teller.py"
-    path.write_text("from a.orders import Slot as Scene\nclass Hands: pass\ndef bear(heirs): x.motion = Order(teller=borne)\n")
+    path.write_text(
+        "from a.orders import Slot as Scene\nclass Hands: pass\ndef bear(heirs): "
+        "x.motion = Order(teller=borne)\n"
+    )
     assert RETIRED.keys() & set(_names(path)) == {
-        *("teller", "orders", "Slot", "Scene", "Hands", "bear", "heirs", "motion", "Order", "borne"),
-    }
+        *(
+            "teller", "orders", "Slot", "Scene", "Hands", "bear", "heirs", "motion", "Order",
+            "borne",
+        ),
+    }  # fmt: skip
 
 
 def test_a_retired_name_is_found_in_code_and_not_in_words(tmp_path: Path) -> None:
     path = tmp_path / "teller.test.ts"
     path.write_text(
-        'import { hush } from "./orders"; // seam\nclass A { #doors = `say ${whyNot}`; }\n/* Look */ const s = "Scene";\n'
+        'import { hush } from "./orders"; // seam\nclass A { #doors = `say ${whyNot}`; '
+        '}\n/* Look */ const s = "Scene";\n'
     )
-    assert (RETIRED | RETIRED_TYPESCRIPT).keys() & _typescript_names(path) == {"teller", "hush", "doors", "whyNot"}
+    assert (RETIRED | RETIRED_TYPESCRIPT).keys() & _typescript_names(path) == {
+        "teller",
+        "hush",
+        "doors",
+        "whyNot",
+    }

@@ -25,15 +25,21 @@ MINUTES = 6
 EPISODE, WORKERS, RATE = 300, 2, 59.92
 FAULTS = 20
 COST_OF_A_DEATH = 10.0
-"""Seconds of one worker: its process is started anew, and an episode of five seconds is begun anew."""
+"""Seconds of one worker: its process is started anew, and an episode of five seconds is begun
+anew."""
 
 
 def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_path: Path) -> None:
     brain = tmp_path / "table.safetensors"
     whole = (bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes()
     brain.write_bytes(whole)
-    command = [sys.executable, "-m", "server", "run", "airstriker_random", "--brain", f"sink={brain}", "--json"]
-    with subprocess.Popen([*command, "--episodes", "100000"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
+    command = [
+        sys.executable, "-m", "server", "run", "airstriker_random", "--brain", f"sink={brain}",
+        "--json",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        [*command, "--episodes", "100000"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as run:
         _await(lambda: _episodes(tmp_path))
         brain.write_bytes(whole[: len(whole) // 2])
         before = len(_episodes(tmp_path))
@@ -50,7 +56,9 @@ def test_a_brain_that_is_cut_short_while_it_plays_is_still_whole_in_the_run(tmp_
 def test_a_process_whose_node_hangs_ends_with_the_run_that_was_killed(tmp_path: Path) -> None:
     file = tmp_path / "hangs.json"
     file.write_text(json.dumps(_thinking(tmp_path, hangs="tick")))
-    with subprocess.Popen([sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK)], cwd=tmp_path) as run:
+    with subprocess.Popen(
+        [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK)], cwd=tmp_path
+    ) as run:
         number = _hanging(tmp_path)
         run.kill()
     assert _lives(number), "it gets some seconds"
@@ -62,7 +70,10 @@ def test_a_process_that_was_started_again_ends_with_the_run_that_was_killed(tmp_
     workflow["nodes"]["thinker"] |= {"busy": "continue", "on_error": "hold"}
     file = tmp_path / "thinks.json"
     file.write_text(json.dumps(workflow))
-    command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock", "realtime"]
+    command = [
+        sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock",
+        "realtime",
+    ]  # fmt: skip
     with subprocess.Popen(command, cwd=tmp_path) as run:
         _await(lambda: list(tmp_path.glob("thinker-*")))
         (first,) = _thinkers(tmp_path)
@@ -75,8 +86,13 @@ def test_a_process_that_was_started_again_ends_with_the_run_that_was_killed(tmp_
 def test_a_change_whose_node_never_opens_does_not_keep_the_run_from_ending(tmp_path: Path) -> None:
     file = tmp_path / "live.json"
     file.write_text(json.dumps(_thinking(tmp_path)))
-    command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock", "realtime", "--live", "--json"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    command = [
+        sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock",
+        "realtime", "--live", "--json",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
         _await(lambda: list(tmp_path.glob("thinker-*")))
         file.write_text(json.dumps(_thinking(tmp_path, hangs="open", name="another")))
         number = _hanging(tmp_path)
@@ -90,7 +106,9 @@ def test_a_change_whose_node_never_opens_does_not_keep_the_run_from_ending(tmp_p
 
 @pytest.mark.parametrize("place", ["tick", "report"])
 @pytest.mark.parametrize("type_", ["Thinker", "ThinkerOnThread", "ThinkerInTick"])
-def test_the_second_ctrl_c_ends_a_run_whose_node_hangs(tmp_path: Path, type_: str, place: str) -> None:
+def test_the_second_ctrl_c_ends_a_run_whose_node_hangs(
+    tmp_path: Path, type_: str, place: str
+) -> None:
     with _run(tmp_path, _thinking(tmp_path, type_, hangs=place)) as run:
         _hanging(tmp_path)
         run.send_signal(signal.SIGINT)
@@ -125,7 +143,9 @@ def _run(folder: Path, workflow: dict[str, Any]) -> Iterator[subprocess.Popen[st
     """Play a workflow in a process that does not outlive the test."""
     file = folder / "hangs.json"
     file.write_text(json.dumps(workflow))
-    command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--ticks", "1000"]
+    command = [
+        sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--ticks", "1000",
+    ]  # fmt: skip
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as run:
         try:
             yield run
@@ -142,12 +162,24 @@ def _await_line(run: subprocess.Popen[str], words: str) -> None:
     raise AssertionError(f"the run ended and did not say {words!r}")
 
 
-def _thinking(folder: Path, type_: str = "Thinker", name: str = "thinker", **set: str) -> dict[str, Any]:
-    """Pad, and a node that thinks about its frame counter, in a process of its own if its type does not say otherwise."""
+def _thinking(
+    folder: Path, type_: str = "Thinker", name: str = "thinker", **set: str
+) -> dict[str, Any]:
+    """Pad, and a node that thinks about its frame counter,
+    in a process of its own if its type does not say otherwise.
+    """
     nodes = {
         "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
-        "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
-        name: {"type": f"fault_pack.{type_}@1", "set": {"folder": str(folder), **set}, "in": {"number": "frame.number"}},
+        "frame": {
+            "type": "Variable@1",
+            "set": {"name": "frame"},
+            "in": {"variables": "console.variables"},
+        },
+        name: {
+            "type": f"fault_pack.{type_}@1",
+            "set": {"folder": str(folder), **set},
+            "in": {"number": "frame.number"},
+        },
     }
     return {"minibrains": 1, "nodes": nodes}
 
@@ -161,10 +193,17 @@ def _hanging(folder: Path) -> int:
 
 @pytest.mark.soak
 def test_twenty_faults_in_real_time(tmp_path: Path) -> None:
-    """Two workers play Pad in real time. Their processes, and those of a thinking node, are killed or stopped for a while."""
+    """Two workers play Pad in real time.
+
+    Their processes, and those of a thinking node, are killed or stopped for a while.
+    """
     nodes = {
         "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
-        "fickle": {"type": "fault_pack.Fickle@1", "in": {"variables": "console.variables"}, "on_error": "hold"},
+        "fickle": {
+            "type": "fault_pack.Fickle@1",
+            "in": {"variables": "console.variables"},
+            "on_error": "hold",
+        },
         "thinker": {
             "type": "fault_pack.Thinker@1",
             "set": {"folder": str(tmp_path)},
@@ -178,18 +217,33 @@ def test_twenty_faults_in_real_time(tmp_path: Path) -> None:
     file = tmp_path / "faults.json"
     file.write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     episodes = int(MINUTES * 60 * RATE * WORKERS / EPISODE)
-    command = [sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock", "realtime"]
-    command += ["--ticks", str(EPISODE), "--episodes", str(episodes), "--workers", str(WORKERS), "--json"]
+    command = [
+        sys.executable, "-m", "server", "run", str(file), "--pack", str(PACK), "--clock",
+        "realtime",
+    ]  # fmt: skip
+    command += [
+        "--ticks",
+        str(EPISODE),
+        "--episodes",
+        str(episodes),
+        "--workers",
+        str(WORKERS),
+        "--json",
+    ]
     dice = random.Random(7)
     injected = []
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
         started = time.monotonic()
         for number in range(FAULTS):
             due = started + MINUTES * 60 * (number + 0.5) / FAULTS
             while time.monotonic() < due:
                 assert run.poll() is None, run.communicate()
                 time.sleep(0.5)
-            injected.append(_inject(run.pid, tmp_path, ("stop", "thinker", "worker")[number % 3], dice))
+            injected.append(
+                _inject(run.pid, tmp_path, ("stop", "thinker", "worker")[number % 3], dice)
+            )
         out, err = run.communicate(timeout=MINUTES * 60)
         lasted = time.monotonic() - started
     result = json.loads(out)
@@ -202,10 +256,15 @@ def test_twenty_faults_in_real_time(tmp_path: Path) -> None:
         assert episode["ended"] == "limit"
         ticks += episode["ticks"]
     assert injected[-1] == "thinker"
-    assert result["nodes"]["thinker"]["errors"] >= 1, "a worker that was killed takes along what it had counted"
+    assert result["nodes"]["thinker"]["errors"] >= 1, (
+        "a worker that was killed takes along what it had counted"
+    )
     assert result["nodes"]["fickle"]["errors"] > 0
     served = ticks / (lasted * RATE * WORKERS)
-    print(f"{len(injected)} faults, {deaths} workers killed, {served:.4f} of the ticks served, {result['deadlines']}")
+    print(
+        f"{len(injected)} faults, {deaths} workers killed, {served:.4f} of the ticks served, "
+        f"{result['deadlines']}"
+    )
     lost = (deaths + WORKERS) * COST_OF_A_DEATH  # and the start and the end of each worker
     assert served >= 1 - lost / (lasted * WORKERS)
 

@@ -44,11 +44,20 @@ class Thinks(Node, background="thread"):
 
 NODES: dict[str, Any] = {
     "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
-    "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
+    "frame": {
+        "type": "Variable@1",
+        "set": {"name": "frame"},
+        "in": {"variables": "console.variables"},
+    },
     "heavy": {"type": "Heavy@1", "in": {"number": "frame.number"}, "optional": True},
     "light": {"type": "Heavy@1", "set": {"busy": False}, "in": {"number": "frame.number"}},
     "clock": {"type": "Every@1"},
-    "thinks": {"type": "Thinks@1", "in": {"number": "frame.number"}, "when": "clock.now", "busy": "hold"},
+    "thinks": {
+        "type": "Thinks@1",
+        "in": {"number": "frame.number"},
+        "when": "clock.now",
+        "busy": "hold",
+    },
 }
 TYPES = (RetroEmulator, Variable, Every, Heavy, Thinks)
 
@@ -66,7 +75,10 @@ def test_optional_nodes_make_room_and_come_back() -> None:
             clock.advance(6)
             shedder.look()
         assert engine.context.decimation >= 8
-        assert re.match(r"\d+ of \d+ deadlines were missed, \d+ of them because the machine was busy otherwise", said[0])
+        assert re.match(
+            r"\d+ of \d+ deadlines were missed, \d+ of them because the machine was busy otherwise",
+            said[0],
+        )
         engine.nodes["heavy"].busy = False
         clock.advance(60)
         # seconds as they would be on a machine that does nothing else
@@ -91,7 +103,9 @@ class Seconds:
         self.shedder = LoadShedder(self.engine, self.deadlines, lambda text: None)
 
     def go_by(self, seconds: int, own: int = 0, outside: int = 0) -> list[int]:
-        """Let so many seconds go by, each with these misses; returns what optional nodes were thinned to after each."""
+        """Let so many seconds go by, each with these misses;
+        returns what optional nodes were thinned to after each.
+        """
         found = []
         for _ in range(seconds):
             self.deadlines.ticks += 60
@@ -124,13 +138,19 @@ def test_a_hiccup_now_and_then_thins_nothing_and_keeps_nothing_thin() -> None:
     assert seconds.engine.context.decimation == 1
 
 
-def test_on_a_crowded_core_the_fight_goes_on_and_its_overlay_is_drawn_less_often(tmp_path: Path) -> None:
+def test_on_a_crowded_core_the_fight_goes_on_and_its_overlay_is_drawn_less_often(
+    tmp_path: Path,
+) -> None:
     command = [sys.executable, "-m", "server", "run", "sf2_realtime", "--json"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
         try:
             await_decision(run, tmp_path)
             core = min(os.sched_getaffinity(0))
-            os.sched_setaffinity(run.pid, {core})  # only the thread that ticks: the model has the other cores
+            os.sched_setaffinity(
+                run.pid, {core}
+            )  # only the thread that ticks: the model has the other cores
             os.setpriority(os.PRIO_PROCESS, run.pid, 5)
             with crowding(core):
                 await_line(run, "because the machine was busy otherwise; optional nodes now run on")
@@ -161,7 +181,9 @@ def crowding(core: int) -> Iterator[None]:
 
 
 def await_decision(run: subprocess.Popen[str], folder: Path) -> None:
-    """Wait until the strategist was asked for the first time: then everything is open, and the game is on."""
+    """Wait until the strategist was asked for the first time: then everything is open,
+    and the game is on.
+    """
     while not any(file.stat().st_size for file in folder.glob("runs/*/decisions.jsonl")):
         assert run.poll() is None, run.communicate()
         time.sleep(0.05)

@@ -1,4 +1,6 @@
-"""What is made ready before a run: it stays what it was, and lies in large pages where the system has them."""
+"""What is made ready before a run: it stays what it was,
+and lies in large pages where the system has them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def _has_large_pages() -> bool:
         pages[:] = b"\1" * len(pages)
         start = ctypes.c_char.from_buffer(pages)
         first = -(-ctypes.addressof(start) // (2 << 20)) * (2 << 20)
-        refused = ctypes.CDLL(None).madvise(ctypes.c_void_p(first), ctypes.c_size_t(4 << 20), COLLAPSE)
+        refused = ctypes.CDLL(None).madvise(
+            ctypes.c_void_p(first), ctypes.c_size_t(4 << 20), COLLAPSE
+        )
         del start
     return not refused
 
@@ -39,7 +43,8 @@ def test_what_is_there_goes_into_large_pages() -> None:
     try:
         freeze_heap()
         assert gc.get_freeze_count() > 1000
-        # what is kept is 50 MB; memory that earlier tests gave back may have been in large pages already
+        # what is kept is 50 MB; memory that earlier tests gave back may have been in large pages
+        # already
         assert not _has_large_pages() or _in_large_pages() >= 40_000
     finally:
         gc.unfreeze()

@@ -1,4 +1,6 @@
-"""Texts that no file and no terminal can take as they are, and errors that are no Exceptions: the run is summed up."""
+"""Texts that no file and no terminal can take as they are, and errors that are no Exceptions:
+the run is summed up.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +35,22 @@ def test_an_error_in_odd_words_leaves_a_summary_and_a_traceback(
         assert summary["error"]["message"].startswith("odd")
 
 
-def test_a_run_that_goes_on_says_why_in_words_that_can_be_printed(minibrains_process: Command, tmp_path: Path) -> None:
+def test_a_run_that_goes_on_says_why_in_words_that_can_be_printed(
+    minibrains_process: Command, tmp_path: Path
+) -> None:
     done = _run(minibrains_process, tmp_path, on_error="hold", panics=True)
     assert done.returncode == 0
     assert f"odd failed 1 times, and the run went on: Panic: {SAID}" in done.stdout
     assert "\x1b" not in done.stderr + done.stdout
 
 
-def test_control_characters_in_names_do_not_reach_the_terminal(minibrains_process: Command, tmp_path: Path) -> None:
-    nodes = {"x\x1b[31m": {"type": "Log@1"}, "log": {"type": "Log@1", "in": {"\x9b31m\u202e": "log.\x07"}}}
+def test_control_characters_in_names_do_not_reach_the_terminal(
+    minibrains_process: Command, tmp_path: Path
+) -> None:
+    nodes = {
+        "x\x1b[31m": {"type": "Log@1"},
+        "log": {"type": "Log@1", "in": {"\x9b31m\u202e": "log.\x07"}},
+    }
     (tmp_path / "odd.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     for command in ("check", "run"):
         done = minibrains_process(command, "./odd.json")
@@ -51,6 +60,9 @@ def test_control_characters_in_names_do_not_reach_the_terminal(minibrains_proces
 
 
 def _run(minibrains: Command, folder: Path, on_error: str = "stop", **widgets: Any) -> Any:
-    nodes = {"clock": {"type": "Every@1"}, "odd": {"type": "odd_pack.Fails@1", "set": widgets, "every": 2, "on_error": on_error}}
+    nodes = {
+        "clock": {"type": "Every@1"},
+        "odd": {"type": "odd_pack.Fails@1", "set": widgets, "every": 2, "on_error": on_error},
+    }
     (folder / "odd.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     return minibrains("run", "./odd.json", "--pack", PACK, "--ticks", 6)

@@ -35,7 +35,9 @@ def _play(spec: mb.RunSpec) -> dict[str, Any]:
 
 
 def _python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -69,7 +71,9 @@ def test_a_pickled_spec_makes_the_same_run_in_workers() -> None:
     assert two["workers"] == 2
 
 
-def test_it_prints_nothing_and_leaves_the_process_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_nothing_and_leaves_the_process_as_it_was(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     import torch
 
     torch.set_num_threads(2)
@@ -102,7 +106,9 @@ def test_leaving_the_loop_early_ends_the_workers() -> None:
             break
     for child in set(multiprocessing.active_children()) - before:
         # not `join`: the thread that reads from it may be just about to do that
-        assert wait([child.sentinel], timeout=60), "it was killed, and the system may still be about to end it"
+        assert wait([child.sentinel], timeout=60), (
+            "it was killed, and the system may still be about to end it"
+        )
     assert run.summary["state"] == "stopped"
 
 
@@ -115,7 +121,12 @@ def test_a_run_is_opened_once() -> None:
 
 def test_a_second_console_is_refused_in_a_sentence() -> None:
     with mb.Run(SHORT) as first:
-        with pytest.raises(mb.MinibrainsError, match="a process can have one emulator, and it is running"), mb.Run(SHORT):
+        with (
+            pytest.raises(
+                mb.MinibrainsError, match="a process can have one emulator, and it is running"
+            ),
+            mb.Run(SHORT),
+        ):
             pass
         assert next(iter(first)).ended == "limit", "the first one plays on"
 
@@ -185,7 +196,8 @@ def test_hooks_are_called_in_their_order_and_keep_to_their_budget() -> None:
     assert all(later - earlier <= 20 for earlier, later in itertools.pairwise(looks))
     others = [call for call in hook.calls if not isinstance(call, int)]
     assert others == [
-        "prepare", "after_open", ("before_episode", 0), ("after_episode", 0, 60), "before_close", ("on_summary", "done"),
+        "prepare", "after_open", ("before_episode", 0), ("after_episode", 0, 60), "before_close",
+        ("on_summary", "done"),
     ]  # fmt: skip
 
 
@@ -219,7 +231,10 @@ class LooksAtTheConsole(mb.Hook):
 
     def between_ticks(self, run: mb.Run) -> mb.Budget:
         self.seen.append(run.peek("console.reward"))
-        with pytest.raises(mb.MinibrainsError, match=r"the graph has no output 'console\.score'; expected NODE\.SOCKET"):
+        with pytest.raises(
+            mb.MinibrainsError,
+            match=r"the graph has no output 'console\.score'; expected NODE\.SOCKET",
+        ):
             run.peek("console.score")
         return mb.Budget(ticks=1)
 
@@ -238,12 +253,18 @@ class NoTicks(mb.Hook):
 
 
 def test_a_budget_of_nothing_is_refused() -> None:
-    with pytest.raises(mb.MinibrainsError, match="a budget of 0 ticks; expected at least 1"), mb.Run(SHORT, [NoTicks()]) as run:
+    with (
+        pytest.raises(mb.MinibrainsError, match="a budget of 0 ticks; expected at least 1"),
+        mb.Run(SHORT, [NoTicks()]) as run,
+    ):
         list(run)
 
 
 def test_a_misspelt_hook_method_is_refused() -> None:
-    with pytest.raises(mb.MinibrainsError, match=r"Late\.on_progres is not called by any run\. Did you mean 'on_progress'"):
+    with pytest.raises(
+        mb.MinibrainsError,
+        match=r"Late\.on_progres is not called by any run\. Did you mean 'on_progress'",
+    ):
 
         class Late(mb.Hook):
             def on_progres(self, run: mb.Run, progress: mb.Progress) -> None:

@@ -1,4 +1,6 @@
-"""The realtime clock: its schedule, who is to blame for a miss, and real games at their own pace."""
+"""The realtime clock: its schedule, who is to blame for a miss,
+and real games at their own pace.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ from tests.support.thinking_nodes import Burns
 
 Summary = Callable[..., dict[str, Any]]
 
-# -- the schedule: a clock of 10 ticks a second, moved by hand ----------------------------------------
+# -- the schedule: a clock of 10 ticks a second, moved by hand -------------------------------------
 
 FRAME = 0.1
 
@@ -44,7 +46,9 @@ class Rehearsal:
         self.deadlines = Deadlines(1 / FRAME)
         self.deadlines.begin(self.now, 0)
 
-    def tick(self, own: float, lost: float = 0.0, held: float = 0.0, culprit: str | None = "slow") -> float:
+    def tick(
+        self, own: float, lost: float = 0.0, held: float = 0.0, culprit: str | None = "slow"
+    ) -> float:
         """Wait until the tick is due, then do it; returns how late it began."""
         self.now = max(self.now, self.deadlines.due)
         late = self.now - self.deadlines.due
@@ -155,7 +159,7 @@ def test_an_episode_begins_a_new_schedule() -> None:
     assert (run.deadlines.ticks, run.deadlines.slipped) == (2, 0)
 
 
-# -- real games ---------------------------------------------------------------------------------------
+# -- real games ------------------------------------------------------------------------------------
 
 
 class Frames(Node):
@@ -223,7 +227,8 @@ def _playing(nodes: Mapping[str, Any]) -> Iterator[tuple[Engine, RealtimeClock]]
 
 @pytest.mark.parametrize(("game", "rate"), [("Pad-Genesis", 59.92), ("Pad-GbAdvance", 59.73)])
 def test_a_game_runs_at_its_own_rate_one_frame_a_tick(game: str, rate: float) -> None:
-    # the slow tick is caught up, and the slower one moves the schedule: neither drops or doubles a frame
+    # the slow tick is caught up, and the slower one moves the schedule: neither drops or doubles a
+    # frame
     for seconds in (0.04, 1.3):
         with _playing(_nodes(game, how="sleep", seconds=seconds)) as (engine, clock):
             started = time.perf_counter()
@@ -245,7 +250,9 @@ def test_a_node_that_takes_too_long_is_named(how: str) -> None:
     assert clock.deadlines.report()["on_time"] < 1
 
 
-def test_where_the_system_does_not_count_waits_the_node_is_named_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_system_does_not_count_waits_the_node_is_named_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("minibrains.run.realtime.resource", None)
     with _playing(_nodes(how="compute")) as (_, clock):
         clock.advance(30)
@@ -269,7 +276,12 @@ class Rarely(Holding):
 def test_rates_are_exact_and_a_slow_node_delays_nobody() -> None:
     each = {"type": "Frames@1", "in": {"variables": "console.variables"}}
     slow = {"type": "Rarely@1", "in": each["in"], "every": 60, "busy": "continue", "latency": 58}
-    nodes = {**_nodes(when=-1), "sixth": {**each, "every": 6}, "second": {**each, "every": 60}, "rarely": slow}
+    nodes = {
+        **_nodes(when=-1),
+        "sixth": {**each, "every": 6},
+        "second": {**each, "every": 60},
+        "rarely": slow,
+    }
     engine = make_engine(nodes, (RetroEmulator, Frames, Slow, Rarely))
     try:
         open_engine(engine)
@@ -285,7 +297,13 @@ def test_rates_are_exact_and_a_slow_node_delays_nobody() -> None:
 
 
 def test_half_a_second_of_work_in_another_process_costs_no_deadline() -> None:
-    burns = {"type": "Burns@1", "in": {"variables": "console.variables"}, "every": 60, "busy": "continue", "latency": 45}
+    burns = {
+        "type": "Burns@1",
+        "in": {"variables": "console.variables"},
+        "every": 60,
+        "busy": "continue",
+        "latency": 45,
+    }
     engine = make_engine({**_nodes(when=-1), "burns": burns}, (RetroEmulator, Frames, Slow, Burns))
     try:
         open_engine(engine)
@@ -346,7 +364,7 @@ def test_the_progress_is_shown_while_ticks_are_caught_up() -> None:
     assert max(later - earlier for earlier, later in itertools.pairwise(hook.shown)) <= 24
 
 
-# -- the command line ---------------------------------------------------------------------------------
+# -- the command line ------------------------------------------------------------------------------
 
 PAD = {"console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}}}
 SLEEPY = '''
@@ -369,10 +387,14 @@ class Sleepy(Node):
 
 @pytest.fixture
 def sleepy(tmp_path: Path) -> tuple[str, ...]:
-    """The arguments of a run with a node that sleeps on tick 20 and adds a byte to the file "ticks" on each."""
+    """The arguments of a run with a node that sleeps on tick 20 and adds a byte to
+    the file "ticks" on each.
+    """
     (tmp_path / "sleepy.py").write_text(SLEEPY)
     nodes = {**PAD, "nap": {"type": "sleepy.Sleepy@1", "in": {"variables": "console.variables"}}}
-    (tmp_path / "pad.json").write_text(json.dumps({"minibrains": 1, "run": {"clock": "realtime"}, "nodes": nodes}))
+    (tmp_path / "pad.json").write_text(
+        json.dumps({"minibrains": 1, "run": {"clock": "realtime"}, "nodes": nodes})
+    )
     return ("run", "pad.json", "--pack", "sleepy.py")
 
 
@@ -384,10 +406,23 @@ def test_the_summary_names_who_missed(minibrains: Any, sleepy: tuple[str, ...]) 
     deadlines = result["deadlines"]
     missed = deadlines["missed"]
     assert missed["nodes"]["nap"] >= 1
-    assert result["misses"] == sum(missed["nodes"].values()) + missed["engine"] + missed["unscheduled"]
+    assert (
+        result["misses"] == sum(missed["nodes"].values()) + missed["engine"] + missed["unscheduled"]
+    )
     assert deadlines["on_time"] < 1
-    assert set(deadlines) == {"rate", "missed", "on_time", "late_ms", "slipped_s", "drift_frames", "held_s"}
-    assert json.loads((Path(result["run_dir"]) / "workflow.json").read_text())["run"]["clock"] == "realtime"
+    assert set(deadlines) == {
+        "rate",
+        "missed",
+        "on_time",
+        "late_ms",
+        "slipped_s",
+        "drift_frames",
+        "held_s",
+    }
+    assert (
+        json.loads((Path(result["run_dir"]) / "workflow.json").read_text())["run"]["clock"]
+        == "realtime"
+    )
 
 
 def test_people_read_who_missed(minibrains: Any, sleepy: tuple[str, ...]) -> None:
@@ -404,7 +439,9 @@ def test_the_command_line_has_the_last_word(minibrains: Any, sleepy: tuple[str, 
 
 def test_both_clocks_play_the_same_game(summary: Summary) -> None:
     short = ("airstriker", "--episodes", 2, "--ticks", 40, "--clock")
-    assert summary(*short, "realtime")["actions_sha256"] == summary(*short, "fast")["actions_sha256"]
+    assert (
+        summary(*short, "realtime")["actions_sha256"] == summary(*short, "fast")["actions_sha256"]
+    )
 
 
 def test_without_a_console_realtime_is_refused(minibrains: Any) -> None:
@@ -427,7 +464,9 @@ def test_the_benchmark_sees_one_frame_a_tick(minibrains: Any, tmp_path: Path) ->
 def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(
     minibrains: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.commands.bench.realtime._KILL_EVERY", 6.0)  # the first time after half of it
+    monkeypatch.setattr(
+        "server.commands.bench.realtime._KILL_EVERY", 6.0
+    )  # the first time after half of it
     thinker = {
         "type": "fault_pack.Thinker@1",
         "set": {"folder": str(tmp_path)},
@@ -435,7 +474,11 @@ def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(
         "busy": "continue",
         "on_error": "hold",
     }
-    frame = {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}}
+    frame = {
+        "type": "Variable@1",
+        "set": {"name": "frame"},
+        "in": {"variables": "console.variables"},
+    }
     workflow = {"minibrains": 1, "nodes": {**PAD, "frame": frame, "thinker": thinker}}
     (tmp_path / "pad.json").write_text(json.dumps(workflow))
     pack = DATA / "fault_pack.py"
@@ -450,10 +493,15 @@ def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(
     assert "--kill is for a node with" in refused.stderr
 
 
-def test_a_process_that_was_stopped_was_not_scheduled_and_ctrl_c_ends_it(sleepy: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_process_that_was_stopped_was_not_scheduled_and_ctrl_c_ends_it(
+    sleepy: tuple[str, ...], tmp_path: Path
+) -> None:
     command = [sys.executable, "-m", "server", *sleepy, "--json"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        # several times: a stop that happens to fall into a tick, and not into the wait for it, looks like a node that waits
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        # several times: a stop that happens to fall into a tick, and not into the wait for it,
+        # looks like a node that waits
         for _ in range(5):
             _await_ticks(process, tmp_path, 30)
             os.kill(process.pid, signal.SIGSTOP)

@@ -1,4 +1,6 @@
-"""A recorded run plays again exactly: in the fast clock, in real time, edited, killed, from the middle."""
+"""A recorded run plays again exactly: in the fast clock, in real time, edited, killed,
+from the middle.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ def workflow(**ponder: Any) -> dict[str, Any]:
     return {
         "minibrains": 1,
         "nodes": {
-            "console": {"type": "RetroEmulator@2", "set": {"noops": 30}, "in": {"pad1": "sink.pad"}},
+            "console": {
+                "type": "RetroEmulator@2",
+                "set": {"noops": 30},
+                "in": {"pad1": "sink.pad"},
+            },
             "random": {"type": "RandomPolicy@1", "set": {"actions": 6, "hold": 8}},
             "ponder": {
                 "type": "thinking_pack.Ponder@1",
@@ -42,8 +48,15 @@ def workflow(**ponder: Any) -> dict[str, Any]:
                 "busy": "continue",
                 "latency": 5,
             },
-            "mix": {"type": "thinking_pack.Mix@1", "in": {"action": "random.action", "thought": "ponder.number"}},
-            "sink": {"type": "EmulatorSink@1", "in": {"action": "mix.action"}, "brain": "action_table/airstriker.safetensors"},
+            "mix": {
+                "type": "thinking_pack.Mix@1",
+                "in": {"action": "random.action", "thought": "ponder.number"},
+            },
+            "sink": {
+                "type": "EmulatorSink@1",
+                "in": {"action": "mix.action"},
+                "brain": "action_table/airstriker.safetensors",
+            },
             "score": {"type": "Score@1", "in": {"rewards": ["console.reward"]}},
         },
     }
@@ -71,14 +84,22 @@ def replay(minibrains: Command) -> Callable[..., dict[str, Any]]:
 
 
 def test_a_fast_run_with_a_thinking_node_is_the_same_again_and_replays(
-    summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]], minibrains_process: Command, file: Path
+    summary: Callable[..., dict[str, Any]],
+    replay: Callable[..., dict[str, Any]],
+    minibrains_process: Command,
+    file: Path,
 ) -> None:
     options = [file, "--pack", PACK, "--ticks", 300, "--episodes", 2]
     first, second = summary(*options, "--record"), summary(*options, "--workers", 2)
     assert first["actions_sha256"] == second["actions_sha256"]
     assert first["nodes"]["ponder"]["runs"] == 60
     found = replay(first["run_dir"])
-    assert (found["equal"], found["ticks"], found["episodes"], found["tape"]) == (True, 600, 2, None)
+    assert (found["equal"], found["ticks"], found["episodes"], found["tape"]) == (
+        True,
+        600,
+        2,
+        None,
+    )
     elsewhere = minibrains_process("replay", first["run_dir"], "--pack", PACK)
     assert elsewhere.returncode == 0, elsewhere.stderr
     assert elsewhere.stdout.startswith("equal: ticks 0 to 600, 2 episodes, ")
@@ -98,7 +119,9 @@ def test_a_realtime_run_replays_although_no_second_one_is_like_it(
     assert replay(played["run_dir"])["equal"]
 
 
-def test_from_the_middle(summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]], file: Path) -> None:
+def test_from_the_middle(
+    summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]], file: Path
+) -> None:
     played = summary(file, "--pack", PACK, "--ticks", 400, "--record")
     events, _ = read_events(Path(played["run_dir"]) / FILE)
     kept = [event.tick for event in events if event.kind == "snapshot"]
@@ -107,7 +130,9 @@ def test_from_the_middle(summary: Callable[..., dict[str, Any]], replay: Callabl
     assert (found["equal"], found["first_tick"], found["ticks"]) == (True, kept[0], 400 - kept[0])
 
 
-def test_a_run_that_was_edited_while_it_played(tmp_path: Path, replay: Callable[..., dict[str, Any]]) -> None:
+def test_a_run_that_was_edited_while_it_played(
+    tmp_path: Path, replay: Callable[..., dict[str, Any]]
+) -> None:
     file = tmp_path / "edited.json"
     plain = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
     file.write_text(json.dumps(plain))
@@ -124,17 +149,25 @@ def test_a_run_that_was_edited_while_it_played(tmp_path: Path, replay: Callable[
         assert run.wait(60) == 130
     (folder,) = (tmp_path / "runs").iterdir()
     events, _ = read_events(folder / FILE)
-    assert [event.value["workflow"]["nodes"]["random"]["set"]["hold"] for event in events if event.kind == "edit"] == [3, 5]
+    assert [
+        event.value["workflow"]["nodes"]["random"]["set"]["hold"]
+        for event in events
+        if event.kind == "edit"
+    ] == [3, 5]
     assert replay(folder)["equal"]
 
 
-def test_another_brain_and_a_clip_are_part_of_the_tape(tmp_path: Path, replay: Callable[..., dict[str, Any]]) -> None:
+def test_another_brain_and_a_clip_are_part_of_the_tape(
+    tmp_path: Path, replay: Callable[..., dict[str, Any]]
+) -> None:
     file = tmp_path / "edited.json"
     plain = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
     file.write_text(json.dumps(plain))
     table = (bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes()
     (tmp_path / "other.safetensors").write_bytes(table.replace(b"Airstriker", b"Another one"[:10]))
-    with _playing(tmp_path, file, "--clock", "realtime", "--live", "--video", str(tmp_path / "clip.mp4")) as run:
+    with _playing(
+        tmp_path, file, "--clock", "realtime", "--live", "--video", str(tmp_path / "clip.mp4")
+    ) as run:
         plain["nodes"]["sink"]["brain"] = "other.safetensors"
         file.write_text(json.dumps(plain))
         _await(lambda: "sink recreated" in (tmp_path / "err").read_text())
@@ -144,7 +177,10 @@ def test_another_brain_and_a_clip_are_part_of_the_tape(tmp_path: Path, replay: C
     whole = replay(folder)
     assert whole["equal"]
     assert replay(folder, "--from", whole["ticks"])["first_tick"] > 0
-    assert Path(json.loads((folder / "summary.json").read_text())["brains"]["sink"]["file"]).name == "other.safetensors"
+    assert (
+        Path(json.loads((folder / "summary.json").read_text())["brains"]["sink"]["file"]).name
+        == "other.safetensors"
+    )
 
 
 def test_a_state_that_cannot_be_kept_costs_the_snapshots_only(
@@ -152,7 +188,10 @@ def test_a_state_that_cannot_be_kept_costs_the_snapshots_only(
 ) -> None:
     file = tmp_path / "file.json"
     plain = workflow()
-    plain["nodes"]["holds"] = {"type": "thinking_pack.HoldsLock@1", "in": {"variables": "console.variables"}}
+    plain["nodes"]["holds"] = {
+        "type": "thinking_pack.HoldsLock@1",
+        "in": {"variables": "console.variables"},
+    }
     file.write_text(json.dumps(plain))
     done = minibrains("run", file, "--pack", PACK, "--ticks", 100, "--record", "--json")
     assert done.returncode == 0, done.stderr
@@ -179,7 +218,9 @@ def test_a_killed_run_replays_up_to_its_last_whole_record(
     assert "ends in the middle of a record" in cut["tape"]
 
 
-def test_what_is_different_is_said(summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]]) -> None:
+def test_what_is_different_is_said(
+    summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]]
+) -> None:
     played = summary("airstriker_random", "--ticks", 200, "--record")
 
     def hold_longer(event: Event) -> Event:
@@ -197,10 +238,14 @@ def test_what_is_different_is_said(summary: Callable[..., dict[str, Any]], repla
 def test_a_brain_that_has_changed_is_refused(minibrains: Command, tmp_path: Path) -> None:
     brain = tmp_path / "table.safetensors"
     brain.write_bytes((bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes())
-    done = minibrains("run", "airstriker_random", "--brain", f"sink={brain}", "--ticks", 30, "--record", "--json")
+    done = minibrains(
+        "run", "airstriker_random", "--brain", f"sink={brain}", "--ticks", 30, "--record", "--json"
+    )
     folder = json.loads(done.stdout)["run_dir"]
     brain.write_bytes(
-        (bundled_dir("models") / "action_table/airstriker.safetensors").read_bytes().replace(b"Airstriker", b"Airstricker"[:10])
+        (bundled_dir("models") / "action_table/airstriker.safetensors")
+        .read_bytes()
+        .replace(b"Airstriker", b"Airstricker"[:10])
     )
     done = minibrains("replay", folder)
     assert done.returncode == 2
@@ -244,7 +289,9 @@ def test_bad_requests(minibrains: Command, arguments: list[str], sentence: str) 
     assert sentence in done.stderr
 
 
-def test_a_tape_runs_no_file_that_it_was_not_given(minibrains: Command, file: Path, tmp_path: Path) -> None:
+def test_a_tape_runs_no_file_that_it_was_not_given(
+    minibrains: Command, file: Path, tmp_path: Path
+) -> None:
     done = minibrains("run", file, "--pack", PACK, "--ticks", 30, "--record", "--json")
     folder = json.loads(done.stdout)["run_dir"]
     done = minibrains("replay", folder)
@@ -258,7 +305,9 @@ def test_a_tape_runs_no_file_that_it_was_not_given(minibrains: Command, file: Pa
     assert "is not the file that the run took nodes from" in done.stderr
 
 
-def test_a_damaged_snapshot_is_not_used(summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]]) -> None:
+def test_a_damaged_snapshot_is_not_used(
+    summary: Callable[..., dict[str, Any]], replay: Callable[..., dict[str, Any]]
+) -> None:
     played = summary("airstriker_random", "--ticks", 300, "--record")
     tape = Path(played["run_dir"]) / FILE
     events, _ = read_events(tape)
@@ -287,8 +336,12 @@ def test_a_snapshot_of_an_older_version_is_passed_over(
     assert (found["equal"], found["first_tick"]) == (True, 0)
 
 
-def test_a_start_beyond_the_end(minibrains: Command, summary: Callable[..., dict[str, Any]]) -> None:
-    done = minibrains("replay", summary("airstriker_random", "--ticks", 30, "--record")["run_dir"], "--from", 91)
+def test_a_start_beyond_the_end(
+    minibrains: Command, summary: Callable[..., dict[str, Any]]
+) -> None:
+    done = minibrains(
+        "replay", summary("airstriker_random", "--ticks", 30, "--record")["run_dir"], "--from", 91
+    )
     assert done.returncode == 2
     assert "--from 91: the tape ends at tick 90" in done.stderr
 
@@ -314,7 +367,13 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 sys.exit(main(sys.argv[1:]))"""
     arguments = ["run", "airstriker_random", "--episodes", "40", "--record", "--json"]
-    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 1
     assert "run.tape cannot be written: File too large" in done.stderr
     result = json.loads(done.stdout)
@@ -323,13 +382,20 @@ sys.exit(main(sys.argv[1:]))"""
 
 
 class _playing:  # noqa: N801 - used like a function
-    """`run FILE --record` in a process, its standard error in the file `err`; killed at the end if it still runs."""
+    """`run FILE --record` in a process, its standard error in the file `err`;
+    killed at the end if it still runs.
+    """
 
     def __init__(self, folder: Path, *arguments: object) -> None:
-        command = [sys.executable, "-m", "server", "run", *map(str, arguments), "--record", "--episodes", "1000", "--json"]
+        command = [
+            sys.executable, "-m", "server", "run", *map(str, arguments), "--record", "--episodes",
+            "1000", "--json",
+        ]  # fmt: skip
         environment = {**os.environ, "MINIBRAINS_HOME": str(folder / "home")}
         with (folder / "err").open("w") as err, (folder / "out").open("w") as out:
-            self.run = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=err)
+            self.run = subprocess.Popen(
+                command, cwd=folder, env=environment, stdout=out, stderr=err
+            )
         _await(lambda: _checks(folder) >= 1)
 
     def __enter__(self) -> subprocess.Popen[bytes]:

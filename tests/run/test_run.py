@@ -45,8 +45,13 @@ def test_the_summary_has_what_it_promises(summary: Summary) -> None:
         assert node["mean_us"] > 0
     run_dir = Path(result["run_dir"])
     assert json.loads((run_dir / "summary.json").read_text()) == result
-    assert [json.loads(line) for line in (run_dir / "episodes.jsonl").read_text().splitlines()] == result["episodes"]
-    assert json.loads((run_dir / "workflow.json").read_text())["nodes"]["sink"]["type"] == "EmulatorSink@1"
+    assert [
+        json.loads(line) for line in (run_dir / "episodes.jsonl").read_text().splitlines()
+    ] == result["episodes"]
+    assert (
+        json.loads((run_dir / "workflow.json").read_text())["nodes"]["sink"]["type"]
+        == "EmulatorSink@1"
+    )
 
 
 def test_an_episode_that_is_over_says_so(summary: Summary) -> None:
@@ -67,8 +72,12 @@ def test_same_seed_same_actions_with_and_without_a_clip(summary: Summary, tmp_pa
 
 
 def test_other_seed_or_brain_other_actions(summary: Summary, tmp_path: Path) -> None:
-    brain = PolicyHeadBrain.load(bundled_dir("models") / "policy_head/airstriker-untrained.safetensors")
-    other = PolicyHeadBrain({name: array * 1.5 for name, array in brain.tensors.items()}, **brain.config)
+    brain = PolicyHeadBrain.load(
+        bundled_dir("models") / "policy_head/airstriker-untrained.safetensors"
+    )
+    other = PolicyHeadBrain(
+        {name: array * 1.5 for name, array in brain.tensors.items()}, **brain.config
+    )
     other.save(tmp_path / "other.safetensors", title="other", made_by="a test")
     hashes = [
         summary(*PIXELS)["actions_sha256"],
@@ -86,7 +95,16 @@ def test_a_widget_set_at_the_command_line_counts(summary: Summary) -> None:
 def test_people_get_a_table(minibrains: Any) -> None:
     done = minibrains("run", "airstriker", "--ticks", 100, "--episodes", 2)
     assert done.returncode == 0
-    for word in ("episode", "score", "ticks", "p50", "p99", "slowest nodes", "console", "run folder"):
+    for word in (
+        "episode",
+        "score",
+        "ticks",
+        "p50",
+        "p99",
+        "slowest nodes",
+        "console",
+        "run folder",
+    ):
         assert word in done.stdout
 
 
@@ -96,21 +114,38 @@ def test_people_get_a_table(minibrains: Any) -> None:
         (["airstrikr"], ["no such workflow", "Did you mean 'airstriker'?"]),
         (["airstriker", "--set", "sink.speed=3"], ["sink", "no widget 'speed'"]),
         (["airstriker", "--set", "console.noops=31"], ["console.noops", "int from 0 to 30", "31"]),
-        (["airstriker", "--set", "consol.noops=3"], ["no node 'consol'", "Did you mean 'console'?"]),
+        (
+            ["airstriker", "--set", "consol.noops=3"],
+            ["no node 'consol'", "Did you mean 'console'?"],
+        ),
         (["airstriker", "--set", "noops"], ["NODE.WIDGET=VALUE"]),
         (["airstriker", "--brain", "sink=nothing.safetensors"], ["no brain 'nothing.safetensors'"]),
-        (["airstriker", "--brain", "sink=reflex/airstriker.safetensors"], ["expected a brain of kind 'action_table'"]),
-        (["airstriker", "--set", 'console.game="Airstrike-Genesis-v0"'], ["no game", "Airstriker-Genesis-v0"]),
+        (
+            ["airstriker", "--brain", "sink=reflex/airstriker.safetensors"],
+            ["expected a brain of kind 'action_table'"],
+        ),
+        (
+            ["airstriker", "--set", 'console.game="Airstrike-Genesis-v0"'],
+            ["no game", "Airstriker-Genesis-v0"],
+        ),
         (["airstriker", "--set", 'console.states=["Level9"]'], ["no state 'Level9'", "Level1"]),
         (["airstriker", "--set", 'console.write={"lifes": 1}'], ["no variable 'lifes'", "lives"]),
         (["airstriker", "--video", "clip.avi"], ["ending in .mp4"]),
         (["airstriker", "--video", "nowhere/clip.mp4"], ["nowhere is not there"]),
-        (["airstriker", "--set", 'console.write={"lives": 99999999999}'], ["'lives' is >u2", "0 to 65535"]),
+        (
+            ["airstriker", "--set", 'console.write={"lives": 99999999999}'],
+            ["'lives' is >u2", "0 to 65535"],
+        ),
         (["hello", "--video", "clip.mp4"], ["no running console"]),
-        (["airstriker_random", "--set", "random.actions=7"], ["sink.action", "index[6]", "index[7]"]),
+        (
+            ["airstriker_random", "--set", "random.actions=7"],
+            ["sink.action", "index[6]", "index[7]"],
+        ),
     ],
 )
-def test_a_wrong_request_is_one_sentence_and_exit_2(minibrains: Any, arguments: list[str], words: list[str]) -> None:
+def test_a_wrong_request_is_one_sentence_and_exit_2(
+    minibrains: Any, arguments: list[str], words: list[str]
+) -> None:
     done = minibrains("run", *arguments, "--json")
     assert done.returncode == 2
     message = json.loads(done.stdout)["error"]["message"]
@@ -135,14 +170,23 @@ def test_the_first_game_that_is_there_plays_and_is_named(minibrains: Any) -> Non
     assert "console: plays Airstriker-Genesis-v0" in done.stderr
 
 
-def test_a_node_that_fails_is_named_and_the_summary_is_there(minibrains: Any, tmp_path: Path) -> None:
+def test_a_node_that_fails_is_named_and_the_summary_is_there(
+    minibrains: Any, tmp_path: Path
+) -> None:
     workflow = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
-    workflow["nodes"]["hp"] = {"type": "Variable@1", "set": {"name": "hp"}, "in": {"variables": "console.variables"}}
+    workflow["nodes"]["hp"] = {
+        "type": "Variable@1",
+        "set": {"name": "hp"},
+        "in": {"variables": "console.variables"},
+    }
     (tmp_path / "broken.json").write_text(json.dumps(workflow))
     done = minibrains("run", "broken.json", "--json")
     assert done.returncode == 1
     printed = json.loads(done.stdout)
-    assert "hp (Variable) failed on tick 0: the game has no variable 'hp'" in printed["error"]["message"]
+    assert (
+        "hp (Variable) failed on tick 0: the game has no variable 'hp'"
+        in printed["error"]["message"]
+    )
     assert json.loads((Path(printed["run_dir"]) / "summary.json").read_text()) == printed
     assert "Traceback" not in done.stderr
 
@@ -150,7 +194,12 @@ def test_a_node_that_fails_is_named_and_the_summary_is_there(minibrains: Any, tm
 def test_holding_an_error_goes_on_and_counts(summary: Summary, tmp_path: Path) -> None:
     workflow = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
     links = {"variables": "console.variables"}
-    workflow["nodes"]["hp"] = {"type": "Variable@1", "set": {"name": "hp"}, "in": links, "on_error": "hold"}
+    workflow["nodes"]["hp"] = {
+        "type": "Variable@1",
+        "set": {"name": "hp"},
+        "in": links,
+        "on_error": "hold",
+    }
     (tmp_path / "broken.json").write_text(json.dumps(workflow))
     shutil.copytree(bundled_dir("models"), tmp_path, dirs_exist_ok=True)
     result = summary("broken.json", "--ticks", 20, "--episodes", 1)
@@ -160,22 +209,33 @@ def test_holding_an_error_goes_on_and_counts(summary: Summary, tmp_path: Path) -
 def test_an_episode_that_failed_is_in_the_results(minibrains: Any, tmp_path: Path) -> None:
     (tmp_path / "brittle.py").write_text(
         "from minibrains import Node, Number\n\n\nclass Brittle(Node):\n"
-        '    """Breaks on the third tick, and again when it is closed."""\n\n    def tick(self, number: Number) -> None:\n'
-        '        if number > 0:\n            raise ValueError("REAL REASON")\n\n    def close(self) -> None:\n'
+        '    """Breaks on the third tick, and again when it is closed."""\n\n    def tick(self, '
+        "number: Number) -> None:\n"
+        '        if number > 0:\n            raise ValueError("REAL REASON")\n\n    '
+        "def close(self) -> None:\n"
         '        raise OSError("close trouble")\n'
     )
     breaking = {"type": "brittle.Brittle@1", "in": {"number": "lives.number"}}
-    lives = {"type": "Variable@1", "set": {"name": "lives"}, "in": {"variables": "console.variables"}}
+    lives = {
+        "type": "Variable@1",
+        "set": {"name": "lives"},
+        "in": {"variables": "console.variables"},
+    }
     nodes = {"console": {"type": "RetroEmulator@2"}, "lives": lives, "break": breaking}
     (tmp_path / "brittle.json").write_text(json.dumps({"minibrains": 1, "nodes": nodes}))
     done = minibrains("run", "brittle.json", "--pack", "brittle.py", "--json")
     assert done.returncode == 1
     result = json.loads(done.stdout)
-    assert result["error"]["message"] == "break (brittle.Brittle) failed on tick 0: ValueError: REAL REASON"
+    assert (
+        result["error"]["message"]
+        == "break (brittle.Brittle) failed on tick 0: ValueError: REAL REASON"
+    )
     assert [episode["ended"] for episode in result["episodes"]] == ["failed"]
     assert result["ticks_per_s"] is not None or result["ticks"] == 0
     assert "break could not be closed: OSError: close trouble" in done.stderr
-    assert "brittle.py" in (Path(result["run_dir"]) / "error.txt").read_text(), "who wrote the node sees file and line"
+    assert "brittle.py" in (Path(result["run_dir"]) / "error.txt").read_text(), (
+        "who wrote the node sees file and line"
+    )
 
 
 def test_a_pack_file_that_cannot_be_imported_is_a_sentence(minibrains: Any, tmp_path: Path) -> None:
@@ -189,8 +249,16 @@ def test_a_pack_file_that_cannot_be_imported_is_a_sentence(minibrains: Any, tmp_
 
 def test_a_clip_of_a_workflow_with_a_writer_of_its_own(summary: Summary, tmp_path: Path) -> None:
     workflow = json.loads((bundled_dir("workflows") / "airstriker.json").read_text())
-    small = {"type": "Resize@1", "set": {"width": 32, "height": 32}, "in": {"frame": "console.frame"}}
-    writer = {"type": "VideoWriter@1", "set": {"file": "thumb.mp4", "scale": 1}, "in": {"frame": "small.frame"}}
+    small = {
+        "type": "Resize@1",
+        "set": {"width": 32, "height": 32},
+        "in": {"frame": "console.frame"},
+    }
+    writer = {
+        "type": "VideoWriter@1",
+        "set": {"file": "thumb.mp4", "scale": 1},
+        "in": {"frame": "small.frame"},
+    }
     workflow["nodes"].update(small=small, thumb=writer)
     (tmp_path / "two.json").write_text(json.dumps(workflow))
     result = summary("two.json", "--ticks", 60, "--episodes", 1, "--video", "full.mp4")
@@ -216,15 +284,21 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(minibrains: Any) -> None:
 
 
 def test_ctrl_c_ends_the_run_after_the_tick_with_its_summary(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "server", "run", "airstriker", "--episodes", "100000", "--json"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = [
+        sys.executable, "-m", "server", "run", "airstriker", "--episodes", "100000", "--json",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         episodes = _wait_for_an_episode(process, tmp_path)
         os.kill(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     result = json.loads(out)
     assert len(result["episodes"]) >= episodes
-    assert result["episodes"][-1]["ended"] in ("stopped", "done"), "done: the signal came between two episodes"
+    assert result["episodes"][-1]["ended"] in ("stopped", "done"), (
+        "done: the signal came between two episodes"
+    )
     assert json.loads((Path(result["run_dir"]) / "summary.json").read_text()) == result
 
 
@@ -249,7 +323,9 @@ def test_reading_a_workflow_imports_no_emulator_and_no_torch(tmp_path: Path) -> 
         "    loaded = {'torch', 'stable_retro', 'transformers', 'aiohttp'} & set(sys.modules)\n"
         "    assert not loaded, (arguments, loaded)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -275,7 +351,10 @@ def test_a_brain_that_was_dropped_into_the_editor_is_found_by_every_command(
 ) -> None:
     models = tmp_path / "home" / "models"
     models.mkdir(parents=True)
-    shutil.copy(bundled_dir("models") / "action_table/airstriker.safetensors", models / "dropped.safetensors")
+    shutil.copy(
+        bundled_dir("models") / "action_table/airstriker.safetensors",
+        models / "dropped.safetensors",
+    )
     workflow = json.loads((bundled_dir("workflows") / "airstriker_random.json").read_text())
     workflow["nodes"]["sink"]["brain"] = "dropped.safetensors"
     (tmp_path / "mine.json").write_text(json.dumps(workflow))
@@ -291,7 +370,10 @@ def test_a_brain_that_was_dropped_into_the_editor_is_found_by_every_command(
 
 
 def test_a_node_is_muted_for_one_run(summary: Summary) -> None:
-    loud, muted = (summary("airstriker_random", "--episodes", 1, "--ticks", 60, *options) for options in ((), ("--mute", "sink")))
+    loud, muted = (
+        summary("airstriker_random", "--episodes", 1, "--ticks", 60, *options)
+        for options in ((), ("--mute", "sink"))
+    )
     assert loud["nodes"]["sink"]["runs"] == 60
     assert "sink" not in muted["nodes"] or not muted["nodes"]["sink"]["runs"]
 

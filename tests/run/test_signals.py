@@ -54,7 +54,9 @@ def test_who_leans_on_ctrl_c_gets_a_summary_and_no_traceback(tmp_path: Path) -> 
 
 def test_who_leans_on_ctrl_c_before_the_run_gets_no_traceback(tmp_path: Path) -> None:
     pack = tmp_path / "slow.py"
-    pack.write_text("import time\nfrom pathlib import Path\n\nPath('imported').touch()\ntime.sleep(1e6)\n")
+    pack.write_text(
+        "import time\nfrom pathlib import Path\n\nPath('imported').touch()\ntime.sleep(1e6)\n"
+    )
     with _started([*RUN, "--pack", str(pack)], tmp_path) as run:
         _await(run, (tmp_path / "imported").exists)
         error = _lean_on_ctrl_c(run)
@@ -90,7 +92,11 @@ def _drained(terminal: int) -> bool:
 
 
 def _episodes(folder: Path) -> list[str]:
-    return [line for file in folder.glob("runs/*/episodes.jsonl") for line in file.read_text().splitlines()]
+    return [
+        line
+        for file in folder.glob("runs/*/episodes.jsonl")
+        for line in file.read_text().splitlines()
+    ]
 
 
 def _summary(folder: Path) -> dict[str, Any]:

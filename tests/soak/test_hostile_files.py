@@ -1,4 +1,5 @@
-"""Brains, models, adapters and workflows as no program of ours writes them: each is taken, or refused in a sentence.
+"""Brains, models, adapters and workflows as no program of ours writes them: each is taken,
+or refused in a sentence.
 
 What fails is printed with its seed: `odd_values` makes the same one of it again.
 """
@@ -26,7 +27,11 @@ from tests.support.service_fixtures import Page, Talk, serving
 
 MODELS = bundled_dir("models")
 SMALL = [path for path in sorted(MODELS.rglob("*.safetensors")) if path.stat().st_size < 100_000]
-KINDS = {cls.schema.brain.kind: cls.schema.brain for cls in node_types()[0].values() if cls.schema.brain is not None}
+KINDS = {
+    cls.schema.brain.kind: cls.schema.brain
+    for cls in node_types()[0].values()
+    if cls.schema.brain is not None
+}
 MUTATIONS_PER_BRAIN = 1200
 ADAPTERS = 500
 MODELS_TRIED = 20
@@ -41,10 +46,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("shipped_brain", SMALL, ids=lambda path: path.relative_to(MODELS).as_posix())
+@pytest.mark.parametrize(
+    "shipped_brain", SMALL, ids=lambda path: path.relative_to(MODELS).as_posix()
+)
 def test_a_mutated_brain_is_taken_or_refused(shipped_brain: Path, tmp_path: Path) -> None:
     sound = shipped_brain.read_bytes()
-    kind = json.loads(sound[8 : 8 + int.from_bytes(sound[:8], "little")])["__metadata__"]["minibrains.kind"]
+    kind = json.loads(sound[8 : 8 + int.from_bytes(sound[:8], "little")])["__metadata__"][
+        "minibrains.kind"
+    ]
     path, ends = tmp_path / "mutated.safetensors", Counter[str]()
     for seed in range(MUTATIONS_PER_BRAIN):
         path.write_bytes(_mutate_brain(sound, random.Random(seed)))
@@ -92,14 +101,18 @@ def test_a_mutated_adapter_is_applied_or_refused(tmp_path: Path) -> None:
     for seed in range(ADAPTERS):
         dice = random.Random(seed)
         config = mutate(dict(sound.adapter), dice, dice.randrange(1, 3))
-        ends[_end_of(partial(_apply, pretrained, sound, config, path), f"seed {seed}: {config}")] += 1
+        ends[
+            _end_of(partial(_apply, pretrained, sound, config, path), f"seed {seed}: {config}")
+        ] += 1
     print(dict(ends))
     assert min(ends["refused"], ends["taken"]) > ADAPTERS / 20
 
 
 def _apply(model: Any, sound: LoraAdapter, config: Any, path: Path) -> None:
     """Write an adapter with another configuration, read it, and add it to a model."""
-    brain = LoraAdapter(sound.tensors, adapter=config, base=sound.base, base_sha256=sound.base_sha256)
+    brain = LoraAdapter(
+        sound.tensors, adapter=config, base=sound.base, base_sha256=sound.base_sha256
+    )
     brain.save(path, title="mutated", made_by="a test")
     merged(model, [(LoraAdapter.load(path).ref, 1.0)])  # type: ignore[list-item]
 
@@ -128,7 +141,10 @@ def test_a_mutated_vision_language_model_is_loaded_or_refused(seed: int, tmp_pat
 
 @pytest.mark.soak
 def test_a_mutated_workflow_is_checked_and_what_passes_is_played(tmp_path: Path) -> None:
-    sound = {path.stem: load_workflow(path).to_json() for path in sorted(bundled_dir("workflows").glob("*.json"))}
+    sound = {
+        path.stem: load_workflow(path).to_json()
+        for path in sorted(bundled_dir("workflows").glob("*.json"))
+    }
     with serving(tmp_path / "data", "--parallel", 2) as server:
 
         async def talk(client: Talk) -> None:
@@ -137,7 +153,9 @@ def test_a_mutated_workflow_is_checked_and_what_passes_is_played(tmp_path: Path)
                     dice = random.Random(seed)
                     name = dice.choice(sorted(sound))
                     workflow = mutate(sound[name], dice, dice.randrange(1, 4))
-                    async with client.session.post("/check", data=as_json({"workflow": workflow})) as answer:
+                    async with client.session.post(
+                        "/check", data=as_json({"workflow": workflow})
+                    ) as answer:
                         said = await answer.json()
                         assert answer.status in (200, 400), f"seed {seed}: {said}"
                     ends[f"{answer.status}"] += 1
@@ -152,7 +170,10 @@ def test_a_mutated_workflow_is_checked_and_what_passes_is_played(tmp_path: Path)
 
 async def _play(client: Talk, page: Page, workflow: Any, about: str) -> str:
     """Play some ticks of it; return how that ended."""
-    body = {"prompt": workflow, "extra_data": {"settings": {"ticks": 20, "episodes": 1, "clock": "fast"}}}
+    body = {
+        "prompt": workflow,
+        "extra_data": {"settings": {"ticks": 20, "episodes": 1, "clock": "fast"}},
+    }
     async with client.session.post("/prompt", data=as_json(body)) as answer:
         said = await answer.json()
     if answer.status == 400:

@@ -1,4 +1,5 @@
-"""Thousands of requests that nobody sends in good faith: each is answered, and none reads or writes outside.
+"""Thousands of requests that nobody sends in good faith: each is answered,
+and none reads or writes outside.
 
 What fails is printed with its number: `odd_values` makes the same one of it again.
 """
@@ -100,21 +101,13 @@ PATHS: Final = (
     ("GET", "/assets/{}"),
     ("GET", "/api/{}"),
 )
-METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW")
+METHODS: Final = (
+    "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW",
+)  # fmt: skip
 PLAIN: Final = (
-    "/",
-    "/prompt",
-    "/queue",
-    "/history",
-    "/runs",
-    "/brains",
-    "/nodes",
-    "/check",
-    "/ws",
-    "/upload/brain",
-    "/free",
-    "/interrupt",
-)
+    "/", "/prompt", "/queue", "/history", "/runs", "/brains", "/nodes", "/check", "/ws",
+    "/upload/brain", "/free", "/interrupt",
+)  # fmt: skip
 HOSTS: Final = (
     "evil.example",
     "127.0.0.1.evil.example",
@@ -124,7 +117,14 @@ HOSTS: Final = (
     "evil.example@127.0.0.1",
     "10.0.0.1:8188",
 )
-ORIGINS: Final = ("http://evil.example", "null", "file://", "http://[", "https://localhost", "http://127.0.0.1:1")
+ORIGINS: Final = (
+    "http://evil.example",
+    "null",
+    "file://",
+    "http://[",
+    "https://localhost",
+    "http://127.0.0.1:1",
+)
 BODIES: Final[dict[str, Json]] = {
     "/prompt": {
         "prompt": film(ticks=2, clock="fast"),
@@ -154,7 +154,9 @@ MESSAGES: Final[tuple[Json, ...]] = (
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """A server with a run that goes on and on, and with files beside its folder that are nobody's business."""
+    """A server with a run that goes on and on,
+    and with files beside its folder that are nobody's business.
+    """
     data = tmp_path / "data"
     (data / "workflows").mkdir(parents=True)
     for name in ("outside.json", "outside.safetensors", "outside.png"):
@@ -179,11 +181,16 @@ class Attacker:
         self.faults: list[str] = []
 
     async def ask(self, about: str, method: str, path: str, *statuses: int, **more: Any) -> None:
-        """Send a request. Without `statuses` anything is an answer but that the server itself is at fault."""
+        """Send a request.
+
+        Without `statuses` anything is an answer but that the server itself is at fault.
+        """
         self.asked += 1
         url = URL(f"{str(self.client.session._base_url).rstrip('/')}{path}", encoded=True)
         try:
-            async with self.client.session.request(method, url, allow_redirects=False, **more) as answer:
+            async with self.client.session.request(
+                method, url, allow_redirects=False, **more
+            ) as answer:
                 body = await answer.read()
         except (aiohttp.InvalidURL, ValueError, UnicodeError):
             return  # the client itself does not send it
@@ -245,7 +252,9 @@ def test_no_page_from_elsewhere_and_no_odd_method(server: Server) -> None:
             for host in HOSTS:
                 await attacker.ask(f"Host {host}", method, path, 400, 403, headers={"Host": host})
             for origin in ORIGINS:
-                await attacker.ask(f"Origin {origin}", method, path, 400, 403, headers={"Origin": origin})
+                await attacker.ask(
+                    f"Origin {origin}", method, path, 400, 403, headers={"Origin": origin}
+                )
 
     attack(server, way)
 
@@ -260,7 +269,13 @@ def test_odd_json_is_answered(server: Server) -> None:
             if seed % 3 == 0:
                 body = mutate_bytes(body, dice)
             path = path.replace("long", running)
-            await attacker.ask(f"seed {seed}", "POST", path, data=body, headers={"Content-Type": "application/json"})
+            await attacker.ask(
+                f"seed {seed}",
+                "POST",
+                path,
+                data=body,
+                headers={"Content-Type": "application/json"},
+            )
             if seed % 25 == 0:  # what is accepted may stop the run, or fill the queue
                 await attacker.look(f"seed {seed}")
                 await attacker.client.post("/queue", {"clear": True})
@@ -273,18 +288,28 @@ def test_odd_json_is_answered(server: Server) -> None:
 @pytest.mark.soak
 def test_odd_uploads_are_answered(server: Server) -> None:
     sound = (
-        b'--x\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\nbytes\r\n'
+        b'--x\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: '
+        b"image/png\r\n\r\nbytes\r\n"
         b'--x\r\nContent-Disposition: form-data; name="subfolder"\r\n\r\nbelow\r\n--x--\r\n'
     )
 
     async def way(attacker: Attacker) -> None:
         for seed, path in itertools.product(range(300), ("/upload/image", "/upload/brain")):
             dice = random.Random(f"{seed} {path}")
-            body = mutate_bytes(sound.replace(b"image", b"file") if "brain" in path else sound, dice)
-            type_ = dice.choice(
-                ("multipart/form-data; boundary=x", "multipart/form-data", "multipart/mixed; boundary=x", "text/plain")
+            body = mutate_bytes(
+                sound.replace(b"image", b"file") if "brain" in path else sound, dice
             )
-            await attacker.ask(f"seed {seed}", "POST", path, data=body, headers={"Content-Type": type_})
+            type_ = dice.choice(
+                (
+                    "multipart/form-data; boundary=x",
+                    "multipart/form-data",
+                    "multipart/mixed; boundary=x",
+                    "text/plain",
+                )
+            )
+            await attacker.ask(
+                f"seed {seed}", "POST", path, data=body, headers={"Content-Type": type_}
+            )
 
     attack(server, way)
 

@@ -1,6 +1,7 @@
 """kill -9, at a hundred moments: what a run or a service had acknowledged is there afterwards.
 
-Moments are drawn from numbered seeds. A test that fails prints its number; `-k` with it repeats that one.
+Moments are drawn from numbered seeds. A test that fails prints its number; `-k` with it repeats
+that one.
 """
 
 from __future__ import annotations
@@ -31,13 +32,24 @@ TIMEOUT = 60.0
 
 
 def thinking(witness: Path) -> Json:
-    """A game on which a node thinks all the time, and one who writes down every thought when it arrives."""
+    """A game on which a node thinks all the time,
+    and one who writes down every thought when it arrives.
+    """
     return {
         "minibrains": 1,
         "nodes": {
             "console": {"type": "RetroEmulator@2", "set": {"game": "Pad-Genesis"}},
-            "frame": {"type": "Variable@1", "set": {"name": "frame"}, "in": {"variables": "console.variables"}},
-            "thinks": {"type": "soak_nodes.Thinks@1", "in": {"number": "frame.number"}, "every": 3, "busy": "continue"},
+            "frame": {
+                "type": "Variable@1",
+                "set": {"name": "frame"},
+                "in": {"variables": "console.variables"},
+            },
+            "thinks": {
+                "type": "soak_nodes.Thinks@1",
+                "in": {"number": "frame.number"},
+                "every": 3,
+                "busy": "continue",
+            },
             "witness": {
                 "type": "soak_nodes.Witness@1",
                 "set": {"file": str(witness)},
@@ -57,7 +69,9 @@ def test_a_recorded_run_that_is_killed_keeps_what_it_had_played(seed: int, tmp_p
     file.write_text(json.dumps(thinking(witness)))
     arguments = ["--pack", PACK, "--record", "--ticks", 200, "--episodes", 100_000, "--seed", seed]
     command = [sys.executable, "-m", "server", "run", file, *arguments]
-    with subprocess.Popen([*map(str, command)], cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True) as run:
+    with subprocess.Popen(
+        [*map(str, command)], cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as run:
         await_until(lambda: witness.exists() and witness.stat().st_size > 0)
         time.sleep(dice.uniform(0.0, 1.0))
         run.kill()
@@ -105,7 +119,11 @@ class Acknowledged:
     async def queue(self, client: Talk) -> None:
         for number in range(QUEUED):
             prompt_id = f"short {number:02}"
-            await client.run(film(ticks=5, clock="fast"), prompt_id=prompt_id, extra_data={"record": number % 2 == 0})
+            await client.run(
+                film(ticks=5, clock="fast"),
+                prompt_id=prompt_id,
+                extra_data={"record": number % 2 == 0},
+            )
             self.queued.append(prompt_id)
 
     async def listen(self, page: Page) -> None:
@@ -121,10 +139,14 @@ def test_a_service_that_is_killed_keeps_what_it_had_acknowledged(seed: int, tmp_
     data = tmp_path / "data"
     known = Acknowledged()
     with serving(data, "--parallel", 2) as server:
-        workers = server.talk(lambda client: work_until_killed(client, server, known, random.Random(seed)))
+        workers = server.talk(
+            lambda client: work_until_killed(client, server, known, random.Random(seed))
+        )
     assert known.saved
     await_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
-    with serving(data, "--parallel", 1) as server:  # one at a time, so that their order is to be seen
+    with serving(
+        data, "--parallel", 1
+    ) as server:  # one at a time, so that their order is to be seen
         server.talk(lambda client: look(client, known))
     for folder in ("workflows", "queue", "models"):
         assert list((data / folder).glob(".*")) == [], "no half-written file is left"
@@ -133,11 +155,15 @@ def test_a_service_that_is_killed_keeps_what_it_had_acknowledged(seed: int, tmp_
         assert events, "each can be read up to where it was cut"
 
 
-async def work_until_killed(client: Talk, server: Server, known: Acknowledged, dice: random.Random) -> list[int]:
+async def work_until_killed(
+    client: Talk, server: Server, known: Acknowledged, dice: random.Random
+) -> list[int]:
     """Save, queue and listen until the server is gone; return the processes of its workers."""
     async with client.page() as page:
         await client.run(film(), prompt_id="long", extra_data={"record": True})
-        await page.until("run", lambda data: data["prompt_id"] == "long" and data.get("ticks", 0) > 0)
+        await page.until(
+            "run", lambda data: data["prompt_id"] == "long" and data.get("ticks", 0) > 0
+        )
         tasks = [
             asyncio.create_task(known.save(client, "first")),
             asyncio.create_task(known.save(client, "second")),
@@ -168,7 +194,9 @@ async def look(client: Talk, known: Acknowledged) -> None:
         if item["state"] == "failed":
             failed.add(prompt_id)
     unanswered = short[len(known.queued) :]
-    assert short == [*known.queued, *unanswered], "all in their order, and at most the one that was being asked for"
+    assert short == [*known.queued, *unanswered], (
+        "all in their order, and at most the one that was being asked for"
+    )
     assert len(unanswered) <= 1
     assert "long" in failed
     assert len(failed) <= 2, "what was running"

@@ -1,4 +1,6 @@
-"""Twenty minutes of runs and of pages that come and go: what a server and its workers hold does not grow with them."""
+"""Twenty minutes of runs and of pages that come and go:
+what a server and its workers hold does not grow with them.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,15 @@ from tests.support.service_fixtures import TIMEOUT, Json, Server, Talk, film, se
 
 MINUTES = 20
 WARM = 60
-"""Runs after which all is there that a server keeps: 50 runs that are over, models, the workers' caches."""
+"""Runs after which all is there that a server keeps: 50 runs that are over, models, the workers'
+caches."""
 KEPT_PER_RUN = 4096
 """Bytes that a server may keep of each run: its id and its folder's path, in the history."""
 NOISE = 8 << 20
 """Bytes. What malloc keeps of large answers differs by that from one moment to the next."""
 TABLES = 2 << 24
-"""Bytes that a worker takes for pictures: a table of all colours, filled where one occurs, and one that malloc keeps."""
+"""Bytes that a worker takes for pictures: a table of all colours, filled where one occurs, and one
+that malloc keeps."""
 
 
 class Held(NamedTuple):
@@ -36,7 +40,9 @@ class Held(NamedTuple):
 
 
 def held_by(pid: int) -> Held:
-    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
     return Held(
         resident=int(status["VmRSS"].split()[0]) << 10,
         files=len(list(Path(f"/proc/{pid}/fd").iterdir())),
@@ -74,7 +80,9 @@ class Soak:
         async with client.page(name) as page:
             while time.monotonic() < until:
                 record = self.runs % 2 == 0
-                prompt_id = await client.run(self.workflows[name], client_id=name, extra_data={"record": record})
+                prompt_id = await client.run(
+                    self.workflows[name], client_id=name, extra_data={"record": record}
+                )
                 outcome = await client.outcome(page, prompt_id)
                 assert outcome["state"] == "done", outcome
                 self.runs += 1
@@ -87,7 +95,9 @@ class Soak:
                 self.connections += 1
                 for run in await client.get("/runs"):
                     if run["state"] == "running":
-                        await page.watch(run["prompt_id"], "film", "console", values=("film.count",))
+                        await page.watch(
+                            run["prompt_id"], "film", "console", values=("film.count",)
+                        )
                 for _ in range(dice.randrange(20)):
                     await page.next()
 
@@ -106,7 +116,10 @@ def test_nothing_grows_in_twenty_minutes(tmp_path: Path) -> None:
         before, played = soak.rest(), soak.runs
         for minute in range(MINUTES):
             soak.work(seconds=60)
-            print(f"minute {minute + 1}: {soak.runs} runs, {soak.connections} pages, {held_by(server.process.pid)}")
+            print(
+                f"minute {minute + 1}: {soak.runs} runs, {soak.connections} pages, "
+                f"{held_by(server.process.pid)}"
+            )
         after = soak.rest()
     assert after.keys() == before.keys(), "no worker died"
     for pid, held in after.items():

@@ -1,4 +1,6 @@
-"""What the tests of background nodes share: a graph with one, an engine that plays it, and what it saw."""
+"""What the tests of background nodes share: a graph with one, an engine that plays it,
+and what it saw.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,15 @@ from minibrains.engine.engine import Engine
 from tests.support import thinking_nodes
 from tests.support.engine_fixtures import Entries, make_engine, node, open_engine
 
-NODES = [cls for cls in vars(thinking_nodes).values() if isinstance(cls, type) and issubclass(cls, Node)]
+NODES = [
+    cls for cls in vars(thinking_nodes).values() if isinstance(cls, type) and issubclass(cls, Node)
+]
 TYPES = [cls for cls in NODES if hasattr(cls, "schema")]
 
 
-def thinks(kind: str, /, set: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, dict[str, Any]]:
+def thinks(
+    kind: str, /, set: Mapping[str, Any] | None = None, **rest: Any
+) -> dict[str, dict[str, Any]]:
     """A clock, a node that thinks about its number, and one that sees what comes out."""
     return {
         "clock": node("Clock"),

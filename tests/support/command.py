@@ -24,9 +24,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_here(
-    arguments: list[str], folder: Path, environment: Mapping[str, str], output: pytest.CaptureFixture[str]
+    arguments: list[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    output: pytest.CaptureFixture[str],
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in this process, as the entry point would, and restore what belongs to the process."""
+    """Run a command in this process, as the entry point would,
+    and restore what belongs to the process.
+    """
     output.readouterr()
     with pytest.MonkeyPatch.context() as changes, _without_packs(), _with_own_signals():
         changes.chdir(folder)
@@ -38,10 +43,19 @@ def run_here(
     return subprocess.CompletedProcess(arguments, status, out, err)
 
 
-def run_in_process(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def run_in_process(
+    arguments: list[str], folder: Path, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own."""
     command = [sys.executable, "-m", "server", *arguments]
-    return subprocess.run(command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 def _status(arguments: list[str]) -> int:
@@ -53,7 +67,9 @@ def _status(arguments: list[str]) -> int:
 
 @contextmanager
 def _without_packs() -> Iterator[None]:
-    """Begin without modules of packs and forget those that are imported, because every process imports its own."""
+    """Begin without modules of packs and forget those that are imported,
+    because every process imports its own.
+    """
     before = {name: module for name, module in sys.modules.items() if name.startswith(_PACK)}
     for name in before:
         del sys.modules[name]

@@ -1,8 +1,10 @@
-"""What a power cut may leave of a folder: a program's calls, recorded by strace, played on a model of a disk.
+"""What a power cut may leave of a folder: a program's calls, recorded by strace,
+played on a model of a disk.
 
-The model is a journaling file system like ext4, XFS, btrfs or APFS. Of the changes to folders a power cut leaves the first few,
-in their order; an fsync of a folder keeps all until then. What a file holds is certain once that file was synced. What was
-written since may be there, or half of it, or nothing.
+The model is a journaling file system like ext4, XFS, btrfs or APFS. Of the changes to folders a
+power cut leaves the first few, in their order; an fsync of a folder keeps all until then. What a
+file holds is certain once that file was synced. What was written since may be there, or half of it,
+or nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ CALLS: Final = (
     "openat,creat,write,pwrite64,writev,ftruncate,truncate,fsync,fdatasync,rename,renameat,renameat2,"
     "unlink,unlinkat,rmdir,mkdir,mkdirat,link,linkat,symlink,symlinkat,copy_file_range,sendfile,fallocate"
 )
-_LINE: Final = re.compile(r"(?P<began>[\d.]+) (?P<name>\w+)\((?P<arguments>.*)\) += (?P<result>\d+).* <(?P<lasted>[\d.]+)>")
+_LINE: Final = re.compile(
+    r"(?P<began>[\d.]+) (?P<name>\w+)\((?P<arguments>.*)\) += "
+    r"(?P<result>\d+).* <(?P<lasted>[\d.]+)>"
+)
 _TEXT: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _OPENED: Final = re.compile(r"\d+<([^>]*)>")
 _NUMBER: Final = re.compile(r"(\d+)$")
@@ -35,7 +40,10 @@ Files = Mapping[str, bytes]
 
 
 def record(traces: Path) -> list[str]:
-    """Return what to write before a command, so that its calls are recorded: a file each thread. Its process id stays its own."""
+    """Return what to write before a command, so that its calls are recorded: a file each thread.
+
+    Its process id stays its own.
+    """
     options = ["-D", "-ff", "-ttt", "-T", "-y", "--seccomp-bpf", "-s", str(1 << 22)]
     return ["strace", *options, "-e", f"trace={CALLS}", "-o", str(traces / "thread")]
 
@@ -132,7 +140,9 @@ _Names = dict[str, "_File | None"]
 
 @dataclass(frozen=True)
 class _Change:
-    """A change to folders: a path gets a file, or a folder, or what another path had; or it is gone."""
+    """A change to folders: a path gets a file, or a folder, or what another path had;
+    or it is gone.
+    """
 
     path: str
     file: _File | None = None
@@ -150,7 +160,9 @@ class _Change:
         elif self.source is None:
             names[self.path] = self.file
         else:
-            moved = [name for name in names if name == self.source or name.startswith(f"{self.source}/")]
+            moved = [
+                name for name in names if name == self.source or name.startswith(f"{self.source}/")
+            ]
             for name in moved:
                 names[self.path + name.removeprefix(self.source)] = names.pop(name)
 
@@ -186,7 +198,9 @@ class Disk:
         elif call.name.startswith("unlink") or call.name == "rmdir":
             self._change(_Change(path, is_removed=True))
         else:
-            raise NotImplementedError(f"the model does not know {call.name}, which was called for {path}")
+            raise NotImplementedError(
+                f"the model does not know {call.name}, which was called for {path}"
+            )
         return True
 
     def states(self) -> Iterator[Files]:
@@ -267,7 +281,9 @@ class Promises:
 
     @contextmanager
     def asking(self, about: str, words: str, holds: Callable[[Files], bool]) -> Iterator[None]:
-        """Note that something holds once the block is left; while it is in the block, it may. It replaces what was before.
+        """Note that something holds once the block is left; while it is in the block, it may.
+
+        It replaces what was before.
 
         Args:
             about: what it is about: of each thing only the newest promise counts
@@ -296,7 +312,9 @@ class Promises:
 
 
 def find_broken(calls: Iterable[Call], root: Path, promises: Promises) -> dict[str, str]:
-    """Cut the power between any two calls; return what is broken then, and after which call that was so first."""
+    """Cut the power between any two calls; return what is broken then,
+    and after which call that was so first.
+    """
     disk = Disk(root)
     after = "the start"
     states = list(disk.states())

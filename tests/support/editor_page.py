@@ -21,7 +21,10 @@ class EditorPage:
         self.page = page
         self.troubles: list[str] = []
         page.on("pageerror", lambda error: self.troubles.append(f"{error}\n{error.stack}"))
-        page.on("console", lambda message: self.troubles.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: self.troubles.append(message.text) if message.type == "error" else None,
+        )
         page.set_default_timeout(60_000)
         page.on("dialog", self._refuse)
 
@@ -39,7 +42,10 @@ class EditorPage:
         return self
 
     def until(self, condition: str, seconds: float = 60) -> None:
-        """Wait until an expression is true. (Playwright's own way evaluates in the page, which its policy forbids.)"""
+        """Wait until an expression is true.
+
+        (Playwright's own way evaluates in the page, which its policy forbids.)
+        """
         end = time.monotonic() + seconds
         while not self.page.evaluate(f"() => {{ {_PARTS} return {condition}; }}"):
             assert time.monotonic() < end, f"waited {seconds} s for: {condition}"
@@ -66,13 +72,16 @@ class EditorPage:
 
     def socket(self, name: str, side: str) -> Point:
         node, _, socket = name.partition(".")
-        x, y = self.ask(f"editor.board.socketAt({json.dumps(node)}, {json.dumps(side)}, {json.dumps(socket)})")
+        x, y = self.ask(
+            f"editor.board.socketAt({json.dumps(node)}, {json.dumps(side)}, {json.dumps(socket)})"
+        )
         return x, y
 
     def node(self, node: str) -> Point:
         """The middle of a node's title bar."""
         x, y = self.ask(
-            f"((box) => editor.board.toClient([box[0] + box[2] / 2, box[1] + 16]))(editor.board.boxes.get({json.dumps(node)}))"
+            "((box) => editor.board.toClient([box[0] + box[2] / 2, "
+            f"box[1] + 16]))(editor.board.boxes.get({json.dumps(node)}))"
         )
         return x, y
 
@@ -84,8 +93,13 @@ class EditorPage:
 
     def frames(self, node: str, at_least: int = 0) -> int:
         """How many pictures of a node were painted, once there are so many."""
-        self.until(f"Number(document.querySelector('.screen[data-node={node}]')?.dataset.frames ?? 0) >= {at_least}")
-        return int(self.page.locator(f'.screen[data-node="{node}"]').get_attribute("data-frames") or 0)
+        self.until(
+            f"Number(document.querySelector('.screen[data-node={node}]')?.dataset.frames ?? 0) >= "
+            f"{at_least}"
+        )
+        return int(
+            self.page.locator(f'.screen[data-node="{node}"]').get_attribute("data-frames") or 0
+        )
 
     @property
     def message(self) -> Locator:
@@ -136,7 +150,9 @@ class EditorPage:
 
     def select(self, node: str) -> None:
         selected = f"editor.selection.join() === {json.dumps(node)}"
-        self._repeat(lambda: self.page.mouse.click(*self.node(node)), lambda: bool(self.ask(selected)))
+        self._repeat(
+            lambda: self.page.mouse.click(*self.node(node)), lambda: bool(self.ask(selected))
+        )
 
     def set_widget(self, node: str, name: str, value: str) -> None:
         self.select(node)
@@ -171,8 +187,11 @@ class EditorPage:
         self.page.evaluate(
             """([files, x, y]) => {
                 const data = new DataTransfer();
-                for (const [name, bytes] of files) data.items.add(new File([new Uint8Array(bytes)], name));
-                const place = { clientX: x, clientY: y, bubbles: true, cancelable: true, dataTransfer: data };
+                for (const [name, bytes] of files) {
+                    data.items.add(new File([new Uint8Array(bytes)], name));
+                }
+                const place = { clientX: x, clientY: y, dataTransfer: data };
+                Object.assign(place, { bubbles: true, cancelable: true });
                 document.elementFromPoint(x, y).dispatchEvent(new DragEvent("drop", place));
             }""",
             [[[name, list(content)] for name, content in files.items()], *at],
@@ -187,7 +206,9 @@ class EditorPage:
 @contextmanager
 def editor(browser: Browser, address: str, **settings: Any) -> Iterator[EditorPage]:
     """The editor in a browser of its own: nothing is remembered from other tests."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **settings})
+    context = browser.new_context(
+        **{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **settings}
+    )
     page = EditorPage(context.new_page()).open(address)
     try:
         yield page

@@ -1,4 +1,6 @@
-"""What the tests of the engine share: a host, a record of calls, and a short way from JSON to an engine."""
+"""What the tests of the engine share: a host, a record of calls,
+and a short way from JSON to an engine.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,13 @@ class Call(NamedTuple):
 
 
 class FakeHost(RunHost):
-    """The Host of one node under test, in an Engine or a ReferenceEngine: puts down what the node says and records."""
+    """The Host of one node under test, in an Engine or a ReferenceEngine:
+    puts down what the node says and records.
+    """
 
-    def __init__(self, runtime: Any, engine: Any, calls: list[Call] | None = None, folder: Path = Path()) -> None:
+    def __init__(
+        self, runtime: Any, engine: Any, calls: list[Call] | None = None, folder: Path = Path()
+    ) -> None:
         """`runtime` is the node's record in the engine."""
         self.calls: list[Call] = [] if calls is None else calls
         super().__init__(runtime, folder, engine, lambda text: None, {})
@@ -68,7 +74,9 @@ def make_plan(entries: Entries, types: Iterable[type[Any]], brains: Path | None 
     for cls in types:
         registry.add(cls)
     workflow = parse_workflow({"minibrains": 1, "nodes": entries})
-    return compile_graph(check(workflow, registry, _no_brain if brains is None else lambda pin: brains / pin.file))
+    return compile_graph(
+        check(workflow, registry, _no_brain if brains is None else lambda pin: brains / pin.file)
+    )
 
 
 def make_engine(entries: Entries, types: Iterable[type[Any]]) -> Engine:
@@ -77,7 +85,9 @@ def make_engine(entries: Entries, types: Iterable[type[Any]]) -> Engine:
 
 
 def open_engine(engine: Any, calls: list[Call] | None = None) -> list[Call]:
-    """Open an engine, or a reference engine, with fake hosts; returns the list its nodes note their calls in."""
+    """Open an engine, or a reference engine, with fake hosts;
+    returns the list its nodes note their calls in.
+    """
     calls = [] if calls is None else calls
     engine.open(lambda runtime, engine: FakeHost(runtime, engine, calls))
     return calls

@@ -8,12 +8,21 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8)
-JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4))
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8)
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
+)
 
 
 def mutate(value: Any, draw: Callable[[st.SearchStrategy[Any]], Any]) -> Any:
-    """A copy of JSON data with one value anywhere in it replaced, removed, renamed, doubled or wrapped up."""
+    """A copy of JSON data with one value anywhere in it replaced, removed, renamed,
+    doubled or wrapped up.
+    """
     root = {"root": copy.deepcopy(value)}
     places: list[tuple[Any, Any]] = [(root, "root")]
     for container, key in places:

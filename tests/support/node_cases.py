@@ -59,7 +59,9 @@ MOMENTS = _ticks(
 )
 FIGHTS = [features.GameFeatures().tick(moment).fight for moment in MOMENTS]
 CODEBOOK = tiles.TileCodebook(
-    labels=("wall", "floor"), tiles=RANDOM.integers(0, 256, (3, 8, 8, 3), np.uint8), label=np.array([1, 0, 1], np.int32)
+    labels=("wall", "floor"),
+    tiles=RANDOM.integers(0, 256, (3, 8, 8, 3), np.uint8),
+    label=np.array([1, 0, 1], np.int32),
 )
 TILED = list(RANDOM.integers(0, 256, (3, 16, 24, 3), np.uint8))
 TILED[1][:8, 8:16] = CODEBOOK.tiles[2]
@@ -67,52 +69,85 @@ ACTIONS = [3, None, 4, 0, None, 5, 1, None, None, 2]
 CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     "ActionParser": (
         lambda: reply.ActionParser(brain=_brain(reply.ReplyWords, "reply_words/sf2.safetensors")),
-        _ticks(text=["9", "", "I would kick", "12", "41", "no"], facing=[True, True, False, False, False, True]),
+        _ticks(
+            text=["9", "", "I would kick", "12", "41", "no"],
+            facing=[True, True, False, False, False, True],
+        ),
     ),
     "ActionSampler": (
         lambda: network.ActionSampler(mode="sample"),
         _ticks(logits=list(RANDOM.standard_normal((8, 6), np.float32))),
     ),
     "All": (flow.All, _ticks(flags=[[], [True], [True, False], [True, True]])),
-    "AntiRepeat": (gates.AntiRepeat, _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None])),
+    "AntiRepeat": (
+        gates.AntiRepeat,
+        _ticks(action=[9, 9, 9, 9, 0, 0, 0], second=[None, 9, 3, None, None, 0, None]),
+    ),
     "Any": (flow.Any, _ticks(flags=[[], [False], [True, False]])),
     "ButtonHistory": (
-        lambda: pads.ButtonHistory(brain=_brain(pads.ButtonHistoryBrain, "button_history/genesis8.safetensors")),
+        lambda: pads.ButtonHistory(
+            brain=_brain(pads.ButtonHistoryBrain, "button_history/genesis8.safetensors")
+        ),
         _ticks(pad=[("UP", "B"), None, (), ("LEFT",)] * 3),
     ),
     "Changed": (flow.Changed, _ticks(value=[GREY[0], GREY[0], GREY[1], 1, 1, True])),
-    "Compare": (lambda: rules.Compare(op=">=", value=2), _ticks(number=[1.0, 2.0, 3.0], limit=[None, 3.0, 3.0])),
+    "Compare": (
+        lambda: rules.Compare(op=">=", value=2),
+        _ticks(number=[1.0, 2.0, 3.0], limit=[None, 3.0, 3.0]),
+    ),
     "Constant": (lambda: rules.Constant(value=["DOWN", "LEFT"]), _ticks(now=[None, True, False])),
     "CooldownGate": (
-        lambda: gates.CooldownGate(idle="release", brain=_brain(gates.RecoveryBrain, "recovery/airstriker.safetensors")),
+        lambda: gates.CooldownGate(
+            idle="release", brain=_brain(gates.RecoveryBrain, "recovery/airstriker.safetensors")
+        ),
         _ticks(action=ACTIONS),
     ),
     "DecisionLog": (
-        lambda: decision_log.DecisionLog(brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")),
-        _ticks(image=[*FRAMES[:2], None], prompt=["a", None, "b"], text=["9", "21", None], rung=["basic"] * 3, action=[9, 21, 0]),
+        lambda: decision_log.DecisionLog(
+            brain=_brain(sink.ActionTable, "action_table/sf2.safetensors")
+        ),
+        _ticks(
+            image=[*FRAMES[:2], None],
+            prompt=["a", None, "b"],
+            text=["9", "21", None],
+            rung=["basic"] * 3,
+            action=[9, 21, 0],
+        ),
     ),
     "EmulatorSink": (
-        lambda: sink.EmulatorSink(brain=_brain(sink.ActionTable, "action_table/airstriker.safetensors")),
+        lambda: sink.EmulatorSink(
+            brain=_brain(sink.ActionTable, "action_table/airstriker.safetensors")
+        ),
         _ticks(action=ACTIONS * 3),
     ),
     "Every": (lambda: flow.Every(ticks=3, offset=1), [{}] * 8),
     "FightVector": (
-        lambda: features.FightVector(brain=_brain(features.FightVectorBrain, "fight_vector/sf2.safetensors")),
+        lambda: features.FightVector(
+            brain=_brain(features.FightVectorBrain, "fight_vector/sf2.safetensors")
+        ),
         _ticks(fight=FIGHTS),
     ),
     "FrameHistory": (lambda: features.FrameHistory(steps=2), _ticks(fight=FIGHTS)),
     "FrameStack": (
-        lambda: frames.FrameStack(brain=_brain(frames.FrameStackBrain, "frame_stack/grey4.safetensors")),
+        lambda: frames.FrameStack(
+            brain=_brain(frames.FrameStackBrain, "frame_stack/grey4.safetensors")
+        ),
         _ticks(frame=GREY * 4),
     ),
     "GameFeatures": (features.GameFeatures, _ticks(variables=MOMENTS)),
     "Grayscale": (frames.Grayscale, _ticks(frame=FRAMES)),
     "GridOverlay": (
-        lambda: overlay.GridOverlay(brain=_brain(overlay.OverlayStyle, "overlay_style/plain.safetensors")),
-        _ticks(frame=TILED, labels=[None, LABELS, None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]),
+        lambda: overlay.GridOverlay(
+            brain=_brain(overlay.OverlayStyle, "overlay_style/plain.safetensors")
+        ),
+        _ticks(
+            frame=TILED, labels=[None, LABELS, None], markers=[[], [(1, 1, "me")], [(9, 9, "x")]]
+        ),
     ),
     "LoRALoader": (
-        lambda: lora.LoRALoader(weight=0.5, brain=_brain(lora.LoraAdapter, "lora_adapter/sf2-untrained.safetensors")),
+        lambda: lora.LoRALoader(
+            weight=0.5, brain=_brain(lora.LoraAdapter, "lora_adapter/sf2-untrained.safetensors")
+        ),
         [{}] * 2,
     ),
     "Log": (output.Log, _ticks(value=[1, 2.5, "text", GREY[0], {"hp": 3}, (1, 2)])),
@@ -124,47 +159,72 @@ CASES: dict[str, tuple[Callable[[], Node], list[Inputs]]] = {
     ),
     "PersonPad": (pads.PersonPad, [{}] * 3),
     "PolicyHead": (
-        lambda: network.PolicyHead(brain=_brain(network.PolicyHeadBrain, "policy_head/airstriker-untrained.safetensors")),
+        lambda: network.PolicyHead(
+            brain=_brain(network.PolicyHeadBrain, "policy_head/airstriker-untrained.safetensors")
+        ),
         _ticks(frames=list(RANDOM.random((3, 4, 84, 84), np.float32))),
     ),
     "Preview": (output.Preview, _ticks(frame=FRAMES)),
     "Previous": (lambda: flow.Previous(initial=None), _ticks(value=[3, 1, 2, 2])),
     "PromptBuilder": (
-        lambda: prompt.PromptBuilder(brain=_brain(prompt.PromptTemplate, "prompt_template/sf2.safetensors")),
+        lambda: prompt.PromptBuilder(
+            brain=_brain(prompt.PromptTemplate, "prompt_template/sf2.safetensors")
+        ),
         _ticks(fight=FIGHTS[:3], history=[None, "you 0 hp", "x"]),
     ),
     "RandomPolicy": (lambda: baselines.RandomPolicy(actions=6, hold=2), [{}] * 12),
     "ReflexPolicy": (
-        lambda: baselines.ReflexPolicy(brain=_brain(baselines.ReflexBrain, "reflex/airstriker.safetensors")),
+        lambda: baselines.ReflexPolicy(
+            brain=_brain(baselines.ReflexBrain, "reflex/airstriker.safetensors")
+        ),
         [{}] * 130,
     ),
     "Reroute": (flow.Reroute, _ticks(value=[FRAMES[0], 2])),
     "Resize": (lambda: frames.Resize(width=8, height=6), _ticks(frame=[*FRAMES, *GREY])),
-    "RewardSum": (flow.RewardSum, _ticks(rewards=[[1.0], [], [None, 2.0], [0.5]], now=[None, True, False, True])),
+    "RewardSum": (
+        flow.RewardSum,
+        _ticks(rewards=[[1.0], [], [None, 2.0], [0.5]], now=[None, True, False, True]),
+    ),
     "RetroEmulator": (
         lambda: RetroEmulator(noops=30, states=("Level1",)),
         _ticks(pad1=[("LEFT", "B"), ("LEFT",), None, ("RIGHT", "B"), (), ("B",)] * 5),
     ),
     "RoundEnds": (rounds.RoundEnds, _ticks(variables=VICTORIES)),
-    "ScriptedFighter": (lambda: fighters.ScriptedFighter(style="zoner", late=2), _ticks(variables=FIGHT)),
+    "ScriptedFighter": (
+        lambda: fighters.ScriptedFighter(style="zoner", late=2),
+        _ticks(variables=FIGHT),
+    ),
     "ScriptedStrategist": (
-        lambda: strategist.ScriptedStrategist(brain=_brain(sink.ActionTable, "action_table/sf2.safetensors"), late=2),
+        lambda: strategist.ScriptedStrategist(
+            brain=_brain(sink.ActionTable, "action_table/sf2.safetensors"), late=2
+        ),
         _ticks(variables=FIGHT, ask=[True, False, True] * 12, pad=[None, ("RIGHT",), ()] * 12),
     ),
     "Score": (output.Score, _ticks(rewards=[[], [1.0, None], [2.0], [None, 0.5]])),
     "SimpleFighter": (
         lambda: simple.SimpleFighter(
-            brain=_brain(simple.SimplePlayers, "simple_players/duel.safetensors"), player="level 4, two thresholds"
+            brain=_brain(simple.SimplePlayers, "simple_players/duel.safetensors"),
+            player="level 4, two thresholds",
         ),
         _ticks(variables=[{**moment, "agent_hp": 176, "enemy_hp": 90} for moment in FIGHT]),
     ),
     "Switch": (flow.Switch, _ticks(flag=[True, False], yes=[1, 2], no=[3, 4])),
     "TileTokenizer": (lambda: tiles.TileTokenizer(brain=CODEBOOK), _ticks(frame=TILED)),
-    "ToPicture": (frames.ToPicture, _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)])),
-    "Variable": (lambda: flow.Variable(name="lives"), _ticks(variables=[{"lives": 3}, {"lives": 2}])),
+    "ToPicture": (
+        frames.ToPicture,
+        _ticks(frame=[*FRAMES, GREY[0][:, :, 0], FRAMES[1].transpose(2, 0, 1)]),
+    ),
+    "Variable": (
+        lambda: flow.Variable(name="lives"),
+        _ticks(variables=[{"lives": 3}, {"lives": 2}]),
+    ),
     "VLMStrategist": (
-        lambda: vlm.VLMStrategist(answer="choose", brain=_brain(pretrained.VLMBrain, "vlm/sf2-untrained.safetensors")),
-        _ticks(image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]),
+        lambda: vlm.VLMStrategist(
+            answer="choose", brain=_brain(pretrained.VLMBrain, "vlm/sf2-untrained.safetensors")
+        ),
+        _ticks(
+            image=FRAMES[:3], prompt=["you 50 hp", "", "jump or kick?"], adapters=[[], [None], []]
+        ),
     ),
     "VideoWriter": (lambda: output.VideoWriter(episodes=0), _ticks(frame=FRAMES)),
 }

@@ -1,4 +1,6 @@
-"""Odd values, and sound ones in which some are put: drawn by a numbered generator, so that each can be had again."""
+"""Odd values, and sound ones in which some are put: drawn by a numbered generator,
+so that each can be had again.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ VALUES: Final[tuple[Any, ...]] = (
 
 
 def mutate(sound: Any, dice: random.Random, changes: int = 1) -> Any:
-    """Return a copy of JSON data in which something was replaced, left out, added, repeated or moved, so many times."""
+    """Return a copy of JSON data in which something was replaced, left out, added,
+    repeated or moved, so many times.
+    """
     data = copy.deepcopy(sound)
     for _ in range(changes):
         place = _choose_place(data, dice)
@@ -117,10 +121,14 @@ def mutate_bytes(sound: bytes, dice: random.Random) -> bytes:
         elif what == "repeat":
             data[start:start] = data[start:end]
         elif what == "replace":
-            data[start:end] = dice.choice((b"\0", b"\xff\xfe", b'"', b"}", b"[" * 2000, b"9" * 400, b"\xed\xa0\x80", b"NaN"))
+            data[start:end] = dice.choice(
+                (b"\0", b"\xff\xfe", b'"', b"}", b"[" * 2000, b"9" * 400, b"\xed\xa0\x80", b"NaN")
+            )
     return bytes(data)
 
 
 def as_json(value: Any) -> bytes:
-    """Return a value as JSON, also with what JSON does not have: NaN, infinity and half surrogate pairs."""
+    """Return a value as JSON, also with what JSON does not have: NaN,
+    infinity and half surrogate pairs.
+    """
     return json.dumps(value).encode()

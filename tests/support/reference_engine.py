@@ -1,8 +1,9 @@
 """The engine as docs/architecture.md describes it, written to be read and not to be fast.
 
-Nothing is compiled, shared, skipped or inherited: on each tick every register gives out everything it has,
-every node is asked whether it is due, and every register that has its inputs takes them. What a node
-with state, a sink or a register is called with must be the same here and in the real engine.
+Nothing is compiled, shared, skipped or inherited: on each tick every register gives out everything
+it has, every node is asked whether it is due, and every register that has its inputs takes them.
+What a node with state, a sink or a register is called with must be the same here and in the real
+engine.
 """
 
 from __future__ import annotations
@@ -53,10 +54,12 @@ class ReferenceEngine:
         self.runs = dict.fromkeys(self.nodes, 0)
         self.errors = dict.fromkeys(self.nodes, 0)
 
-    # -- links --------------------------------------------------------------------------------------
+    # -- links -------------------------------------------------------------------------------------
 
     def source(self, link: Link) -> Link | None:
-        """The output that really feeds a link: a muted node gives nothing, a bypassed one what feeds it."""
+        """The output that really feeds a link: a muted node gives nothing,
+        a bypassed one what feeds it.
+        """
         passed = set()
         while link not in passed:
             passed.add(link)
@@ -65,9 +68,15 @@ class ReferenceEngine:
                 return link
             if entry.mode == "mute":
                 return None
-            # like ComfyUI: what feeds the input at the same place if it has the same type, else the first that has
-            kind, place = schema.outputs[link.socket].kind.label, list(schema.outputs).index(link.socket)
-            alike = [name for name, declared in schema.inputs.items() if declared.kind.label == kind]
+            # like ComfyUI: what feeds the input at the same place if it has the same type, else the
+            # first that has
+            kind, place = (
+                schema.outputs[link.socket].kind.label,
+                list(schema.outputs).index(link.socket),
+            )
+            alike = [
+                name for name, declared in schema.inputs.items() if declared.kind.label == kind
+            ]
             if not alike:
                 return None
             name = alike[0]
@@ -118,7 +127,7 @@ class ReferenceEngine:
             waiting.remove(name)
         return order
 
-    # -- life ---------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------------------
 
     def open(self, make_host: Callable[[Any, Any], Any]) -> None:
         for name, node in self.nodes.items():
@@ -149,7 +158,7 @@ class ReferenceEngine:
         for node in self.nodes.values():
             node.close()
 
-    # -- one tick -----------------------------------------------------------------------------------
+    # -- one tick ----------------------------------------------------------------------------------
 
     def _one_tick(self) -> bool:
         for name in self.registers:

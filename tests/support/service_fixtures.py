@@ -24,7 +24,13 @@ TIMEOUT = 20.0
 """Seconds after which a test that waits has failed."""
 
 
-def film(ticks: int = 2_000_000_000, clock: str = "realtime", colours: int = 16, does: str = "nothing", **more: Any) -> Json:
+def film(
+    ticks: int = 2_000_000_000,
+    clock: str = "realtime",
+    colours: int = 16,
+    does: str = "nothing",
+    **more: Any,
+) -> Json:
     """A workflow: a film, somebody who looks at it, and one who may get into trouble."""
     return {
         "minibrains": 1,
@@ -32,7 +38,11 @@ def film(ticks: int = 2_000_000_000, clock: str = "realtime", colours: int = 16,
         "run": {"ticks": ticks, "clock": clock},
         "nodes": {
             "film": {"type": "service_nodes.Film@1", "set": {"colours": colours, **more}},
-            "troubled": {"type": "service_nodes.Troubled@1", "set": {"does": does}, "in": {"count": "film.count"}},
+            "troubled": {
+                "type": "service_nodes.Troubled@1",
+                "set": {"does": does},
+                "in": {"count": "film.count"},
+            },
             "adder": {"type": "service_nodes.Adder@1", "in": {"value": "film.count"}},
             "keep": {"type": "service_nodes.Keep@1", "in": {"value": "adder.number"}},
             "look": {"type": "Preview@1", "in": {"frame": "film.frame"}},
@@ -153,11 +163,16 @@ class Server:
     def address(self) -> str:
         return str(self.announced["address"])
 
-    def talk(self, say: Callable[[Talk], Awaitable[T]], timeout: float = TIMEOUT, **session: Any) -> T:
+    def talk(
+        self, say: Callable[[Talk], Awaitable[T]], timeout: float = TIMEOUT, **session: Any
+    ) -> T:
         """Talk to it, for at most so many seconds, from an event loop of its own."""
 
         async def begin() -> T:
-            async with aiohttp.ClientSession(self.address, **session) as opened, asyncio.timeout(timeout):
+            async with (
+                aiohttp.ClientSession(self.address, **session) as opened,
+                asyncio.timeout(timeout),
+            ):
                 return await say(Talk(opened))
 
         return asyncio.run(begin())
@@ -172,22 +187,13 @@ class Server:
 def serving(data: Path, *arguments: object, under: Sequence[str] = ()) -> Iterator[Server]:
     """A server on a free port; `under` stands before its command."""
     command = [
-        *under,
-        sys.executable,
-        "-m",
-        "server",
-        "serve",
-        "--port",
-        "0",
-        "--json",
-        "--data",
-        data,
-        "--pack",
-        PACK,
-        *arguments,
-    ]
+        *under, sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--data", data,
+        "--pack", PACK, *arguments,
+    ]  # fmt: skip
     environment = {**os.environ, "MINIBRAINS_HOME": str(data.parent / "home")}
-    process = subprocess.Popen([*map(str, command)], env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*map(str, command)], env=environment, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     try:
         yield Server(process, json.loads(process.stdout.readline()), data)
@@ -199,7 +205,15 @@ def serving(data: Path, *arguments: object, under: Sequence[str] = ()) -> Iterat
 
 
 def workers_of(server: Server) -> list[int]:
-    """Return the process ids of its workers; multiprocessing has a helper among its children that ends by itself."""
-    texts = [file.read_text() for file in Path(f"/proc/{server.process.pid}/task").glob("*/children")]
+    """Return the process ids of its workers;
+    multiprocessing has a helper among its children that ends by itself.
+    """
+    texts = [
+        file.read_text() for file in Path(f"/proc/{server.process.pid}/task").glob("*/children")
+    ]
     numbers = [int(number) for number in " ".join(texts).split()]
-    return [number for number in numbers if b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()]
+    return [
+        number
+        for number in numbers
+        if b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()
+    ]

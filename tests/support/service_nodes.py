@@ -1,4 +1,6 @@
-"""Nodes for the tests of the service: films with known pictures, and nodes that fail in every way there is."""
+"""Nodes for the tests of the service: films with known pictures,
+and nodes that fail in every way there is.
+"""
 
 from __future__ import annotations
 

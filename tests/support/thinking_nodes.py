@@ -50,7 +50,10 @@ class Slow(Node):
     most: float = widget(default=0.0, doc="milliseconds")
     fails: int = widget(default=-1, doc="the number on which it raises")
     dies: int = widget(default=-1, doc="the number on which it kills its process")
-    sleeps: int = widget(default=-1, doc="the number on which it sleeps for a minute, or until it is let through its gate")
+    sleeps: int = widget(
+        default=-1,
+        doc="the number on which it sleeps for a minute, or until it is let through its gate",
+    )
     gate: str = widget(default="")
     add: int = widget(default=0)
 
@@ -85,7 +88,9 @@ class Anywhere(Slow, background="either"):
 
 
 class OpensWhenLet(Slow, background="process", fallback=Counted(-1, 0)):
-    """Opens when the file `door` is there, refuses while there is something in it, and leaves its process's number."""
+    """Opens when the file `door` is there, refuses while there is something in it,
+    and leaves its process's number.
+    """
 
     door: str = widget()
 

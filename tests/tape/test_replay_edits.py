@@ -1,4 +1,6 @@
-"""Whatever is edited while nodes think, and however late they are: a replay, also from the middle, comes to the same."""
+"""Whatever is edited while nodes think, and however late they are: a replay,
+also from the middle, comes to the same.
+"""
 
 from __future__ import annotations
 
@@ -34,19 +36,29 @@ class Saved(NamedTuple):
 def test_a_run_of_random_edits_replays_from_its_beginning_and_from_the_middle() -> None:
     for seed in range(40):
         dice = random.Random(seed)
-        run = [Stretch(_graph(dice), dice.choices([1, 2, 4], k=dice.randint(3, 20))) for _ in range(5)]
+        run = [
+            Stretch(_graph(dice), dice.choices([1, 2, 4], k=dice.randint(3, 20))) for _ in range(5)
+        ]
         written = Written()
         saved: list[Saved] = []
         played = _play(run, written, saved)
         for start in (saved[0], dice.choice(saved)):
             tape = TapePlayer(written.events)
             again = _play(run, tape, start=start)
-            assert again == [[each for each in seen if each[0] >= start.tick] for seen in played], (seed, start.tick)
+            assert again == [[each for each in seen if each[0] >= start.tick] for seen in played], (
+                seed,
+                start.tick,
+            )
             assert not any(tape._events.values()), "all of it was given out"
 
 
-def _play(run: list[Stretch], tape: Any, saved: list[Saved] | None = None, start: Saved | None = None) -> list[Any]:
-    """Everything the Seen nodes saw. In real time if it is written down: nodes are late, on other ticks each time."""
+def _play(
+    run: list[Stretch], tape: Any, saved: list[Saved] | None = None, start: Saved | None = None
+) -> list[Any]:
+    """Everything the Seen nodes saw.
+
+    In real time if it is written down: nodes are late, on other ticks each time.
+    """
     first, place = (0, 0) if start is None else (start.stretch, start.place)
     engine = Engine(make_plan(run[first].graph, TYPES), tape=tape)
     try:
@@ -64,7 +76,11 @@ def _play(run: list[Stretch], tape: Any, saved: list[Saved] | None = None, start
                 assert engine.finish_edit(edit) == []
             for tick in range(place, len(decimation)):
                 if saved is not None:
-                    saved.append(Saved(number, tick, engine.ticks, pickle.dumps(engine.state(background=False))))
+                    saved.append(
+                        Saved(
+                            number, tick, engine.ticks, pickle.dumps(engine.state(background=False))
+                        )
+                    )
                     time.sleep(0.0005)
                 engine.context.decimation = decimation[tick]
                 engine.advance(1)
@@ -90,9 +106,23 @@ def _graph(dice: random.Random) -> Entries:
     return {
         "clock": {"type": "Clock@1"},
         "even": {"type": "Even@1", "in": {"number": "clock.number"}},
-        "rare": {"type": "InThread@1", "in": {"number": "clock.number"}, "every": dice.choice([1, 5, 20])},
-        "slow": {"type": "InThread@1", "in": {"number": "rare.number"}, "set": widgets, "on_error": "hold", **slow},
-        "after": {"type": "InThread@1", "in": {"number": "slow.number"}, "busy": dice.choice(["hold", "continue"])},
+        "rare": {
+            "type": "InThread@1",
+            "in": {"number": "clock.number"},
+            "every": dice.choice([1, 5, 20]),
+        },
+        "slow": {
+            "type": "InThread@1",
+            "in": {"number": "rare.number"},
+            "set": widgets,
+            "on_error": "hold",
+            **slow,
+        },
+        "after": {
+            "type": "InThread@1",
+            "in": {"number": "slow.number"},
+            "busy": dice.choice(["hold", "continue"]),
+        },
         "seen": {"type": "Seen@1", "in": {"value": "slow.number"}},
         "seen_after": {"type": "Seen@1", "in": {"value": "after.number"}},
         "seen_clock": {"type": "Seen@1", "in": {"value": "clock.number"}},

@@ -110,8 +110,12 @@ def snapshot_of(*steps: Any) -> bytes:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_state_of_every_node_comes_back(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The conformance test, which goes back to the state of every tick, with snapshots in the place of pickle."""
+def test_the_state_of_every_node_comes_back(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The conformance test, which goes back to the state of every tick,
+    with snapshots in the place of pickle.
+    """
     make, ticks = CASES[name]
     node = make()
     modules = {type(node).__module__}
@@ -121,7 +125,10 @@ def test_the_state_of_every_node_comes_back(name: str, tmp_path: Path, monkeypat
         saved.append(dump(state, modules))
         return saved[-1]
 
-    monkeypatch.setattr("minibrains.testing.pickle", SimpleNamespace(dumps=dumps, loads=lambda data: load(data, modules)))
+    monkeypatch.setattr(
+        "minibrains.testing.pickle",
+        SimpleNamespace(dumps=dumps, loads=lambda data: load(data, modules)),
+    )
     check_node(node, *ticks, host=ScratchHost(tmp_path, "part", frame_rate=59.92))
     assert len(saved) == len(ticks)
 
@@ -159,7 +166,9 @@ def test_collections_numbers_and_objects_come_back() -> None:
     assert back == state
     assert back["deque"].maxlen == 3
     assert back["absent"] is ABSENT
-    assert [type(number) for number in back["numbers"]] == [type(number) for number in state["numbers"]]
+    assert [type(number) for number in back["numbers"]] == [
+        type(number) for number in state["numbers"]
+    ]
 
 
 def test_objects_of_the_modules_come_back_whatever_their_kind() -> None:
@@ -180,19 +189,29 @@ def test_what_objects_share_they_share_again_even_in_a_circle() -> None:
     ring: list[Any] = [pack]
     ring.append(ring)
     pack.number = ring  # type: ignore[assignment]
-    back = load(dump({"ring": ring, "pack": pack, "key": {("a", frozenset([1])): pack}}, MODULES), MODULES)
+    back = load(
+        dump({"ring": ring, "pack": pack, "key": {("a", frozenset([1])): pack}}, MODULES), MODULES
+    )
     assert back["ring"][1] is back["ring"]
     assert back["ring"][0] is back["pack"] is back["key"]["a", frozenset([1])]
     assert back["pack"].number is back["ring"]
     itself: tuple[list[Any]] = ([],)
     itself[0].append(itself)
-    with pytest.raises(MinibrainsError, match="cannot be kept in a snapshot: a tuple contains itself"):
+    with pytest.raises(
+        MinibrainsError, match="cannot be kept in a snapshot: a tuple contains itself"
+    ):
         dump(itself, MODULES)
 
 
 def test_arrays_lie_in_memory_as_before_and_can_be_written() -> None:
     whole = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    for array in (whole, np.asfortranarray(whole), whole.transpose(2, 0, 1), np.array(3.0), np.zeros((0, 3), bool)):
+    for array in (
+        whole,
+        np.asfortranarray(whole),
+        whole.transpose(2, 0, 1),
+        np.array(3.0),
+        np.zeros((0, 3), bool),
+    ):
         back = load(dump(array, ()), ())
         assert np.array_equal(back, array)
         assert (back.dtype, back.strides) == (array.dtype, array.strides)
@@ -218,8 +237,9 @@ def test_random_generators_go_on(kind: Any) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        print, a_function, lambda: 0, random.Random(1).random, sys, Meta, Outer.Inner(), Outer.Inner, Path("a"), partial(print),
-        np.random.RandomState(1), np.ma.masked_array([1]), np.array([None]), np.dtype("u1"), iter([1]), range(3),
+        print, a_function, lambda: 0, random.Random(1).random, sys, Meta, Outer.Inner(),
+        Outer.Inner, Path("a"), partial(print), np.random.RandomState(1), np.ma.masked_array([1]),
+        np.array([None]), np.dtype("u1"), iter([1]), range(3),
         Reduces(os.getpid),
     ],
     ids=lambda value: type(value).__name__,
@@ -267,12 +287,17 @@ REFUSED_NAMES = {
 @pytest.mark.parametrize("name", REFUSED_NAMES)
 @pytest.mark.parametrize("step", ["call", "new"])
 def test_a_name_that_no_state_needs_is_refused(step: str, name: str) -> None:
-    with pytest.raises(MinibrainsError, match=r"a snapshot cannot hold \S+\.\S+; expected plain values, or classes defined in"):
+    with pytest.raises(
+        MinibrainsError,
+        match=r"a snapshot cannot hold \S+\.\S+; expected plain values, or classes defined in",
+    ):
         load(snapshot_of(("class", *REFUSED_NAMES[name]), (step, [0], "true")), MODULES)
     assert "antigravity" not in sys.modules
 
 
-@pytest.mark.parametrize("name", ["bool", "int", "float", "complex", "list", "tuple", "dict", "set", "frozenset"])
+@pytest.mark.parametrize(
+    "name", ["bool", "int", "float", "complex", "list", "tuple", "dict", "set", "frozenset"]
+)
 @pytest.mark.parametrize("step", ["call", "new"])
 def test_a_factory_is_referred_to_but_not_called(step: str, name: str) -> None:
     with pytest.raises(MinibrainsError, match=rf"a snapshot cannot hold builtins\.{name}"):
@@ -312,7 +337,9 @@ BROKEN = {
     "a set of lists": snapshot_of(("list",), ("set", [0])),
     "wrong arguments": snapshot_of(DEQUE, ("call", [0], 1, 2, 3)),
     "a class that raises": snapshot_of(RANDOM, ("list",), ("call", [0], [1], [1])),
-    "a random generator of nothing": snapshot_of(RANDOM, ("call", [0]), ("tuple", 3, 4), ("fill", 1, [2], [])),
+    "a random generator of nothing": snapshot_of(
+        RANDOM, ("call", [0]), ("tuple", 3, 4), ("fill", 1, [2], [])
+    ),
     "a bytearray of a number": snapshot_of(("bytearray", 1 << 40)),
     "a fraction of a text": snapshot_of(("fraction", "1e999999999", 1)),
     "an array of nothing": snapshot_of(("array", b"", ())),
@@ -321,7 +348,9 @@ BROKEN = {
     "an unknown generator": snapshot_of(("dict",), ("bit_generator", "X", [0], None)),
     "a generator of a list": snapshot_of(("list",), ("generator", [0])),
     "seeds of another kind": snapshot_of(("dict",), ("bit_generator", "PCG64", [0], 1)),
-    "a pool too large": snapshot_of(("dict",), ("fill", 0, None, [], "entropy", 1, "pool_size", 1 << 40), ("seeds", [0])),
+    "a pool too large": snapshot_of(
+        ("dict",), ("fill", 0, None, [], "entropy", 1, "pool_size", 1 << 40), ("seeds", [0])
+    ),
 }
 
 
@@ -342,7 +371,9 @@ def test_a_snapshot_of_an_older_version_is_none() -> None:
         load(data, ())
 
 
-@pytest.mark.parametrize(("kind", "path"), [("MT19937", ("state", "pos")), ("Philox", ("buffer_pos",))])
+@pytest.mark.parametrize(
+    ("kind", "path"), [("MT19937", ("state", "pos")), ("Philox", ("buffer_pos",))]
+)
 def test_a_generator_outside_of_its_buffer_is_refused(kind: str, path: tuple[str, ...]) -> None:
     good = getattr(np.random, kind)(1)
     for place in (-1, 10**6, 1.5):
@@ -381,7 +412,13 @@ def test_a_snapshot_cut_or_damaged_anywhere_gives_one_sentence() -> None:
 
 
 def test_random_damage_to_the_steps_themselves_gives_a_value_or_a_sentence() -> None:
-    state = {"a": deque([1, 2]), "b": np.arange(5), "c": random.Random(1), "d": Pack(3), "e": np.random.default_rng(1)}
+    state = {
+        "a": deque([1, 2]),
+        "b": np.arange(5),
+        "c": random.Random(1),
+        "d": Pack(3),
+        "e": np.random.default_rng(1),
+    }
     packed = zlib.decompress(dump(state, MODULES)[8:])
     dice = random.Random(0)
     refused = 0

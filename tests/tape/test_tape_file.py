@@ -1,4 +1,6 @@
-"""A tape on the disk: what was appended stays, what was cut or damaged is noticed, and no wrong record is ever read."""
+"""A tape on the disk: what was appended stays, what was cut or damaged is noticed,
+and no wrong record is ever read.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def test_an_empty_tape_is_whole(tmp_path: Path) -> None:
     assert reader.whole
 
 
-def test_a_tape_cut_anywhere_gives_the_whole_records_before_the_cut(tape: Path, tmp_path: Path) -> None:
+def test_a_tape_cut_anywhere_gives_the_whole_records_before_the_cut(
+    tape: Path, tmp_path: Path
+) -> None:
     data, borders = tape.read_bytes(), _borders()
     assert borders[-1] == len(data)
     cut = tmp_path / "cut"
@@ -69,7 +73,10 @@ def test_a_tape_cut_anywhere_gives_the_whole_records_before_the_cut(tape: Path, 
         expected = sum(border <= length for border in borders[1:])
         assert list(reader) == RECORDS[:expected]
         assert reader.whole == (length in borders)
-        assert reader.whole or f"in the middle of a record, after {expected} whole ones" in reader.sentence
+        assert (
+            reader.whole
+            or f"in the middle of a record, after {expected} whole ones" in reader.sentence
+        )
 
 
 def test_a_damaged_byte_is_noticed_wherever_it_is(tape: Path, tmp_path: Path) -> None:
@@ -89,11 +96,20 @@ def test_a_damaged_byte_is_noticed_wherever_it_is(tape: Path, tmp_path: Path) ->
 def test_records_left_out_repeated_or_moved_are_noticed(tape: Path) -> None:
     data, borders = tape.read_bytes(), _borders()
     parts = [data[start:end] for start, end in pairwise(borders)]
-    for order, expected in {(0, 2, 3): 1, (0, 1, 1, 2): 2, (1, 0, 2): 0, (0, 4): 1, (0, 1, 2, 3, 1): 4}.items():
+    for order, expected in {
+        (0, 2, 3): 1,
+        (0, 1, 1, 2): 2,
+        (1, 0, 2): 0,
+        (0, 4): 1,
+        (0, 1, 2, 3, 1): 4,
+    }.items():
         tape.write_bytes(data[:START] + b"".join(parts[place] for place in order))
         reader = TapeReader(tape)
         assert list(reader) == RECORDS[:expected]
-        assert f"damaged at byte {START + sum(len(parts[place]) for place in order[:expected])}" in reader.sentence
+        assert (
+            f"damaged at byte {START + sum(len(parts[place]) for place in order[:expected])}"
+            in reader.sentence
+        )
 
 
 def test_zeros_behind_the_end_are_no_records(tape: Path) -> None:
@@ -140,7 +156,9 @@ def test_a_length_beyond_the_file_allocates_nothing(tape: Path) -> None:
     assert "in the middle" in reader.sentence
 
 
-def test_a_record_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_is_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("minibrains.tape.tape_file.LONGEST", 10)
     writer = TapeWriter(tmp_path / "tape")
     writer.append(bytes(10))
@@ -152,7 +170,9 @@ def test_a_record_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytes
 
 def _python(code: str, *arguments: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 WRITES_FOR_EVER = """
@@ -173,11 +193,15 @@ def test_what_was_appended_survives_kill_9(tmp_path: Path) -> None:
         while child.stdout.readline() != "500\n":
             pass
         os.kill(child.pid, signal.SIGKILL)
-        acknowledged = int((["500", *child.stdout.read().split("\n")[:-1]])[-1])  # the last line that was printed whole
+        acknowledged = int(
+            (["500", *child.stdout.read().split("\n")[:-1]])[-1]
+        )  # the last line that was printed whole
     assert child.returncode == -signal.SIGKILL
     records = list(TapeReader(tmp_path / "tape"))
     assert len(records) >= acknowledged + 1
-    assert records == [f"{number} ".encode() * (number % 1000 + 1) for number in range(len(records))]
+    assert records == [
+        f"{number} ".encode() * (number % 1000 + 1) for number in range(len(records))
+    ]
 
 
 FILLS_ITS_LIMIT = """
@@ -204,13 +228,17 @@ writer.close()
 
 
 def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
-    """A limit on the size of files stands in for the disk: like it, it first takes a part of a record."""
+    """A limit on the size of files stands in for the disk: like it,
+    it first takes a part of a record.
+    """
     path = tmp_path / "tape"
     with _python(FILLS_ITS_LIMIT, path) as child:
         out, err = child.communicate(timeout=60)
     assert child.returncode == 0, err
     sentence, state, *again = out.splitlines()
-    assert sentence.startswith(f"the tape {path} cannot be written: File too large; it ends with its record 9")
+    assert sentence.startswith(
+        f"the tape {path} cannot be written: File too large; it ends with its record 9"
+    )
     assert state == f"9 True {START + 9 * 108}"
     assert again == [sentence, state]
     reader = TapeReader(path)
@@ -219,7 +247,9 @@ def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which only Linux has")
-def test_a_disk_that_is_full_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = os.open
     monkeypatch.setattr(os, "open", lambda path, *arguments, **more: real("/dev/full", os.O_WRONLY))
     with pytest.raises(RunError, match="cannot be written: No space left on device"):
@@ -245,8 +275,20 @@ def test_an_event_is_a_record(event: Event) -> None:
 @pytest.mark.parametrize(
     "record",
     [
-        *(b"", b"junk", pack(None), pack([]), pack([1, "a", "input"]), pack([1, "a", "input", 0, 0])),
-        *(pack([-1, "a", "input", 0]), pack([True, "a", "input", 0]), pack([1, 2, "input", 0]), pack([1, "a", "news", 0])),
+        *(
+            b"",
+            b"junk",
+            pack(None),
+            pack([]),
+            pack([1, "a", "input"]),
+            pack([1, "a", "input", 0, 0]),
+        ),
+        *(
+            pack([-1, "a", "input", 0]),
+            pack([True, "a", "input", 0]),
+            pack([1, 2, "input", 0]),
+            pack([1, "a", "news", 0]),
+        ),
         pack({0: 1, 1: "a", 2: "input", 3: 0}),
     ],
 )

@@ -28,12 +28,19 @@ from tests.support.service_fixtures import serving
 
 expect.set_options(timeout=60_000)  # a busy machine is no fault
 
-HOSTILE = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>"\'`${globalThis.pwned=1}javascript:pwned=1'
+HOSTILE = (
+    '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>'
+    "\"'`${globalThis.pwned=1}javascript:pwned=1"
+)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     assert chromium, "Chromium is missing, which tests the editor: apt-get install chromium"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -58,9 +65,19 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(data: Path) -> Iterator[str]:
-    assert (ROOT / "web/dist/index.html").is_file(), "The editor is not built: pip install --editable ."
-    command = [sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--data", str(data)]
-    server = subprocess.Popen(command, cwd=data, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert (ROOT / "web/dist/index.html").is_file(), (
+        "The editor is not built: pip install --editable ."
+    )
+    command = [
+        sys.executable, "-m", "server", "serve", "--port", "0", "--json", "--data", str(data),
+    ]  # fmt: skip
+    server = subprocess.Popen(
+        command,
+        cwd=data,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     try:
         assert server.stdout
         yield json.loads(server.stdout.readline())["address"]
@@ -124,7 +141,9 @@ def test_a_wrong_wire_is_refused_and_says_why(page: EditorPage) -> None:
     page.start_with("duel_expert")
     before = page.workflow
     page.wire("console.frame", "fighter.variables")
-    expect(page.message).to_contain_text("console.frame gives frame u8[h w 3], but fighter.variables takes variables.")
+    expect(page.message).to_contain_text(
+        "console.frame gives frame u8[h w 3], but fighter.variables takes variables."
+    )
     assert page.workflow == before
 
 
@@ -252,13 +271,21 @@ def test_groups_mute_and_bypass(page: EditorPage) -> None:
     (group,) = page.workflow["groups"]
     assert group["title"] == "Group"
     page.press("b")
-    assert [page.workflow["nodes"][id_].get("mode") for id_ in ("grey", "small", "stack")] == ["bypass", "bypass", None]
+    assert [page.workflow["nodes"][id_].get("mode") for id_ in ("grey", "small", "stack")] == [
+        "bypass",
+        "bypass",
+        None,
+    ]
     page.press("b")
     assert "mode" not in page.workflow["nodes"]["grey"]
     x, y, *_ = group["bounds"]
     page.page.mouse.click(*page.ask(f"editor.board.toClient([{x} + 40, {y} + 16])"), button="right")
     page.page.get_by_role("menuitem", name="Mute its nodes").click()
-    assert [page.workflow["nodes"][id_].get("mode") for id_ in ("grey", "small", "stack")] == ["mute", "mute", None]
+    assert [page.workflow["nodes"][id_].get("mode") for id_ in ("grey", "small", "stack")] == [
+        "mute",
+        "mute",
+        None,
+    ]
 
 
 def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
@@ -273,13 +300,19 @@ def test_an_agent_is_wired_with_the_keyboard_alone(page: EditorPage) -> None:
     page.page.keyboard.press("ArrowDown")
     page.page.keyboard.press("Enter")
     page.page.get_by_label("variables comes from").select_option("retro_emulator.variables")
-    assert page.workflow["nodes"]["scripted_fighter"]["in"] == {"variables": "retro_emulator.variables"}
+    assert page.workflow["nodes"]["scripted_fighter"]["in"] == {
+        "variables": "retro_emulator.variables"
+    }
     # until the server has looked at it anew, it also says what was missing
     last = page.page.locator(".node-list li").last
-    expect(last).to_have_attribute("aria-label", "scripted_fighter, ScriptedFighter, variables from retro_emulator")
+    expect(last).to_have_attribute(
+        "aria-label", "scripted_fighter, ScriptedFighter, variables from retro_emulator"
+    )
 
 
-def test_a_stale_save_is_refused_and_shows_what_changed(page: EditorPage, address: str, data: Path, browser: Browser) -> None:
+def test_a_stale_save_is_refused_and_shows_what_changed(
+    page: EditorPage, address: str, data: Path, browser: Browser
+) -> None:
     page.start_with("hello")
     page.save_as("shared")
     with editor(browser, address) as other:
@@ -297,14 +330,22 @@ def test_a_stale_save_is_refused_and_shows_what_changed(page: EditorPage, addres
     expect(dialog).to_contain_text("shared.json was changed elsewhere")
     expect(dialog).to_contain_text("ticks: 30 → 90")
     left = "(element) => element.getBoundingClientRect().left"
-    assert dialog.get_by_role("button", name="Cancel").evaluate(left) > dialog.evaluate(left), "it is not cut"
+    assert dialog.get_by_role("button", name="Cancel").evaluate(left) > dialog.evaluate(left), (
+        "it is not cut"
+    )
     page.page.get_by_role("button", name="Close").click()
-    assert json.loads((data / "workflows/shared.json").read_text())["nodes"]["clock"]["set"] == {"ticks": 30}
+    assert json.loads((data / "workflows/shared.json").read_text())["nodes"]["clock"]["set"] == {
+        "ticks": 30
+    }
     page.press("Control+s")
     page.page.get_by_role("button", name="Replace with mine").click()
     page.until("editor.document.isSaved")
-    assert json.loads((data / "workflows/shared.json").read_text())["nodes"]["clock"]["set"] == {"ticks": 90}
-    page.troubles[:] = [line for line in page.troubles if "412" not in line]  # Chromium itself reports the refusal
+    assert json.loads((data / "workflows/shared.json").read_text())["nodes"]["clock"]["set"] == {
+        "ticks": 90
+    }
+    page.troubles[:] = [
+        line for line in page.troubles if "412" not in line
+    ]  # Chromium itself reports the refusal
 
 
 def test_keys_belong_to_what_has_the_focus(page: EditorPage) -> None:
@@ -352,7 +393,11 @@ def test_a_slow_save_does_not_name_what_was_opened_meanwhile(page: EditorPage) -
     with page.page.expect_request("**/userdata/workflows%2Fslow.json"):
         page.press("Control+s")
     page.page.keyboard.press("Escape")
-    page.drop("other.json", json.dumps({"minibrains": 1, "nodes": {}, "title": "Other"}).encode(), page.at(20, 20))
+    page.drop(
+        "other.json",
+        json.dumps({"minibrains": 1, "nodes": {}, "title": "Other"}).encode(),
+        page.at(20, 20),
+    )
     page.page.get_by_role("button", name="Discard").click()
     page.until("editor.workflow.title === 'Other'")
     held[0].continue_()
@@ -379,28 +424,49 @@ def test_nodes_are_pasted_at_the_pointer_and_never_onto_others(page: EditorPage)
     place = page.ask(f"editor.board.fromClient({list(page.at(60, 500))})")
     for count in range(1, 4):
         page.press("Control+v")
-        page.until(f"Object.keys(editor.workflow.nodes).filter((id) => id.startsWith('clock')).length === {count + 1}")
+        page.until(
+            "Object.keys(editor.workflow.nodes).filter((id) => "
+            f"id.startsWith('clock')).length === {count + 1}"
+        )
     assert page.workflow["layout"]["clock_2"][:2] == [round(place[0]), round(place[1])]
     boxes = list(dict(page.ask("[...editor.board.boxes]")).values())
     for i, (x, y, w, h) in enumerate(boxes):
-        assert all(x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y for x2, y2, w2, h2 in boxes[:i])
+        assert all(
+            x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y
+            for x2, y2, w2, h2 in boxes[:i]
+        )
 
 
-def test_unknown_nodes_and_missing_brains_open_and_keep_all_they_had(page: EditorPage, data: Path) -> None:
+def test_unknown_nodes_and_missing_brains_open_and_keep_all_they_had(
+    page: EditorPage, data: Path
+) -> None:
     page.start_with("")
     workflow = {
-        "minibrains": 1, "title": "Strange", "extra": {"mine": [1]},
+        "minibrains": 1,
+        "title": "Strange",
+        "extra": {"mine": [1]},
         "nodes": {
-            "a": {"type": "pack.Gone@3", "set": {"depth": 2}, "in": {"y": "clock.now"}, "brain": "gone/x.safetensors"},
+            "a": {
+                "type": "pack.Gone@3",
+                "set": {"depth": 2},
+                "in": {"y": "clock.now"},
+                "brain": "gone/x.safetensors",
+            },
             "clock": {"type": "Every@1"},
-            "sink": {"type": "EmulatorSink@1", "brain": "nowhere/table.safetensors", "in": {"action": "a.best"}},
+            "sink": {
+                "type": "EmulatorSink@1",
+                "brain": "nowhere/table.safetensors",
+                "in": {"action": "a.best"},
+            },
         },
         "layout": {"a": [80, 80]},
-    }  # fmt: skip
+    }
     page.open_workflow(workflow)
     expect(page.page.locator(".trouble")).to_contain_text("pack.Gone")
     page.ask("editor.board.select(['a'])")
-    expect(page.page.locator("#inspector")).to_contain_text("is not installed here. Everything it had is kept")
+    expect(page.page.locator("#inspector")).to_contain_text(
+        "is not installed here. Everything it had is kept"
+    )
     page.ask("editor.board.select(['sink'])")
     expect(page.page.locator("#inspector .faults")).to_contain_text("nowhere/table.safetensors")
     page.save_as("strange")
@@ -418,27 +484,41 @@ def test_a_brain_dropped_on_a_node_becomes_its_brain(page: EditorPage, data: Pat
     assert "mine" in page.workflow["nodes"]["sink"]["brain"]
     page.drop("broken.safetensors", b"nonsense", page.node("sink"))
     expect(page.page.locator(".message.error").last).to_contain_text("broken.safetensors")
-    page.troubles[:] = [line for line in page.troubles if "400" not in line]  # Chromium itself reports the refusal
+    page.troubles[:] = [
+        line for line in page.troubles if "400" not in line
+    ]  # Chromium itself reports the refusal
 
 
 @pytest.mark.parametrize("together", [True, False])
 def test_a_dropped_brain_is_what_the_workflow_means_though_its_name_is_taken(
     page: EditorPage, data: Path, together: bool
 ) -> None:
-    """Dropped with the workflow that names it, or later; a node that is pinned to the other one keeps it."""
+    """Dropped with the workflow that names it, or later;
+    a node that is pinned to the other one keeps it.
+    """
     models = ROOT / "models/action_table"
-    table, other = ((models / name).read_bytes() for name in ("airstriker.safetensors", "combos57.safetensors"))
+    table, other = (
+        (models / name).read_bytes() for name in ("airstriker.safetensors", "combos57.safetensors")
+    )
     (data / "models/mine.safetensors").write_bytes(other)
     pin = {"file": "mine.safetensors", "sha256": hashlib.sha256(other).hexdigest()}
     sink = {"type": "EmulatorSink@1", "brain": "mine.safetensors"}
-    workflow = {"minibrains": 1, "nodes": {"sink": sink, "pinned": {**sink, "brain": pin}}, "layout": {}}
+    workflow = {
+        "minibrains": 1,
+        "nodes": {"sink": sink, "pinned": {**sink, "brain": pin}},
+        "layout": {},
+    }
     page.start_with("")
     if together:
-        page.drop_all({"mine.safetensors": table, "work.json": json.dumps(workflow).encode()}, page.at(20, 20))
+        page.drop_all(
+            {"mine.safetensors": table, "work.json": json.dumps(workflow).encode()}, page.at(20, 20)
+        )
     else:
         page.open_workflow(workflow)
         page.drop("mine.safetensors", table, page.at(20, 20))
-    expect(page.message).to_contain_text("Another brain is called mine.safetensors. sink has this one now.")
+    expect(page.message).to_contain_text(
+        "Another brain is called mine.safetensors. sink has this one now."
+    )
     assert page.workflow["nodes"]["sink"]["brain"] == "mine (1).safetensors"
     assert page.workflow["nodes"]["pinned"]["brain"] == pin
     assert (data / "models/mine (1).safetensors").read_bytes() == table
@@ -461,7 +541,9 @@ def test_how_long_the_model_thought_is_a_histogram(page: EditorPage) -> None:
     bars = page.page.locator("#inspector .bars")
     told = re.compile(r"^\d+ thoughts?: half took less than [\d.]+ ms, all less than [\d.]+ ms$")
     expect(bars).to_have_attribute("aria-label", told, timeout=30_000)
-    expect(bars.locator("i").first).to_have_attribute("title", re.compile(r"^[\d.]+ ms to [\d.]+ ms: \d+$"))
+    expect(bars.locator("i").first).to_have_attribute(
+        "title", re.compile(r"^[\d.]+ ms to [\d.]+ ms: \d+$")
+    )
     page.select("console")
     expect(bars).to_have_count(0)
     page.page.get_by_role("button", name="Stop").first.click()
@@ -485,7 +567,9 @@ def test_what_a_cache_saved_is_said_at_the_node(page: EditorPage) -> None:
     assert page.troubles == []
 
 
-def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(page: EditorPage, address: str) -> None:
+def test_closing_the_page_does_not_stop_a_run_and_coming_back_shows_it(
+    page: EditorPage, address: str
+) -> None:
     page.start_with("duel_expert")
     page.page.get_by_role("button", name="Run", exact=True).click()
     expect(page.status).to_contain_text("Running")
@@ -545,7 +629,10 @@ def test_nothing_is_sent_of_a_run_that_is_no_longer_shown(page: EditorPage, addr
     worker.evaluate("""() => {
         const send = WebSocket.prototype.send;
         globalThis.said = [];
-        WebSocket.prototype.send = function (text) { said.push(JSON.parse(text)); send.call(this, text); };
+        WebSocket.prototype.send = function (text) {
+            said.push(JSON.parse(text));
+            send.call(this, text);
+        };
     }""")
     page.page.locator('[data-tab="files"]').click()
     page.page.get_by_role("button", name="New workflow").click()
@@ -572,11 +659,18 @@ def test_a_run_that_was_thrown_away_is_not_waited_for(page: EditorPage, address:
     page.ready()
     expect(page.message).to_have_text("The run that was shown here is no longer there.")
     expect(page.page.get_by_role("button", name="Run", exact=True)).to_be_visible()
-    page.troubles[:] = [line for line in page.troubles if "404" not in line]  # Chromium itself reports the refusal
+    page.troubles[:] = [
+        line for line in page.troubles if "404" not in line
+    ]  # Chromium itself reports the refusal
 
 
-def test_a_change_of_a_run_that_waits_is_made_when_it_ticks(browser: Browser, tmp_path: Path) -> None:
-    with serving(tmp_path / "data", "--parallel", "1") as server, editor(browser, server.address) as page:
+def test_a_change_of_a_run_that_waits_is_made_when_it_ticks(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with (
+        serving(tmp_path / "data", "--parallel", "1") as server,
+        editor(browser, server.address) as page,
+    ):
         page.start_with("duel_expert")
         page.page.get_by_role("button", name="Run", exact=True).click()
         page.frames("console", at_least=2)
@@ -584,19 +678,28 @@ def test_a_change_of_a_run_that_waits_is_made_when_it_ticks(browser: Browser, tm
         page.ask("session.start()")
         page.until(f"session.run.id !== {json.dumps(first)} && session.run.state === 'queued'")
         page.set_widget("fighter", "style", "zoner")
-        page.until("editor.faults.length === 0 && editor.workflow.nodes.fighter.set.style === 'zoner'")
+        page.until(
+            "editor.faults.length === 0 && editor.workflow.nodes.fighter.set.style === 'zoner'"
+        )
         page.ask(f"session.control('stop', {json.dumps(first)})")
         page.frames("console", at_least=2)
         details = f"{server.address}runs/{page.ask('session.run.id')}"
         page.until("session.run.state === 'running'")
         end = time.monotonic() + 60
-        while page.page.request.get(details).json()["workflow"]["nodes"]["fighter"]["set"].get("style") != "zoner":
+        while (
+            page.page.request.get(details)
+            .json()["workflow"]["nodes"]["fighter"]["set"]
+            .get("style")
+            != "zoner"
+        ):
             assert time.monotonic() < end
             page.page.wait_for_timeout(30)
         page.ask("session.control('stop')")
 
 
-def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(browser: Browser, tmp_path: Path) -> None:
+def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(
+    browser: Browser, tmp_path: Path
+) -> None:
     data = tmp_path / "data"
     with serving(data) as server:
         port = server.announced["port"]
@@ -617,13 +720,22 @@ def test_a_server_killed_in_mid_run_comes_back_with_all_that_was_saved(browser: 
                 expect(page.page.locator(f'[data-run="{run}"]')).to_be_visible()
 
 
-def test_a_worker_killed_in_mid_run_is_a_failed_run_in_words_and_the_next_one_plays(browser: Browser, tmp_path: Path) -> None:
-    with serving(tmp_path / "data", "--parallel", 1) as server, editor(browser, server.address) as page:
+def test_a_worker_killed_in_mid_run_is_a_failed_run_in_words_and_the_next_one_plays(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with (
+        serving(tmp_path / "data", "--parallel", 1) as server,
+        editor(browser, server.address) as page,
+    ):
         page.start_with("duel_expert")
         page.page.get_by_role("button", name="Run", exact=True).click()
         page.frames("console", at_least=5)
         first = page.ask("session.run.id")
-        children = subprocess.run(["pgrep", "-P", str(server.process.pid), "-f", "spawn_main"], capture_output=True, text=True)
+        children = subprocess.run(
+            ["pgrep", "-P", str(server.process.pid), "-f", "spawn_main"],
+            capture_output=True,
+            text=True,
+        )
         for worker in children.stdout.split():
             os.kill(int(worker), signal.SIGKILL)
         expect(page.status).to_contain_text("Failed")
@@ -635,10 +747,16 @@ def test_a_worker_killed_in_mid_run_is_a_failed_run_in_words_and_the_next_one_pl
 
 def test_a_node_that_fails_in_a_run_says_why_on_the_right(browser: Browser, tmp_path: Path) -> None:
     film = {"type": "service_nodes.Film@1"}
-    troubled = {"type": "service_nodes.Troubled@1", "set": {"does": "raise"}, "in": {"count": "film.count"}}
+    troubled = {
+        "type": "service_nodes.Troubled@1",
+        "set": {"does": "raise"},
+        "in": {"count": "film.count"},
+    }
     with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
         layout = {"film": [80, 80], "troubled": [480, 80]}
-        page.start_with("").open_workflow({"minibrains": 1, "nodes": {"film": film, "troubled": troubled}, "layout": layout})
+        page.start_with("").open_workflow(
+            {"minibrains": 1, "nodes": {"film": film, "troubled": troubled}, "layout": layout}
+        )
         page.ask("editor.board.select(['troubled'])")
         page.page.get_by_role("button", name="Run", exact=True).click()
         expect(page.page.locator("#inspector .faults")).to_contain_text("as I was told")
@@ -653,13 +771,17 @@ def test_an_older_workflow_is_shown_and_saved_in_todays_form(page: EditorPage, d
     nodes = page.workflow["nodes"]
     assert nodes["or"]["in"] == {"flags": ["console.terminated", "console.terminated"]}
     assert nodes["last"]["when"] == "console.terminated"
-    assert not page.ask("editor.document.canUndo"), "that it is older is not for people to take back"
+    assert not page.ask("editor.document.canUndo"), (
+        "that it is older is not for people to take back"
+    )
     page.save_as("once old")
     saved = json.loads((data / "workflows" / "once old.json").read_text())
     assert saved == {**old, "nodes": nodes}
 
 
-def test_an_older_workflow_is_saved_in_todays_form_even_at_once(page: EditorPage, data: Path) -> None:
+def test_an_older_workflow_is_saved_in_todays_form_even_at_once(
+    page: EditorPage, data: Path
+) -> None:
     old = json.loads((DATA / "console1.json").read_text())
     (data / "workflows" / "old.json").write_text(json.dumps(old))
     page.page.reload()
@@ -675,7 +797,9 @@ def test_an_older_workflow_is_saved_in_todays_form_even_at_once(page: EditorPage
 
 
 @pytest.mark.parametrize("paused", [False, True], ids=["running", "paused"])
-def test_a_moment_of_a_running_game_is_saved_and_begun_from(browser: Browser, tmp_path: Path, paused: bool) -> None:
+def test_a_moment_of_a_running_game_is_saved_and_begun_from(
+    browser: Browser, tmp_path: Path, paused: bool
+) -> None:
     with serving(tmp_path / "data") as server, editor(browser, server.address) as page:
         page.start_with("duel_expert")
         save = page.page.get_by_role("button", name="Save state", exact=True)
@@ -686,7 +810,11 @@ def test_a_moment_of_a_running_game_is_saved_and_begun_from(browser: Browser, tm
         if paused:
             page.page.get_by_role("button", name="Pause").click()
             page.until("session.run?.state === 'paused'")
-        answers = {"mine": "Saved. Write mine into states to start from it.", " mine ": "is there already", "a/b": "'a/b'"}
+        answers = {
+            "mine": "Saved. Write mine into states to start from it.",
+            " mine ": "is there already",
+            "a/b": "'a/b'",
+        }
         for name, words in answers.items():
             save.click()
             dialog = page.page.locator("dialog")
@@ -713,7 +841,9 @@ def test_a_moment_of_a_running_game_is_saved_and_begun_from(browser: Browser, tm
 def test_the_benchmark_says_what_it_lacks(minibrains: Command, tmp_path: Path) -> None:
     done = minibrains("bench", "editor", env={"PATH": str(tmp_path)})
     assert done.returncode == 2
-    assert done.stderr == "bench editor needs Chromium, which is not on PATH; on Debian: apt-get install chromium\n"
+    assert done.stderr == (
+        "bench editor needs Chromium, which is not on PATH; on Debian: apt-get install chromium\n"
+    )
 
 
 def _hostile_workflows() -> Iterator[dict[str, Any]]:
@@ -724,22 +854,51 @@ def _hostile_workflows() -> Iterator[dict[str, Any]]:
         "in": {HOSTILE: "b.x", "pad1": HOSTILE},
     }
     group = {"title": HOSTILE, "bounds": [0, 0, 600, 400], "colour": HOSTILE}
-    top = {"minibrains": 1, "title": HOSTILE, "description": HOSTILE, HOSTILE: HOSTILE, "extra": HOSTILE}
+    top = {
+        "minibrains": 1,
+        "title": HOSTILE,
+        "description": HOSTILE,
+        HOSTILE: HOSTILE,
+        "extra": HOSTILE,
+    }
     yield {**top, "nodes": {"a": entry}, "layout": {"a": [80, 80]}, "groups": [group, HOSTILE]}
     yield {
         **top,
-        "nodes": {"a": {**entry, "type": HOSTILE, "brain": HOSTILE, "every": HOSTILE, "when": HOSTILE, "mode": HOSTILE}},
+        "nodes": {
+            "a": {
+                **entry,
+                "type": HOSTILE,
+                "brain": HOSTILE,
+                "every": HOSTILE,
+                "when": HOSTILE,
+                "mode": HOSTILE,
+            }
+        },
     }
     yield {
         **top,
-        "nodes": {"a": {**entry, "brain": {"file": HOSTILE, "sha256": HOSTILE}}, "b": {"type": f"{HOSTILE}@1"}},
+        "nodes": {
+            "a": {**entry, "brain": {"file": HOSTILE, "sha256": HOSTILE}},
+            "b": {"type": f"{HOSTILE}@1"},
+        },
         "layout": HOSTILE,
     }
-    yield {**top, "run": {"seed": HOSTILE, HOSTILE: 1}, "nodes": {"__proto__": entry, "constructor": entry, "tostring": entry}}
+    yield {
+        **top,
+        "run": {"seed": HOSTILE, HOSTILE: 1},
+        "nodes": {"__proto__": entry, "constructor": entry, "tostring": entry},
+    }
     yield {
         **top,
         "groups": HOSTILE,
-        "nodes": {"a": {"type": "Log@1", "in": {"value": [HOSTILE, {"x": 1}]}, "set": HOSTILE, "title": [HOSTILE]}},
+        "nodes": {
+            "a": {
+                "type": "Log@1",
+                "in": {"value": [HOSTILE, {"x": 1}]},
+                "set": HOSTILE,
+                "title": [HOSTILE],
+            }
+        },
     }
 
 
@@ -760,7 +919,12 @@ def test_nothing_in_a_hostile_workflow_runs(page: EditorPage, workflow: dict[str
     page.press("Control+a")
     page.press("Control+d")
     assert page.ask("globalThis.pwned ?? null") is None
-    assert page.page.locator("img, iframe, object, embed, a, [onerror], body script, body style").count() == 0
+    assert (
+        page.page.locator(
+            "img, iframe, object, embed, a, [onerror], body script, body style"
+        ).count()
+        == 0
+    )
     assert [line for line in page.troubles if "400" not in line] == []
     page.troubles.clear()
 
@@ -781,8 +945,10 @@ SIZES = {"1280x800": (1280, 800), "1920x1080": (1920, 1080)}
 
 CUT = """() => [...document.querySelectorAll('body *')].filter((element) => {
     const style = getComputedStyle(element), box = element.getBoundingClientRect();
-    if (!element.textContent.trim() || box.width === 0 || style.visibility === 'hidden') return false;
-    const own = [...element.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
+    if (!element.textContent.trim() || box.width === 0) return false;
+    if (style.visibility === 'hidden') return false;
+    const isText = (child) => child.nodeType === 3 && child.textContent.trim();
+    const own = [...element.childNodes].some(isText);
     if (!own) return false;
     const outside = box.right > innerWidth + 1 || box.left < -1;
     const hides = style.textOverflow !== 'ellipsis' && style.overflowX === 'hidden';
@@ -793,15 +959,21 @@ CUT = """() => [...document.querySelectorAll('body *')].filter((element) => {
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
-def test_screenshots(browser: Browser, address: str, screenshots: Path | None, size: str, theme: str) -> None:
+def test_screenshots(
+    browser: Browser, address: str, screenshots: Path | None, size: str, theme: str
+) -> None:
     """Nothing is cut or lies outside."""
     width, height = SIZES[size]
-    with editor(browser, address, viewport={"width": width, "height": height}, color_scheme=theme) as page:
+    with editor(
+        browser, address, viewport={"width": width, "height": height}, color_scheme=theme
+    ) as page:
 
         def picture(name: str) -> None:
             assert page.page.evaluate(CUT) == []
             if screenshots is not None:
-                _save_picture(page.page.screenshot(), screenshots / f"editor-{name}-{theme}-{size}.png")
+                _save_picture(
+                    page.page.screenshot(), screenshots / f"editor-{name}-{theme}-{size}.png"
+                )
 
         expect(page.page.locator(".gallery")).to_be_visible()
         expect(page.page.locator(".gallery .card").first).to_have_attribute("data-template", "sf2")
@@ -844,24 +1016,34 @@ def test_in_a_shipped_workflow_no_node_lies_on_another(page: EditorPage) -> None
         page.page.get_by_role("button", name="Examples").click()
         page.start_with(file.stem)
         nodes = sorted(json.loads(file.read_text())["nodes"])
-        page.until(f"Object.keys(editor.workflow.nodes).sort().join() === {json.dumps(','.join(nodes))}")
+        page.until(
+            f"Object.keys(editor.workflow.nodes).sort().join() === {json.dumps(','.join(nodes))}"
+        )
         page.page.locator('[data-tab="files"]').click()
         boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
         assert len(boxes) == len(nodes)
         for one, other in itertools.combinations(boxes, 2):
-            apart = [one[axis] + one[axis + 2] <= other[axis] or other[axis] + other[axis + 2] <= one[axis] for axis in (0, 1)]
+            apart = [
+                one[axis] + one[axis + 2] <= other[axis]
+                or other[axis] + other[axis + 2] <= one[axis]
+                for axis in (0, 1)
+            ]
             assert any(apart), (file.stem, one, other)
 
 
-def test_the_graph_of_the_fighter_can_be_read(browser: Browser, address: str, screenshots: Path | None) -> None:
-    with editor(browser, address, viewport={"width": 2048, "height": 1100}, color_scheme="dark") as page:
+def test_the_graph_of_the_fighter_can_be_read(
+    browser: Browser, address: str, screenshots: Path | None
+) -> None:
+    with editor(
+        browser, address, viewport={"width": 2048, "height": 1100}, color_scheme="dark"
+    ) as page:
         page.start_with("sf2")
         page.press("f")
         boxes = page.ask("[...editor.board.boxes.values()].map((box) => [...box])")
-        left, top = page.ask(f"editor.board.toClient({[min(box[axis] for box in boxes) - 40 for axis in (0, 1)]})")
-        right, bottom = page.ask(
-            f"editor.board.toClient({[max(box[axis] + box[axis + 2] for box in boxes) + 40 for axis in (0, 1)]})"
-        )
+        first = [min(x for x, _, _, _ in boxes) - 40, min(y for _, y, _, _ in boxes) - 40]
+        last = [max(x + w for x, _, w, _ in boxes) + 40, max(y + h for _, y, _, h in boxes) + 40]
+        left, top = page.ask(f"editor.board.toClient({first})")
+        right, bottom = page.ask(f"editor.board.toClient({last})")
         clip = FloatRect(x=left, y=top, width=right - left, height=bottom - top)
         taken = page.page.screenshot(clip=clip)
         if screenshots is not None:
@@ -875,7 +1057,9 @@ def _save_picture(taken: bytes, file: Path) -> None:
     picture.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
-def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(page: EditorPage) -> None:
+def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(
+    page: EditorPage,
+) -> None:
     page.start_with("sf2_human")
     page.select("pad")
     page.page.get_by_role("button", name="Run", exact=True).click()
@@ -894,7 +1078,9 @@ def test_an_answer_that_comes_late_changes_nothing_that_was_told_meanwhile(page:
     assert told["values"]["pad.pad"] == "Z"
     page.page.keyboard.up("d")
     page.until(f"{held} === 'nothing'")
-    route.fulfill(response=answer, json={**told, "said": [*told["said"], {"node": None, "text": "at last"}]})
+    route.fulfill(
+        response=answer, json={**told, "said": [*told["said"], {"node": None, "text": "at last"}]}
+    )
     page.until("session.run.said.includes('at last')")
     assert page.ask(held) == "nothing"
 

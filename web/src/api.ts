@@ -100,15 +100,25 @@ async function json<T>(path: string, options?: RequestInit): Promise<T> {
 }
 
 const post = (path: string, body: unknown) =>
-  request(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  request(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
 
-const userdata = (folder: string, name: string) => `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
+const userdata = (folder: string, name: string) =>
+  `/userdata/${encodeURIComponent(`${folder}/${name}`)}`;
 const unquoted = (tag: string | null) => tag?.replace(/^(W\/)?"|"$/g, "") ?? null;
 
 /** Return a fault as a sentence: what is wrong, where, what was expected, what to do. */
 export function faultText(fault: Fault): string {
   const where = fault.socket ? `${fault.socket}: ` : "";
-  const rest = [fault.expected && `expected ${fault.expected}`, fault.found && `found ${fault.found}`].filter(Boolean).join(", ");
+  const rest = [
+    fault.expected && `expected ${fault.expected}`,
+    fault.found && `found ${fault.found}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
   const more = [fault.cause, fault.hint]
     .filter(Boolean)
     .map((text) => ` ${text}.`)
@@ -126,14 +136,26 @@ export const api = {
   },
 
   /** Queue a run. `file` is the workflow's file: brains beside it are found, and the run folder is named after it. */
-  async run(workflow: Workflow, file: string | null, client: string, settings: object): Promise<string> {
-    const response = await post("/prompt", { prompt: workflow, client_id: client, extra_data: { settings, name: file } });
+  async run(
+    workflow: Workflow,
+    file: string | null,
+    client: string,
+    settings: object,
+  ): Promise<string> {
+    const response = await post("/prompt", {
+      prompt: workflow,
+      client_id: client,
+      extra_data: { settings, name: file },
+    });
     return ((await response.json()) as { prompt_id: string }).prompt_id;
   },
 
-  control: (id: string, what: "stop" | "pause" | "resume") => post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
-  edit: (id: string, workflow: Workflow) => post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),
-  saveState: (id: string, node: string, name: string) => post(`/runs/${encodeURIComponent(id)}/save_state`, { node, name }),
+  control: (id: string, what: "stop" | "pause" | "resume") =>
+    post(`/runs/${encodeURIComponent(id)}/${what}`, {}),
+  edit: (id: string, workflow: Workflow) =>
+    post(`/runs/${encodeURIComponent(id)}/edit`, { workflow }),
+  saveState: (id: string, node: string, name: string) =>
+    post(`/runs/${encodeURIComponent(id)}/save_state`, { node, name }),
   runInfo: (id: string) => json<RunInfo>(`/runs/${encodeURIComponent(id)}`),
   queue: () => json<{ queue_running: Json[][]; queue_pending: Json[][] }>("/queue"),
   cancelQueued: (id: string) => post("/queue", { delete: [id] }),
@@ -141,21 +163,30 @@ export const api = {
   deleteRun: (id: string) => post("/history", { delete: [id] }),
 
   templates: async () => (await json<{ minibrains: string[] }>("/workflow_templates")).minibrains,
-  template: async (name: string) => workflowFromJson(await json(`/templates/${encodeURIComponent(name)}`)),
+  template: async (name: string) =>
+    workflowFromJson(await json(`/templates/${encodeURIComponent(name)}`)),
 
   files: () => json<FileInfo[]>("/userdata?dir=workflows&recurse=true&full_info=true"),
 
   async open(name: string): Promise<{ workflow: Workflow; sha256: string | null }> {
     const response = await request(userdata("workflows", name));
-    return { workflow: workflowFromJson(await response.json()), sha256: unquoted(response.headers.get("ETag")) };
+    return {
+      workflow: workflowFromJson(await response.json()),
+      sha256: unquoted(response.headers.get("ETag")),
+    };
   },
 
   /** Save a file. `before` is its SHA-256 when it was opened, null for a new one. Throws SaveConflict. */
   async save(name: string, text: string, before: string | null): Promise<string | null> {
-    const guard: Record<string, string> = before === null ? { "If-None-Match": "*" } : { "If-Match": `"${before}"` };
+    const guard: Record<string, string> =
+      before === null ? { "If-None-Match": "*" } : { "If-Match": `"${before}"` };
     try {
       const headers = { "Content-Type": "application/json", ...guard };
-      const response = await request(userdata("workflows", name), { method: "POST", headers, body: text });
+      const response = await request(userdata("workflows", name), {
+        method: "POST",
+        headers,
+        body: text,
+      });
       return unquoted(response.headers.get("ETag"));
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
@@ -165,13 +196,18 @@ export const api = {
       }
       if (error.status !== 412) throw error;
       const { sha256, workflow } = error.body;
-      throw new SaveConflict(typeof sha256 === "string" ? sha256 : null, workflow ? workflowFromJson(workflow) : null);
+      throw new SaveConflict(
+        typeof sha256 === "string" ? sha256 : null,
+        workflow ? workflowFromJson(workflow) : null,
+      );
     }
   },
 
   remove: (name: string) => request(userdata("workflows", name), { method: "DELETE" }),
   rename: (from: string, to: string) =>
-    request(`${userdata("workflows", from)}/move/${encodeURIComponent(`workflows/${to}`)}`, { method: "POST" }),
+    request(`${userdata("workflows", from)}/move/${encodeURIComponent(`workflows/${to}`)}`, {
+      method: "POST",
+    }),
 
   brains: () => json<BrainInfo[]>("/brains"),
   uploadBrain(blob: File): Promise<UploadedBrain> {

@@ -147,4 +147,6 @@ function showEmptyHint(editor: Editor, gallery: () => void): void {
   show();
 }
 
-start().catch((error: unknown) => showMessage(error instanceof Error ? error.message : String(error), "error"));
+start().catch((error: unknown) =>
+  showMessage(error instanceof Error ? error.message : String(error), "error"),
+);

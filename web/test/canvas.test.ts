@@ -10,15 +10,21 @@ import { catalog } from "./catalog";
 
 test("only the board knows litegraph", () => {
   const src = new URL("../src/", import.meta.url);
-  const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
-  const importing = files.filter((name) => readFileSync(new URL(name, src), "utf8").includes("@comfyorg/litegraph"));
+  const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".ts"),
+  );
+  const importing = files.filter((name) =>
+    readFileSync(new URL(name, src), "utf8").includes("@comfyorg/litegraph"),
+  );
   expect(importing.every((name) => name.startsWith("board"))).toBe(true);
   expect(importing.length).toBeGreaterThan(0);
 });
 
 test("data never becomes markup", () => {
   const src = new URL("../src/", import.meta.url);
-  for (const name of readdirSync(src, { recursive: true, encoding: "utf8" }).filter((each) => each.endsWith(".ts"))) {
+  for (const name of readdirSync(src, { recursive: true, encoding: "utf8" }).filter((each) =>
+    each.endsWith(".ts"),
+  )) {
     expect(readFileSync(new URL(name, src), "utf8"), name).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|new Function|\beval\(/,
     );
@@ -37,26 +43,38 @@ test("hit tests: rows and brains are where they are painted", () => {
 });
 
 test("an input for many has a free socket after the last link; a placeholder shows what the file has", () => {
-  const score = shapeOf({ type: "Score@1", in: { rewards: ["a.x", "b.x"] } }, catalog.find("Score@1"), undefined, []);
+  const score = shapeOf(
+    { type: "Score@1", in: { rewards: ["a.x", "b.x"] } },
+    catalog.find("Score@1"),
+    undefined,
+    [],
+  );
   expect(score.inputs.map(({ name, index }) => [name, index])).toEqual([
     ["rewards", 0],
     ["rewards", 1],
     ["rewards", 2],
   ]);
-  const gone = shapeOf({ type: "Gone@1", set: { depth: 3 }, in: { y: "a.x" }, when: "a.now" }, undefined, undefined, ["out"]);
-  expect([gone.inputs.map((port) => port.name), gone.outputs.map((port) => port.name), gone.rows.map((row) => row.name)]).toEqual(
-    [["y", "when"], ["out"], ["depth"]],
+  const gone = shapeOf(
+    { type: "Gone@1", set: { depth: 3 }, in: { y: "a.x" }, when: "a.now" },
+    undefined,
+    undefined,
+    ["out"],
   );
+  expect([
+    gone.inputs.map((port) => port.name),
+    gone.outputs.map((port) => port.name),
+    gone.rows.map((row) => row.name),
+  ]).toEqual([["y", "when"], ["out"], ["depth"]]);
 });
 
 test("values in one line", () => {
-  expect([valueText(["a", 2]), valueText({ seed: "$seed" }), valueText([]), valueText(null), valueText("")]).toEqual([
-    "a, 2",
-    "seed $seed",
-    "none",
-    "–",
-    "“”",
-  ]);
+  expect([
+    valueText(["a", 2]),
+    valueText({ seed: "$seed" }),
+    valueText([]),
+    valueText(null),
+    valueText(""),
+  ]).toEqual(["a, 2", "seed $seed", "none", "–", "“”"]);
 });
 
 test("a wire that goes back runs beneath what stands between its ends", () => {
@@ -101,9 +119,17 @@ test("palette pictures become RGBA; what does not add up is no picture", () => {
 });
 
 test("a run is put together from what changes", () => {
-  let run = applyEvent(newRun("r"), "run", { prompt_id: "r", state: "running", tick: 5, score: 1.5 });
+  let run = applyEvent(newRun("r"), "run", {
+    prompt_id: "r",
+    state: "running",
+    tick: 5,
+    score: 1.5,
+  });
   run = applyEvent(run, "run", { prompt_id: "r", tick: 6 });
-  run = applyEvent(run, "nodes", { prompt_id: "r", nodes: { a: { state: "running", us: 250 }, b: { state: "nonsense" } } });
+  run = applyEvent(run, "nodes", {
+    prompt_id: "r",
+    nodes: { a: { state: "running", us: 250 }, b: { state: "nonsense" } },
+  });
   run = applyEvent(run, "nodes", { prompt_id: "r", nodes: { a: { state: "skipped" } } });
   run = applyEvent(run, "values", { prompt_id: "r", values: { "a.x": 0.123456, "a.y": "up" } });
   expect([run.state, run.tick, run.score]).toEqual(["running", 6, 1.5]);
@@ -121,15 +147,32 @@ test("a run is put together from what changes", () => {
     nodes: { a: { state: "running", savings: [["model in memory", 0.25], ["x", 1e-5], ["y"]] } },
   });
   const { savings } = found.nodes.get("a")!;
-  expect(savingsText(savings)).toBe("Found in a cache, which saved 250 ms\nmodel in memory: 250 ms\nx: less than 1 ms");
-  expect([areNotable(savings), areNotable([["x", 1e-5]]), savingsText([])]).toEqual([true, false, ""]);
+  expect(savingsText(savings)).toBe(
+    "Found in a cache, which saved 250 ms\nmodel in memory: 250 ms\nx: less than 1 ms",
+  );
+  expect([areNotable(savings), areNotable([["x", 1e-5]]), savingsText([])]).toEqual([
+    true,
+    false,
+    "",
+  ]);
   const failed = applyEvent(run, "failed", { prompt_id: "r", message: "It broke.", node: "a" });
-  expect([failed.state, failed.error, failed.nodes.get("a")?.error]).toEqual(["failed", "It broke.", "It broke."]);
+  expect([failed.state, failed.error, failed.nodes.get("a")?.error]).toEqual([
+    "failed",
+    "It broke.",
+    "It broke.",
+  ]);
 });
 
 test("keys are told as commands write them", () => {
   const press = (key: string, more: Partial<KeyboardEvent> = {}) =>
-    keyCombination({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more } as KeyboardEvent);
+    keyCombination({
+      key,
+      ctrlKey: false,
+      metaKey: false,
+      altKey: false,
+      shiftKey: false,
+      ...more,
+    } as KeyboardEvent);
   expect([
     press("Z", { ctrlKey: true, shiftKey: true }),
     press("?", { shiftKey: true }),

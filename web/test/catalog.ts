@@ -1,6 +1,12 @@
 /** A few node types as the server would describe them. */
 
-import { Catalog, type Input, type NodeType, type Output, type SocketKind } from "../src/model/catalog";
+import {
+  Catalog,
+  type Input,
+  type NodeType,
+  type Output,
+  type SocketKind,
+} from "../src/model/catalog";
 
 export function kind(text: string): SocketKind {
   if (text === "any") return { kind: "anything", options: [], variable: null, anything: true };
@@ -63,14 +69,27 @@ export const TYPES: readonly NodeType[] = [
   type(
     "RetroEmulator",
     { pad1: input("pad", { required: false }), pad2: input("pad", { required: false }) },
-    { frame: output("frame u8[h w 3]"), variables: output("variables"), reward: output("number"), terminated: output("flag") },
+    {
+      frame: output("frame u8[h w 3]"),
+      variables: output("variables"),
+      reward: output("number"),
+      terminated: output("flag"),
+    },
     { register: true, console: true, widgets: { game: widget({ type: "string" }, "Airstriker") } },
   ),
   type("ScriptedFighter", { variables: input("variables") }, { pad: output("pad") }),
   type("Grayscale", { frame: input("frame u8[h w 3]") }, { frame: output("frame u8[h w 1]") }),
-  type("Resize", { frame: input("frame u8[h w c]") }, { frame: output("frame u8[{height} {width} c]") }),
+  type(
+    "Resize",
+    { frame: input("frame u8[h w c]") },
+    { frame: output("frame u8[{height} {width} c]") },
+  ),
   type("FixedHead", { frame: input("frame u8[84 84 1]") }, { logits: output("logits f32[8]") }),
-  type("Score", { rewards: input("number", { many: true, reading: "on" }) }, { number: output("number") }),
+  type(
+    "Score",
+    { rewards: input("number", { many: true, reading: "on" }) },
+    { number: output("number") },
+  ),
   type("Previous", { value: input("T") }, { value: output("T") }, { register: true }),
   type("Reroute", { value: input("T") }, { value: output("T") }),
   type("Log", { value: input("any") }, {}),

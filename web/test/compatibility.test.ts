@@ -56,7 +56,10 @@ const LINKING: Linking = {
 
 const ask = (from: string, to: string) => {
   const [a, b] = [from.split("."), to.split(".")] as [[string, string], [string, string]];
-  return linkError(workflow, catalog, LINKING, { from: { node: a[0], socket: a[1] }, to: { node: b[0], socket: b[1] } });
+  return linkError(workflow, catalog, LINKING, {
+    from: { node: a[0], socket: a[1] },
+    to: { node: b[0], socket: b[1] },
+  });
 };
 
 test.each([
@@ -75,9 +78,21 @@ test.each([
 });
 
 test.each([
-  ["console.frame", "fighter.variables", "console.frame gives frame u8[h w 3], but fighter.variables takes variables."],
-  ["grey.frame", "grey.frame", "grey.frame gives frame u8[h w 1], but grey.frame takes frame u8[h w 3]."],
-  ["small.frame", "head.frame", "small.frame gives frame u8[64 84 1], but head.frame takes frame u8[84 84 1]."],
+  [
+    "console.frame",
+    "fighter.variables",
+    "console.frame gives frame u8[h w 3], but fighter.variables takes variables.",
+  ],
+  [
+    "grey.frame",
+    "grey.frame",
+    "grey.frame gives frame u8[h w 1], but grey.frame takes frame u8[h w 3].",
+  ],
+  [
+    "small.frame",
+    "head.frame",
+    "small.frame gives frame u8[64 84 1], but head.frame takes frame u8[84 84 1].",
+  ],
   ["knee.value", "console.pad1", "knee.value gives number, but console.pad1 takes pad."],
   ["fighter.pad", "fighter.when", "fighter.pad gives pad, but fighter.when takes flag."],
 ])("%s may not go into %s, and the sentence says why", (from, to, sentence) => {
@@ -85,7 +100,9 @@ test.each([
 });
 
 test("a loop within a tick is refused, one across a register is what games are", () => {
-  expect(ask("second.value", "first.value")).toMatch(/closes a loop .* Put a Previous node into it/);
+  expect(ask("second.value", "first.value")).toMatch(
+    /closes a loop .* Put a Previous node into it/,
+  );
   expect(ask("fighter.pad", "console.pad2")).toBeNull();
 });
 

@@ -22,7 +22,11 @@ const duel = workflowFromJson({
   minibrains: 1,
   title: "Duel",
   nodes: {
-    console: { type: "RetroEmulator@1", set: { game: "Duel-Genesis" }, in: { pad1: "fighter.pad" } },
+    console: {
+      type: "RetroEmulator@1",
+      set: { game: "Duel-Genesis" },
+      in: { pad1: "fighter.pad" },
+    },
     fighter: { type: "ScriptedFighter@1", in: { variables: "console.variables" }, every: 2 },
     score: { type: "Score@1", in: { rewards: ["console.reward"] } },
   },
@@ -49,7 +53,9 @@ describe("reading and writing", () => {
       minibrains: 1,
       extra: { mine: 1 },
       tomorrow: [1],
-      nodes: { a: { type: "gone.Thing@7", set: { x: [1], w: 3 }, in: { y: "nobody.z" }, colour: "red" } },
+      nodes: {
+        a: { type: "gone.Thing@7", set: { x: [1], w: 3 }, in: { y: "nobody.z" }, colour: "red" },
+      },
       groups: ["text", { title: "h", bounds: [0, 0, 9, 9] }],
     });
   });
@@ -100,7 +106,10 @@ describe("edits", () => {
 
   test("links: one replaces, many are collected, taking out leaves no empty key", () => {
     const link = (from: string, to: string) => {
-      const [[a, b], [c, d]] = [from.split("."), to.split(".")] as [[string, string], [string, string]];
+      const [[a, b], [c, d]] = [from.split("."), to.split(".")] as [
+        [string, string],
+        [string, string],
+      ];
       return { from: { node: a, socket: b }, to: { node: c, socket: d } };
     };
     const replaced = edits.addLink(duel, link("other.pad", "console.pad1"));
@@ -108,10 +117,14 @@ describe("edits", () => {
     const two = edits.addLink(duel, link("console.terminated", "score.rewards"), true);
     expect(two.nodes.score!.in).toEqual({ rewards: ["console.reward", "console.terminated"] });
     expect(edits.addLink(two, link("console.terminated", "score.rewards"), true)).toBe(two);
-    expect(edits.removeLink(duel, link("fighter.pad", "console.pad1")).nodes.console).not.toHaveProperty("in");
+    expect(
+      edits.removeLink(duel, link("fighter.pad", "console.pad1")).nodes.console,
+    ).not.toHaveProperty("in");
     const when = edits.addLink(duel, link("console.terminated", "fighter.when"));
     expect(when.nodes.fighter!.when).toBe("console.terminated");
-    expect(edits.removeLink(when, link("console.terminated", "fighter.when")).nodes.fighter!.when).toBeNull();
+    expect(
+      edits.removeLink(when, link("console.terminated", "fighter.when")).nodes.fighter!.when,
+    ).toBeNull();
   });
 
   test("removing nodes removes every link from them", () => {
@@ -142,19 +155,27 @@ describe("edits", () => {
   test("ids: free, readable, numbered", () => {
     expect(edits.idFor(duel, "pack.FrameStack@2")).toBe("frame_stack");
     expect(edits.idFor(duel, "Score@1")).toBe("score_2");
-    expect(edits.freeId(edits.addNode(duel, "score_2", entry("Score@1"), [0, 0]), "score_2")).toBe("score_3");
+    expect(edits.freeId(edits.addNode(duel, "score_2", entry("Score@1"), [0, 0]), "score_2")).toBe(
+      "score_3",
+    );
     expect(edits.freeId(EMPTY, "Ärger!")).toBe("rger");
   });
 
   test("places are whole numbers, and nothing changes when nothing moved", () => {
-    expect(edits.moveNodes(duel, new Map([["fighter", { at: [464.2, 80], width: 240 }]]))).toBe(duel);
-    expect(positionOf(edits.moveNodes(duel, new Map([["console", { at: [1.6, 2] }]])), "console")).toEqual({ at: [2, 2] });
+    expect(edits.moveNodes(duel, new Map([["fighter", { at: [464.2, 80], width: 240 }]]))).toBe(
+      duel,
+    );
+    expect(
+      positionOf(edits.moveNodes(duel, new Map([["console", { at: [1.6, 2] }]])), "console"),
+    ).toEqual({ at: [2, 2] });
   });
 
   test("groups come and go", () => {
     const grouped = edits.addGroup(duel, "Agent", [0.4, 0, 100, 100]);
     expect(grouped.groups).toEqual([{ title: "Agent", bounds: [0, 0, 100, 100] }]);
-    expect(edits.editGroup(grouped, 0, { bounds: [8, 8, 50, 50] }).groups).toEqual([{ title: "Agent", bounds: [8, 8, 50, 50] }]);
+    expect(edits.editGroup(grouped, 0, { bounds: [8, 8, 50, 50] }).groups).toEqual([
+      { title: "Agent", bounds: [8, 8, 50, 50] },
+    ]);
     expect(edits.editGroup(grouped, 0, null)).not.toHaveProperty("groups");
     expect(edits.editGroup(grouped, 5, null)).toBe(grouped);
   });
@@ -207,7 +228,11 @@ describe("clipboard", () => {
     const { workflow, ids } = pasteNodes(duel, clip, [1000, 1000]);
     expect(ids).toEqual(["console_2", "fighter_2"]);
     expect(workflow.nodes.console_2!.in).toEqual({ pad1: "fighter_2.pad" });
-    expect(workflow.nodes.fighter_2).toEqual({ type: "ScriptedFighter@1", in: { variables: "console_2.variables" }, every: 2 });
+    expect(workflow.nodes.fighter_2).toEqual({
+      type: "ScriptedFighter@1",
+      in: { variables: "console_2.variables" },
+      every: 2,
+    });
     expect(positionOf(workflow, "fighter_2")).toEqual({ at: [1384, 1000], width: 240 });
     expect(workflow.nodes.console).toBe(duel.nodes.console);
   });
@@ -215,7 +240,9 @@ describe("clipboard", () => {
   test("links from outside come along only when asked for, and only if their node is there", () => {
     const clip = parseClipboard(copyNodes(duel, ["score"]))!;
     expect(pasteNodes(duel, clip, [0, 0]).workflow.nodes.score_2).toEqual({ type: "Score@1" });
-    expect(pasteNodes(duel, clip, [0, 0], true).workflow.nodes.score_2!.in).toEqual({ rewards: ["console.reward"] });
+    expect(pasteNodes(duel, clip, [0, 0], true).workflow.nodes.score_2!.in).toEqual({
+      rewards: ["console.reward"],
+    });
     expect(pasteNodes(EMPTY, clip, [0, 0], true).workflow.nodes.score).toEqual({ type: "Score@1" });
   });
 
@@ -230,14 +257,28 @@ describe("clipboard", () => {
   });
 
   test("a whole workflow can be pasted; anything else is not ours", () => {
-    expect(Object.keys(parseClipboard(dumpJson(duel))!.nodes)).toEqual(["console", "fighter", "score"]);
-    for (const text of ["", "hello", "3", "{}", '{"nodes": {}}', '{"minibrains_nodes": 1, "nodes": {"A B": {}}}'])
+    expect(Object.keys(parseClipboard(dumpJson(duel))!.nodes)).toEqual([
+      "console",
+      "fighter",
+      "score",
+    ]);
+    for (const text of [
+      "",
+      "hello",
+      "3",
+      "{}",
+      '{"nodes": {}}',
+      '{"minibrains_nodes": 1, "nodes": {"A B": {}}}',
+    ])
       expect(parseClipboard(text)).toBeNull();
   });
 });
 
 test("what differs between two saves is told by node and value", () => {
-  const mine = edits.removeNodes(edits.setWidget(duel, "console", "game", "Pad-Genesis"), new Set(["score"]));
+  const mine = edits.removeNodes(
+    edits.setWidget(duel, "console", "game", "Pad-Genesis"),
+    new Set(["score"]),
+  );
   expect(diffWorkflows(duel, edits.addNode(mine, "log", entry("Log@1"), [0, 0]))).toEqual([
     { what: "changed", name: "console", details: ['game: "Duel-Genesis" → "Pad-Genesis"'] },
     { what: "removed", name: "score", details: ["Score@1"] },

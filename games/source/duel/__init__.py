@@ -1,4 +1,7 @@
-"""The sources of Duel, and the programs that play and measure it. The game itself is in `FOLDER`."""
+"""The sources of Duel, and the programs that play and measure it.
+
+The game itself is in `FOLDER`.
+"""
 
 import re
 from pathlib import Path

@@ -2,9 +2,10 @@
 
     python -m games.source.duel.calibrate --workers 2 --rows rows.jsonl --json calibration.json
 
-A limit holds if the Wilson 95 % interval lies within it. Only matches that differ count. They are played by the game compiled
-for this computer, and the first of each row on the ROM as well. With --rows every row is kept as it
-comes, and a run that was cut off goes on from there, as long as the ROM and the players are the same.
+A limit holds if the Wilson 95 % interval lies within it. Only matches that differ count. They are
+played by the game compiled for this computer, and the first of each row on the ROM as well. With
+--rows every row is kept as it comes, and a run that was cut off goes on from there, as long as the
+ROM and the players are the same.
 """
 
 from __future__ import annotations
@@ -22,8 +23,26 @@ from pathlib import Path
 from typing import Any
 
 from games.source.duel import FOLDER, LEVELS
-from games.source.duel.counting import KINDS, SECONDS, Limit, Row, different, outcome_of, row_of, wilson
-from games.source.duel.matches import Result, Setting, computers, goes_alike, mirrored, play_one, player_named, settings
+from games.source.duel.counting import (
+    KINDS,
+    SECONDS,
+    Limit,
+    Row,
+    different,
+    outcome_of,
+    row_of,
+    wilson,
+)
+from games.source.duel.matches import (
+    Result,
+    Setting,
+    computers,
+    goes_alike,
+    mirrored,
+    play_one,
+    player_named,
+    settings,
+)
 from games.source.duel.search.exploits import BUDGET, LATENESS, search_exploits
 from games.source.duel.search.finals import ON_ROM, table_of_finals
 from games.source.duel.search.genomes import TURTLE
@@ -61,7 +80,8 @@ SUBJECT = (
 
 
 OF_THE_TEACHER = Limit(least=0.85)
-"""The share that the scripted teacher has to win at TAUGHT_AT, so that an agent can be judged there."""
+"""The share that the scripted teacher has to win at TAUGHT_AT, so that an agent can be judged
+there."""
 TAUGHT_AT = 4
 MOST_BY_ONE_MOVE = 0.4
 """The part of the teacher's damage that one move may deal."""
@@ -123,12 +143,15 @@ def readable(line: str) -> Row | None:
 class Run:
     """The processes that play, and the rows that are there already."""
 
-    def __init__(self, workers: int, kept: Path | None, levels: Sequence[int] = range(1, LEVELS + 1)) -> None:
+    def __init__(
+        self, workers: int, kept: Path | None, levels: Sequence[int] = range(1, LEVELS + 1)
+    ) -> None:
         """Start the processes, and read the rows.
 
         Args:
             workers: The number of processes; with 1 this process plays.
-            kept: The file in which rows are kept, if any. Those of another ROM or other players are ignored.
+            kept: The file in which rows are kept, if any. Those of another ROM or other players are
+                ignored.
             levels: The levels at which exploits are searched.
         """
         self.pool = ProcessPoolExecutor(workers) if workers > 1 else None
@@ -160,7 +183,10 @@ class Run:
         return map(play, items)
 
     def keep(self, key: str, row: Row) -> Row:
-        """Remember a row, with the seconds since the one before, which add up over all sittings. Return it."""
+        """Remember a row, with the seconds since the one before, which add up over all sittings.
+
+        Return it.
+        """
         now = time.time()
         row["seconds"] = round(now - self.latest, 2)
         self.latest = now
@@ -168,7 +194,10 @@ class Run:
         if self.kept:
             with self.kept.open("a") as file:
                 file.write(json.dumps({"subject": self.subject, "key": key, "row": row}) + "\n")
-        words = "{what}: {won}/{n} = {share:.3f} [{low:.3f}, {high:.3f}], {median_s} s, {timed_out} timed out".format(**row)
+        words = (
+            "{what}: {won}/{n} = {share:.3f} [{low:.3f}, {high:.3f}], {median_s} s, "
+            "{timed_out} timed out"
+        ).format(**row)
         print(f"{row['seconds']:6.0f} s  {words}", file=sys.stderr, flush=True)
         return row
 
@@ -212,7 +241,10 @@ def noop(run: Run, n: int) -> Iterator[Judged]:
 def random44(run: Run, n: int) -> Iterator[Judged]:
     """Yield the rows of random actions."""
     for level, most in ((1, 0.35), (4, 0.05), (8, 0.01)):
-        yield run.tally(f"random44 at {level}", settings("random44", level), scaled(n, 1000)), Limit(most=most)
+        yield (
+            run.tally(f"random44 at {level}", settings("random44", level), scaled(n, 1000)),
+            Limit(most=most),
+        )
 
 
 MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
@@ -221,11 +253,15 @@ MOST_OF_A_RUSHER = ((2, 0.6), (5, 0.15))
 def rusher(run: Run, n: int) -> Iterator[Judged]:
     """Yield the rows of the two rushers."""
     for policy, (level, most) in itertools.product(("rusher", "heavy_rusher"), MOST_OF_A_RUSHER):
-        yield run.tally(f"{policy} at {level}", settings(policy, level), scaled(n, 1000)), Limit(most=most)
+        yield (
+            run.tally(f"{policy} at {level}", settings(policy, level), scaled(n, 1000)),
+            Limit(most=most),
+        )
 
 
 LADDER = {1: (0.55, 1000), 2: (0.6, 300)}
-"""For each difference of levels: the share that the higher one has to win at least, and the number of matches."""
+"""For each difference of levels: the share that the higher one has to win at least, and the number
+of matches."""
 
 
 def ladder(run: Run, n: int) -> Iterator[Judged]:
@@ -234,13 +270,20 @@ def ladder(run: Run, n: int) -> Iterator[Judged]:
         for level in range(1, LEVELS + 1 - step):
             higher = level + step
             coming = computers(higher, level)
-            yield run.tally(f"level {higher} against level {level}", coming, scaled(n, matches)), Limit(least=least)
+            yield (
+                run.tally(f"level {higher} against level {level}", coming, scaled(n, matches)),
+                Limit(least=least),
+            )
 
 
 def mirror(run: Run, n: int) -> Iterator[Judged]:
     """Yield the row of equal opponents, of which neither side may be better."""
-    # of 1200 matches two equal sides miss the limit by chance one time in seven, of so many one in three hundred
-    yield run.tally("left side, equal levels and fighters", mirrored(), scaled(n, 2400)), Limit(0.45, 0.55)
+    # of 1200 matches two equal sides miss the limit by chance one time in seven, of so many one in
+    # three hundred
+    yield (
+        run.tally("left side, equal levels and fighters", mirrored(), scaled(n, 2400)),
+        Limit(0.45, 0.55),
+    )
 
 
 def styles(run: Run, n: int) -> Iterator[Judged]:
@@ -257,7 +300,9 @@ ABLATED_AT = (4, 8)
 
 
 def teacher(run: Run, n: int) -> Iterator[Judged]:
-    """Yield the rows of the scripted teacher: by its interval, by how late it sees, and without one of its rules."""
+    """Yield the rows of the scripted teacher: by its interval, by how late it sees,
+    and without one of its rules.
+    """
     rows: list[tuple[str, int]] = []
     for interval, late, level in itertools.product(INTERVALS, (0, LATE), range(1, LEVELS + 1)):
         rows.append((f"patient@{interval}:{late}", level))
@@ -283,7 +328,9 @@ PLAYED_AS_MEANT = ("ladder", "mirror", "styles")
 
 
 def scaled(n: int, of: int) -> int:
-    """Return `of` matches, or fewer in proportion if the longest measurement has only n; at least LEAST."""
+    """Return `of` matches, or fewer in proportion if the longest measurement has only n;
+    at least LEAST.
+    """
     return max(LEAST, of * n // FULL)
 
 
@@ -362,7 +409,9 @@ def is_drawn_too_often(row: Row) -> bool:
 
 
 def is_rival(row: Row) -> bool:
-    """Return True if a row is of the best of the simple players that the teacher has to be far above."""
+    """Return True if a row is of the best of the simple players that the
+    teacher has to be far above.
+    """
     player_class, *rest = row["what"].split(", ")
     if player_class not in ("two thresholds", "table"):
         return False
@@ -370,7 +419,9 @@ def is_rival(row: Row) -> bool:
 
 
 def too_near(taught: Row, rivals: Iterable[Row]) -> list[str]:
-    """Return the simple players that come too near to the teacher at its level, with their upper bounds."""
+    """Return the simple players that come too near to the teacher at its level,
+    with their upper bounds.
+    """
     most = taught["low"] - BELOW_TEACHER
     near: list[str] = []
     for row in rivals:
@@ -388,16 +439,22 @@ def cells(row: Row) -> str:
     mine, theirs = row["kinds"]
     same, compared = row["on_rom"]
     return (
-        f"| {row['what']} | {row['n']} | {row['won']} | {row['share']:.3f} | {row['low']:.3f}–{row['high']:.3f} | {row['limit']} "
+        f"| {row['what']} | {row['n']} | {row['won']} | {row['share']:.3f} | "
+        f"{row['low']:.3f}–{row['high']:.3f} | {row['limit']} "
         f"| {verdict} | {row['drawn']} | {row['median_s']} | {row['timed_out'] / row['n']:.1%} "
-        f"| {row['rounds_timed_out'] / row['rounds']:.1%} | {mine:g} / {theirs:g} | {same} of {compared} alike |"
+        f"| {row['rounds_timed_out'] / row['rounds']:.1%} | {mine:g} / {theirs:g} | "
+        f"{same} of {compared} alike |"
     )
 
 
 def table(rows: list[Row]) -> list[str]:
     """Return the lines of the table, in Markdown."""
     lines = [
-        "| matches | n | won | share | 95 % | limit | met | drawn | median s | timed out | rounds | kinds landed | on the ROM |",
+        (
+            "| matches | n | won | share | 95 % | limit | met | drawn | "
+            "median s | timed out | rounds "
+            "| kinds landed | on the ROM |"
+        ),
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     lines += map(cells, rows)
@@ -426,16 +483,25 @@ def markdown(rows: list[Row]) -> str:
 
 
 def damage_table(rows: list[Row]) -> list[str]:
-    """Return the lines of a table with each row's wins by the clock, and the moves that its damage comes from."""
+    """Return the lines of a table with each row's wins by the clock,
+    and the moves that its damage comes from.
+    """
     if not rows:
         return []
-    lines = ["", "| matches | won | by the clock | damage a round | by move |", "|---|---|---|---|---|"]
+    lines = [
+        "",
+        "| matches | won | by the clock | damage a round | by move |",
+        "|---|---|---|---|---|",
+    ]
     for row in rows:
         damage = sum(row["damage"].values())
         moves = sorted(row["damage"].items(), key=lambda entry: entry[1], reverse=True)
         shares = ", ".join(f"{move} {dealt / damage:.0%}" for move, dealt in moves)
         a_round = damage / row["rounds"]
-        lines.append(f"| {row['what']} | {row['won']} of {row['n']} | {row['by_clock']} | {a_round:.0f} | {shares} |")
+        lines.append(
+            f"| {row['what']} | {row['won']} of {row['n']} | {row['by_clock']} | "
+            f"{a_round:.0f} | {shares} |"
+        )
     return lines
 
 
@@ -447,35 +513,60 @@ def write(path: Path, text: str) -> None:
 
 
 def suites(text: str) -> list[str]:
-    """Return the suites named in an argument, such as "noop,ladder". Raises ArgumentTypeError if there is none of a name."""
+    """Return the suites named in an argument, such as "noop,ladder".
+
+    Raises ArgumentTypeError if there is none of a name.
+    """
     names = text.split(",")
     for name in names:
         if name not in SUITES:
-            raise argparse.ArgumentTypeError(f"there is no suite {name!r}; expected some of {','.join(SUITES)}")
+            raise argparse.ArgumentTypeError(
+                f"there is no suite {name!r}; expected some of {','.join(SUITES)}"
+            )
     return names
 
 
 def level_numbers(text: str) -> list[int]:
-    """Return the levels named in an argument, such as "4,6". Raises ArgumentTypeError if one does not exist."""
+    """Return the levels named in an argument, such as "4,6".
+
+    Raises ArgumentTypeError if one does not exist.
+    """
     try:
         levels = list(map(int, text.split(",")))
     except ValueError:
         levels = []
     if not levels or not set(levels) <= set(range(1, LEVELS + 1)):
-        raise argparse.ArgumentTypeError(f"{text!r} are no levels; expected some of 1 to {LEVELS}, such as 4,6")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} are no levels; expected some of 1 to {LEVELS}, such as 4,6"
+        )
     return levels
 
 
 def main() -> None:
     """Play the suites that were asked for, write the report, and print it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n", type=int, default=FULL, help="matches of the longest measurements")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--only", type=suites, default=THE_TABLE, metavar="SUITES", help="some of " + ",".join(SUITES))
-    parser.add_argument("--rows", type=Path, help="keep rows there as they come, and use those that are there")
+    parser.add_argument(
+        "--only",
+        type=suites,
+        default=THE_TABLE,
+        metavar="SUITES",
+        help="some of " + ",".join(SUITES),
+    )
+    parser.add_argument(
+        "--rows", type=Path, help="keep rows there as they come, and use those that are there"
+    )
     parser.add_argument("--json", type=Path, help="write the whole report there")
     every_level = list(range(1, LEVELS + 1))
-    parser.add_argument("--levels", type=level_numbers, default=every_level, help="where exploits are searched, such as 4,6")
+    parser.add_argument(
+        "--levels",
+        type=level_numbers,
+        default=every_level,
+        help="where exploits are searched, such as 4,6",
+    )
     options = parser.parse_args()
     run = Run(options.workers, options.rows, options.levels)
     try:
@@ -488,7 +579,13 @@ def main() -> None:
     seconds = round(total(rows, "seconds"))
     processor = round(total(rows, "processor_s"))
     if options.json:
-        report = {"rom_sha1": rom, "seconds": seconds, "processor_s": processor, "verdicts": verdicts(rows), "rows": rows}
+        report = {
+            "rom_sha1": rom,
+            "seconds": seconds,
+            "processor_s": processor,
+            "verdicts": verdicts(rows),
+            "rows": rows,
+        }
         write(options.json, json.dumps(report, indent=1) + "\n")
     print(f"ROM {rom}, {seconds} s, {processor} s of processor time\n\n{markdown(rows)}")
 

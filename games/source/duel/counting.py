@@ -1,4 +1,6 @@
-"""The counts of matches: rows with a share of victories and its bounds, and the limits that they have to keep."""
+"""The counts of matches: rows with a share of victories and its bounds,
+and the limits that they have to keep.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,18 @@ def wilson(won: int, played: int, z: float = 1.959964) -> tuple[float, float]:
         played: How many were played; with 0 the interval is from 0 to 1.
         z: The quantile of the normal distribution; the default is that of a 95 % interval.
 
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, 1927.
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
+        1927.
     """
     if not played:
         return 0.0, 1.0
     share = won / played
     middle = (share + z * z / (2 * played)) / (1 + z * z / played)
-    half = z * math.sqrt(share * (1 - share) / played + z * z / (4 * played * played)) / (1 + z * z / played)
+    half = (
+        z
+        * math.sqrt(share * (1 - share) / played + z * z / (4 * played * played))
+        / (1 + z * z / played)
+    )
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
@@ -66,14 +73,19 @@ class Limit:
 
 
 def outcome_of(row: Row, limit: Limit | None) -> dict[str, Any]:
-    """Return what a row says of its limit: its text, and whether it is met. Without a limit they are "" and None."""
+    """Return what a row says of its limit: its text, and whether it is met.
+
+    Without a limit they are "" and None.
+    """
     if limit is None:
         return {"limit": "", "met": None}
     return {"limit": str(limit), "met": limit.met(row)}
 
 
 def different(results: Iterable[Result]) -> list[Result]:
-    """Return the results without repetitions: of several with the same trajectory, the last, in the place of the first."""
+    """Return the results without repetitions: of several with the same trajectory, the last,
+    in the place of the first.
+    """
     by_trajectory: dict[str, Result] = {}
     for result in results:
         by_trajectory[result.trajectory] = result

@@ -1,7 +1,8 @@
-"""Players for Duel that are no learners: scripted styles, rushers, random actions, the scripted teacher.
+"""Players for Duel that are no learners: scripted styles, rushers, random actions,
+the scripted teacher.
 
-Each reads only variables of the shared Street Fighter II map, and the styles see them LATE frames late.
-A player is asked once a frame and answers with the names of the held buttons.
+Each reads only variables of the shared Street Fighter II map, and the styles see them LATE frames
+late. A player is asked once a frame and answers with the names of the held buttons.
 """
 
 from __future__ import annotations
@@ -25,18 +26,25 @@ Variables = Mapping[str, int]
 
 
 class Player(Protocol):
-    """A player that can hold a pad. One with the attribute `sees` = False never looks at the variables."""
+    """A player that can hold a pad.
+
+    One with the attribute `sees` = False never looks at the variables.
+    """
 
     def reset(self, seed: int) -> None:
         """Begin a match; all chance comes from the seed."""
 
     def pad(self, variables: Variables) -> Pad:
-        """Return the names of the buttons to hold on the next frame, given the variables of this one."""
+        """Return the names of the buttons to hold on the next frame,
+        given the variables of this one.
+        """
         ...
 
 
 def actions() -> list[list[Pad]]:
-    """Return the 44 actions of the table: for each its frames of held buttons, the last of which is held on."""
+    """Return the 44 actions of the table: for each its frames of held buttons,
+    the last of which is held on.
+    """
     table: list[list[Pad]] = []
     for rows in _table().values():
         table.append([_buttons(row) for row in rows])
@@ -136,7 +144,9 @@ class Rusher:
         return held
 
     def hold(self) -> None:
-        """Hold the first buttons of the plan, with F as the side on which the enemy stood when the plan was made."""
+        """Hold the first buttons of the plan,
+        with F as the side on which the enemy stood when the plan was made.
+        """
         held, _ = self.plan[0]
         facing = {"F": self.ahead}
         self.held = tuple(facing.get(name, name) for name in _buttons(held))
@@ -175,8 +185,8 @@ COOLDOWN = {"punch": 11, "kick": 12, "jump": 15}
 class Restricted:
     """The scripted teacher: ScriptedStrategist's rules, with the means of a learning agent.
 
-    It decides every `interval` frames, unless the latest action still cools down, takes actions of the table, and none of them
-    more than twice running.
+    It decides every `interval` frames, unless the latest action still cools down, takes actions of
+    the table, and none of them more than twice running.
     """
 
     interval: int
@@ -189,7 +199,9 @@ class Restricted:
         """Check the name of the rule. Raises ValueError if there is none of that name."""
         names = [rule.name for rule in PATIENT]
         if self.without and self.without not in names:
-            raise ValueError(f"the teacher has no rule {self.without!r}; expected one of {', '.join(names)}")
+            raise ValueError(
+                f"the teacher has no rule {self.without!r}; expected one of {', '.join(names)}"
+            )
 
     def reset(self, seed: int) -> None:
         self.rules = [rule for rule in PATIENT if rule.name != self.without]
@@ -212,7 +224,9 @@ class Restricted:
         return self.held
 
     def decide(self, view: View) -> str:
-        """Return the best action of the first rule that has something to say, or the next best if it was made twice running."""
+        """Return the best action of the first rule that has something to say,
+        or the next best if it was made twice running.
+        """
         best, second = first_choice(self.rules, view)
         chosen = best if self.latest.count(best) < 2 else second
         self.latest.append(chosen)

@@ -1,7 +1,9 @@
-"""Draw everything Duel shows, from code: `gen_art.py build` writes tiles.bin, art.c and art.h there.
+"""Draw everything Duel shows, from code: `gen_art.py build` writes tiles.bin,
+art.c and art.h there.
 
-All of it is our own. Shapes are rasterised here with plain arithmetic, not by an imaging library, so that
-the same bytes come out whatever version of one is installed. `gen_art.py --preview FILE` draws all poses.
+All of it is our own. Shapes are rasterised here with plain arithmetic, not by an imaging library,
+so that the same bytes come out whatever version of one is installed. `gen_art.py --preview FILE`
+draws all poses.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ Point = tuple[float, float]
 Image = np.ndarray  # uint8 palette indices
 
 # A fighter's palette: its line of colour RAM is filled from characters' colours in art.c.
-OUTLINE, SKIN, SKIN_LIGHT, SKIN_DARK, SUIT, SUIT_LIGHT, SUIT_DARK, HAIR, HAIR_LIGHT, TRIM, TRIM_DARK, WHITE = range(1, 13)
+(
+    OUTLINE, SKIN, SKIN_LIGHT, SKIN_DARK, SUIT, SUIT_LIGHT, SUIT_DARK, HAIR, HAIR_LIGHT, TRIM,
+    TRIM_DARK, WHITE,
+) = range(1, 13)  # fmt: skip
 GLOW, GLOW_LIGHT, GLOW_DARK = 13, 14, 15
 SHADES = {
     SKIN: (SKIN_DARK, SKIN, SKIN_LIGHT),
@@ -26,64 +31,165 @@ SHADES = {
     TRIM: (TRIM_DARK, TRIM, TRIM),
 }
 
-# The joints of a pose, facing right: head, neck, hip, then elbow and hand of the far and of the near arm,
-# knee and foot of the far and of the near leg. The feet stand on y = 62; the middle is x = 30.
+# The joints of a pose, facing right: head, neck, hip, then elbow and hand of the far and of the
+# near arm, knee and foot of the far and of the near leg. The feet stand on y = 62; the middle is x
+# = 30.
 POSES: dict[str, list[Point]] = {
-    "STAND_1": [(34, 11), (32, 19), (30, 37), (26, 28), (34, 26), (39, 29), (44, 22), (24, 49), (20, 61), (38, 49), (39, 61)],
-    "STAND_2": [(34, 12), (32, 20), (30, 38), (26, 29), (34, 28), (39, 30), (44, 24), (24, 50), (20, 61), (38, 50), (39, 61)],
-    "STAND_3": [(35, 13), (33, 21), (30, 38), (27, 30), (35, 29), (40, 31), (45, 25), (23, 50), (20, 61), (38, 50), (39, 61)],
-    "WALK_1": [(34, 11), (32, 19), (30, 37), (26, 28), (34, 26), (40, 28), (44, 22), (27, 49), (24, 61), (35, 49), (35, 61)],
-    "WALK_2": [(35, 11), (33, 19), (30, 37), (26, 28), (34, 26), (41, 28), (45, 22), (22, 49), (15, 60), (40, 48), (44, 61)],
-    "WALK_3": [(35, 10), (33, 18), (30, 36), (26, 27), (34, 25), (41, 27), (45, 21), (30, 48), (25, 58), (33, 49), (33, 61)],
-    "CROUCH": [(35, 29), (33, 36), (29, 48), (26, 43), (34, 42), (40, 45), (45, 38), (20, 52), (21, 61), (42, 50), (39, 61)],
-    "CROUCH_GUARD": [
-        (32, 30),
-        (31, 37),
-        (28, 48),
-        (35, 42),
-        (38, 32),
-        (40, 44),
-        (42, 33),
-        (20, 52),
-        (21, 61),
-        (41, 50),
-        (38, 61),
+    "STAND_1": [
+        (34, 11), (32, 19), (30, 37), (26, 28), (34, 26), (39, 29), (44, 22), (24, 49), (20, 61),
+        (38, 49), (39, 61),
     ],
-    "GUARD": [(31, 12), (30, 20), (29, 37), (35, 24), (38, 13), (40, 26), (42, 14), (23, 49), (19, 61), (37, 49), (37, 61)],
-    "JUMP": [(34, 9), (32, 17), (31, 33), (24, 22), (20, 15), (41, 22), (45, 15), (24, 38), (28, 47), (40, 38), (37, 48)],
-    "JUMP_TUCK": [(36, 15), (34, 22), (29, 34), (30, 31), (38, 33), (40, 31), (46, 30), (26, 43), (22, 51), (41, 41), (36, 50)],
-    "JAB": [(35, 11), (33, 19), (30, 37), (27, 28), (34, 26), (45, 22), (55, 21), (24, 49), (19, 61), (38, 49), (40, 61)],
-    "PUNCH_BACK": [(32, 12), (31, 20), (30, 37), (22, 27), (24, 21), (35, 30), (41, 25), (23, 49), (18, 61), (38, 48), (40, 61)],
-    "STRAIGHT": [(37, 12), (34, 20), (29, 37), (26, 29), (33, 30), (46, 22), (60, 21), (23, 49), (16, 61), (39, 48), (42, 61)],
-    "HEAVY_PUNCH": [(40, 15), (37, 22), (30, 38), (28, 31), (34, 36), (50, 21), (64, 20), (21, 50), (11, 61), (42, 47), (46, 61)],
-    "KNEE": [(30, 12), (30, 20), (30, 37), (24, 28), (32, 26), (37, 30), (40, 23), (27, 49), (25, 61), (43, 34), (40, 45)],
-    "SHIN_KICK": [(28, 12), (29, 20), (30, 37), (22, 27), (22, 20), (36, 29), (40, 24), (28, 49), (27, 61), (42, 42), (55, 49)],
-    "SIDE_KICK": [(25, 13), (27, 21), (30, 37), (19, 27), (17, 20), (34, 29), (32, 35), (28, 49), (28, 61), (44, 33), (61, 30)],
-    "HIGH_KICK": [(21, 15), (25, 22), (30, 36), (16, 28), (12, 22), (32, 30), (29, 36), (29, 49), (30, 61), (45, 25), (64, 14)],
-    "LOW_JAB": [(36, 29), (34, 36), (29, 48), (27, 43), (35, 43), (45, 39), (57, 39), (20, 52), (21, 61), (42, 50), (39, 61)],
-    "UPPERCUT": [(37, 16), (34, 24), (30, 42), (27, 33), (32, 38), (44, 18), (47, 1), (22, 51), (18, 61), (40, 51), (41, 61)],
-    "LOW_KICK": [(29, 30), (29, 37), (27, 49), (21, 43), (20, 52), (36, 43), (39, 37), (19, 54), (23, 61), (43, 55), (57, 59)],
-    "SWEEP": [(25, 33), (27, 40), (27, 51), (17, 46), (13, 57), (35, 45), (37, 39), (19, 56), (22, 61), (45, 57), (64, 60)],
-    "JUMP_PUNCH": [(37, 13), (34, 20), (30, 34), (27, 30), (33, 33), (44, 27), (54, 35), (24, 41), (20, 50), (39, 41), (34, 50)],
-    "JUMP_KICK": [(28, 9), (29, 17), (30, 32), (21, 22), (16, 17), (36, 24), (33, 30), (22, 38), (27, 46), (43, 38), (58, 48)],
-    "GRAB": [(36, 12), (34, 20), (30, 37), (42, 25), (51, 22), (44, 27), (53, 26), (23, 49), (17, 61), (39, 48), (42, 61)],
-    "THROW": [(26, 17), (27, 25), (30, 40), (20, 20), (13, 13), (33, 16), (24, 7), (22, 50), (17, 61), (40, 50), (43, 61)],
-    "CAST_BACK": [(30, 14), (30, 22), (29, 39), (22, 33), (17, 38), (28, 36), (21, 41), (22, 50), (16, 61), (39, 49), (42, 61)],
-    "CAST": [(39, 15), (36, 22), (30, 39), (45, 26), (57, 24), (46, 30), (58, 29), (21, 50), (12, 61), (42, 49), (45, 61)],
-    "RISE": [(35, 14), (32, 21), (29, 37), (25, 31), (27, 38), (40, 13), (42, -3), (26, 48), (22, 58), (41, 42), (35, 51)],
-    "HIT": [(22, 14), (25, 21), (31, 37), (17, 28), (12, 23), (33, 28), (39, 33), (26, 49), (22, 61), (39, 48), (40, 61)],
-    "CROUCH_HIT": [(24, 32), (26, 38), (29, 49), (18, 43), (14, 50), (34, 45), (40, 48), (21, 54), (21, 61), (42, 51), (39, 61)],
-    "FALL": [(12, 34), (18, 38), (32, 40), (14, 46), (8, 51), (22, 29), (17, 22), (42, 36), (50, 42), (43, 32), (54, 32)],
-    "LIE": [(10, 56), (17, 57), (34, 58), (22, 60), (14, 61), (25, 60), (31, 61), (44, 56), (54, 60), (45, 59), (57, 61)],
-    "GET_UP": [(36, 37), (33, 43), (27, 51), (30, 52), (33, 61), (40, 52), (42, 60), (19, 56), (16, 61), (39, 52), (34, 61)],
-    "WIN_1": [(33, 10), (32, 18), (31, 37), (23, 16), (24, 3), (40, 25), (35, 33), (26, 49), (25, 61), (37, 49), (37, 61)],
-    "WIN_2": [(33, 9), (32, 17), (31, 36), (22, 13), (22, 0), (41, 13), (42, 0), (26, 49), (25, 61), (37, 49), (37, 61)],
-}
+    "STAND_2": [
+        (34, 12), (32, 20), (30, 38), (26, 29), (34, 28), (39, 30), (44, 24), (24, 50), (20, 61),
+        (38, 50), (39, 61),
+    ],
+    "STAND_3": [
+        (35, 13), (33, 21), (30, 38), (27, 30), (35, 29), (40, 31), (45, 25), (23, 50), (20, 61),
+        (38, 50), (39, 61),
+    ],
+    "WALK_1": [
+        (34, 11), (32, 19), (30, 37), (26, 28), (34, 26), (40, 28), (44, 22), (27, 49), (24, 61),
+        (35, 49), (35, 61),
+    ],
+    "WALK_2": [
+        (35, 11), (33, 19), (30, 37), (26, 28), (34, 26), (41, 28), (45, 22), (22, 49), (15, 60),
+        (40, 48), (44, 61),
+    ],
+    "WALK_3": [
+        (35, 10), (33, 18), (30, 36), (26, 27), (34, 25), (41, 27), (45, 21), (30, 48), (25, 58),
+        (33, 49), (33, 61),
+    ],
+    "CROUCH": [
+        (35, 29), (33, 36), (29, 48), (26, 43), (34, 42), (40, 45), (45, 38), (20, 52), (21, 61),
+        (42, 50), (39, 61),
+    ],
+    "CROUCH_GUARD": [
+        (32, 30), (31, 37), (28, 48), (35, 42), (38, 32), (40, 44), (42, 33), (20, 52), (21, 61),
+        (41, 50), (38, 61),
+    ],
+    "GUARD": [
+        (31, 12), (30, 20), (29, 37), (35, 24), (38, 13), (40, 26), (42, 14), (23, 49), (19, 61),
+        (37, 49), (37, 61),
+    ],
+    "JUMP": [
+        (34, 9), (32, 17), (31, 33), (24, 22), (20, 15), (41, 22), (45, 15), (24, 38), (28, 47),
+        (40, 38), (37, 48),
+    ],
+    "JUMP_TUCK": [
+        (36, 15), (34, 22), (29, 34), (30, 31), (38, 33), (40, 31), (46, 30), (26, 43), (22, 51),
+        (41, 41), (36, 50),
+    ],
+    "JAB": [
+        (35, 11), (33, 19), (30, 37), (27, 28), (34, 26), (45, 22), (55, 21), (24, 49), (19, 61),
+        (38, 49), (40, 61),
+    ],
+    "PUNCH_BACK": [
+        (32, 12), (31, 20), (30, 37), (22, 27), (24, 21), (35, 30), (41, 25), (23, 49), (18, 61),
+        (38, 48), (40, 61),
+    ],
+    "STRAIGHT": [
+        (37, 12), (34, 20), (29, 37), (26, 29), (33, 30), (46, 22), (60, 21), (23, 49), (16, 61),
+        (39, 48), (42, 61),
+    ],
+    "HEAVY_PUNCH": [
+        (40, 15), (37, 22), (30, 38), (28, 31), (34, 36), (50, 21), (64, 20), (21, 50), (11, 61),
+        (42, 47), (46, 61),
+    ],
+    "KNEE": [
+        (30, 12), (30, 20), (30, 37), (24, 28), (32, 26), (37, 30), (40, 23), (27, 49), (25, 61),
+        (43, 34), (40, 45),
+    ],
+    "SHIN_KICK": [
+        (28, 12), (29, 20), (30, 37), (22, 27), (22, 20), (36, 29), (40, 24), (28, 49), (27, 61),
+        (42, 42), (55, 49),
+    ],
+    "SIDE_KICK": [
+        (25, 13), (27, 21), (30, 37), (19, 27), (17, 20), (34, 29), (32, 35), (28, 49), (28, 61),
+        (44, 33), (61, 30),
+    ],
+    "HIGH_KICK": [
+        (21, 15), (25, 22), (30, 36), (16, 28), (12, 22), (32, 30), (29, 36), (29, 49), (30, 61),
+        (45, 25), (64, 14),
+    ],
+    "LOW_JAB": [
+        (36, 29), (34, 36), (29, 48), (27, 43), (35, 43), (45, 39), (57, 39), (20, 52), (21, 61),
+        (42, 50), (39, 61),
+    ],
+    "UPPERCUT": [
+        (37, 16), (34, 24), (30, 42), (27, 33), (32, 38), (44, 18), (47, 1), (22, 51), (18, 61),
+        (40, 51), (41, 61),
+    ],
+    "LOW_KICK": [
+        (29, 30), (29, 37), (27, 49), (21, 43), (20, 52), (36, 43), (39, 37), (19, 54), (23, 61),
+        (43, 55), (57, 59),
+    ],
+    "SWEEP": [
+        (25, 33), (27, 40), (27, 51), (17, 46), (13, 57), (35, 45), (37, 39), (19, 56), (22, 61),
+        (45, 57), (64, 60),
+    ],
+    "JUMP_PUNCH": [
+        (37, 13), (34, 20), (30, 34), (27, 30), (33, 33), (44, 27), (54, 35), (24, 41), (20, 50),
+        (39, 41), (34, 50),
+    ],
+    "JUMP_KICK": [
+        (28, 9), (29, 17), (30, 32), (21, 22), (16, 17), (36, 24), (33, 30), (22, 38), (27, 46),
+        (43, 38), (58, 48),
+    ],
+    "GRAB": [
+        (36, 12), (34, 20), (30, 37), (42, 25), (51, 22), (44, 27), (53, 26), (23, 49), (17, 61),
+        (39, 48), (42, 61),
+    ],
+    "THROW": [
+        (26, 17), (27, 25), (30, 40), (20, 20), (13, 13), (33, 16), (24, 7), (22, 50), (17, 61),
+        (40, 50), (43, 61),
+    ],
+    "CAST_BACK": [
+        (30, 14), (30, 22), (29, 39), (22, 33), (17, 38), (28, 36), (21, 41), (22, 50), (16, 61),
+        (39, 49), (42, 61),
+    ],
+    "CAST": [
+        (39, 15), (36, 22), (30, 39), (45, 26), (57, 24), (46, 30), (58, 29), (21, 50), (12, 61),
+        (42, 49), (45, 61),
+    ],
+    "RISE": [
+        (35, 14), (32, 21), (29, 37), (25, 31), (27, 38), (40, 13), (42, -3), (26, 48), (22, 58),
+        (41, 42), (35, 51),
+    ],
+    "HIT": [
+        (22, 14), (25, 21), (31, 37), (17, 28), (12, 23), (33, 28), (39, 33), (26, 49), (22, 61),
+        (39, 48), (40, 61),
+    ],
+    "CROUCH_HIT": [
+        (24, 32), (26, 38), (29, 49), (18, 43), (14, 50), (34, 45), (40, 48), (21, 54), (21, 61),
+        (42, 51), (39, 61),
+    ],
+    "FALL": [
+        (12, 34), (18, 38), (32, 40), (14, 46), (8, 51), (22, 29), (17, 22), (42, 36), (50, 42),
+        (43, 32), (54, 32),
+    ],
+    "LIE": [
+        (10, 56), (17, 57), (34, 58), (22, 60), (14, 61), (25, 60), (31, 61), (44, 56), (54, 60),
+        (45, 59), (57, 61),
+    ],
+    "GET_UP": [
+        (36, 37), (33, 43), (27, 51), (30, 52), (33, 61), (40, 52), (42, 60), (19, 56), (16, 61),
+        (39, 52), (34, 61),
+    ],
+    "WIN_1": [
+        (33, 10), (32, 18), (31, 37), (23, 16), (24, 3), (40, 25), (35, 33), (26, 49), (25, 61),
+        (37, 49), (37, 61),
+    ],
+    "WIN_2": [
+        (33, 9), (32, 17), (31, 36), (22, 13), (22, 0), (41, 13), (42, 0), (26, 49), (25, 61),
+        (37, 49), (37, 61),
+    ],
+}  # fmt: skip
 
 MIDDLE, FLOOR = 30.0, 62.0
 WIDE, HIGH = 144, 112
 AT = (60, 104)
-"""The size of the canvas of a pose, and the point on it at which the fighter's middle meets the floor."""
+"""The size of the canvas of a pose, and the point on it at which the fighter's middle meets the
+floor."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +329,9 @@ class Canvas:
         self.image: Image = np.zeros((height, width), np.uint8)
         self.y, self.x = np.mgrid[0:height, 0:width].astype(np.float64)
 
-    def limb(self, a: Point, b: Point, thick_a: float, thick_b: float, shades: tuple[int, int, int]) -> None:
+    def limb(
+        self, a: Point, b: Point, thick_a: float, thick_b: float, shades: tuple[int, int, int]
+    ) -> None:
         """Draw a tapered, rounded limb, lit from the upper left.
 
         Args:
@@ -279,7 +387,10 @@ def draw_pose(pose: str, build: Build) -> Image:
         joint_x = AT[0] + (x - MIDDLE) * build.width
         joint_y = AT[1] + (y - FLOOR) * build.height
         joints.append((joint_x, joint_y))
-    head, neck, hip, far_elbow, far_hand, near_elbow, near_hand, far_knee, far_foot, near_knee, near_foot = joints
+    (
+        head, neck, hip, far_elbow, far_hand, near_elbow, near_hand, far_knee, far_foot, near_knee,
+        near_foot,
+    ) = joints  # fmt: skip
     thick = build.limbs * 1.15
     skin, suit, trim, hair = SHADES[SKIN], SHADES[SUIT], SHADES[TRIM], SHADES[HAIR]
     sleeve = suit if build.sleeves else skin
@@ -303,7 +414,11 @@ def draw_pose(pose: str, build: Build) -> Image:
         )
     if build.hair == "band":
         layer(((head[0] - 5, head[1] - 2), (head[0] - 15, head[1] + 3), 2.5, 1.5, trim))
-    layer((neck, far_elbow, 6, 5, far_sleeve), (far_elbow, far_hand, 5, 4, skin_shade), (far_hand, far_hand, 7, 7, trim))
+    layer(
+        (neck, far_elbow, 6, 5, far_sleeve),
+        (far_elbow, far_hand, 5, 4, skin_shade),
+        (far_hand, far_hand, 7, 7, trim),
+    )
     layer(
         (hip, far_knee, 10, 7, shade),
         (far_knee, far_foot, 7, 5, shade),
@@ -316,9 +431,21 @@ def draw_pose(pose: str, build: Build) -> Image:
     )
     chest = (neck[0] + (hip[0] - neck[0]) * 0.28, neck[1] + (hip[1] - neck[1]) * 0.28)
     wide = build.torso / build.limbs
-    layer((chest, hip, 15 * wide, 11 * wide, suit), (neck, chest, 11 * wide, 15 * wide, suit), (neck, neck, 6, 6, skin))
+    layer(
+        (chest, hip, 15 * wide, 11 * wide, suit),
+        (neck, chest, 11 * wide, 15 * wide, suit),
+        (neck, neck, 6, 6, skin),
+    )
     across = ((hip[1] - neck[1]) / 10, -(hip[0] - neck[0]) / 10)
-    layer(((hip[0] - across[0] * 2, hip[1] - across[1] * 2), (hip[0] + across[0] * 2, hip[1] + across[1] * 2), 4.5, 4.5, trim))
+    layer(
+        (
+            (hip[0] - across[0] * 2, hip[1] - across[1] * 2),
+            (hip[0] + across[0] * 2, hip[1] + across[1] * 2),
+            4.5,
+            4.5,
+            trim,
+        )
+    )
 
     sheet = Canvas(WIDE, HIGH)
     radius = 7.0 * build.head
@@ -344,7 +471,11 @@ def draw_pose(pose: str, build: Build) -> Image:
     sheet.outline(OUTLINE)
     picture.put(sheet)
 
-    layer((neck, near_elbow, 7, 6, sleeve), (near_elbow, near_hand, 6, 4.5, skin), (near_hand, near_hand, 8, 8, trim))
+    layer(
+        (neck, near_elbow, 7, 6, sleeve),
+        (near_elbow, near_hand, 6, 4.5, skin),
+        (near_hand, near_hand, 8, 8, trim),
+    )
     return picture.image
 
 
@@ -357,7 +488,9 @@ def tile_words(image: Image) -> bytes:
 
 
 def sprite_tiles(image: Image) -> bytes:
-    """Return the tiles of a picture in the order in which pieces of at most 4 x 4 tiles use them: down the columns."""
+    """Return the tiles of a picture in the order in which pieces of at most 4 x 4 tiles
+    use them: down the columns.
+    """
     rows, columns = image.shape[0] // 8, image.shape[1] // 8
     out: list[bytes] = []
     for top in range(0, rows, 4):
@@ -370,7 +503,9 @@ def sprite_tiles(image: Image) -> bytes:
 
 
 def trimmed(image: Image) -> tuple[int, int, Image]:
-    """Return the left and top edge, relative to AT, and the smallest part, in whole tiles, that holds everything."""
+    """Return the left and top edge, relative to AT, and the smallest part, in whole tiles,
+    that holds everything.
+    """
     rows, columns = np.flatnonzero(image.any(1)), np.flatnonzero(image.any(0))
     top, left = int(rows[0]), int(columns[0])
     height = _whole_tiles(int(rows[-1]) + 1 - top)
@@ -403,12 +538,13 @@ HUD_COLOURS = {
 }
 
 FONT = {
-    " ": "0000000", "0": "EJJJJJE", "1": "4C4444E", "2": "EJ1248V", "3": "EJ161JE", "4": "26AIV22", "5": "VGU11JE",
-    "6": "6GGUJJE", "7": "V112448", "8": "EJJEJJE", "9": "EJJF11C", "A": "EJJVJJJ", "B": "UJJUJJU", "C": "EJGGGJE",
-    "D": "UJJJJJU", "E": "VGGUGGV", "F": "VGGUGGG", "G": "EJGNJJF", "H": "JJJVJJJ", "I": "E44444E", "J": "7222IIC",
-    "K": "JIKOKIJ", "L": "GGGGGGV", "M": "JRVLJJJ", "N": "JJPLNJJ", "O": "EJJJJJE", "P": "UJJUGGG", "Q": "EJJJLID",
-    "R": "UJJUKIJ", "S": "FGGE11U", "T": "V444444", "U": "JJJJJJE", "V": "JJJJJA4", "W": "JJJLLRJ", "X": "JJA4AJJ",
-    "Y": "JJA4444", "Z": "V1248GV", "-": "000V000", "!": "4444404", ".": "0000066", ":": "0440440", "*": "4VEVA00",
+    " ": "0000000", "0": "EJJJJJE", "1": "4C4444E", "2": "EJ1248V", "3": "EJ161JE", "4": "26AIV22",
+    "5": "VGU11JE", "6": "6GGUJJE", "7": "V112448", "8": "EJJEJJE", "9": "EJJF11C", "A": "EJJVJJJ",
+    "B": "UJJUJJU", "C": "EJGGGJE", "D": "UJJJJJU", "E": "VGGUGGV", "F": "VGGUGGG", "G": "EJGNJJF",
+    "H": "JJJVJJJ", "I": "E44444E", "J": "7222IIC", "K": "JIKOKIJ", "L": "GGGGGGV", "M": "JRVLJJJ",
+    "N": "JJPLNJJ", "O": "EJJJJJE", "P": "UJJUGGG", "Q": "EJJJLID", "R": "UJJUKIJ", "S": "FGGE11U",
+    "T": "V444444", "U": "JJJJJJE", "V": "JJJJJA4", "W": "JJJLLRJ", "X": "JJA4AJJ", "Y": "JJA4444",
+    "Z": "V1248GV", "-": "000V000", "!": "4444404", ".": "0000066", ":": "0440440", "*": "4VEVA00",
     "<": "248G842", ">": "8421248",
 }  # fmt: skip
 """Rows of five pixels, in base 32 (A is 10; J is also 17 written by hand: the two outer pixels)."""
@@ -423,7 +559,9 @@ OUTLINE_OF_LETTERS = 2
 
 
 def font_tiles() -> bytes:
-    """Return the tiles of the letters, each with a dark outline, so that they can be read on a light background."""
+    """Return the tiles of the letters, each with a dark outline,
+    so that they can be read on a light background.
+    """
     out = []
     for rows in FONT.values():
         letter = Canvas(8, 8)
@@ -438,7 +576,10 @@ def font_tiles() -> bytes:
 
 
 def bar_tiles() -> bytes:
-    """Return nine tiles of a health bar, with 0 to 8 full columns. They are dark above and below, so that no letters touch it."""
+    """Return nine tiles of a health bar, with 0 to 8 full columns.
+
+    They are dark above and below, so that no letters touch it.
+    """
     out = []
     for full in range(9):
         tile = np.full((8, 8), INK_DARK, np.uint8)
@@ -469,7 +610,9 @@ LOGO_WIDE, LOGO_HIGH = 160, 56
 
 
 def draw_logo() -> Image:
-    """Return a picture of the word DUEL in slanted strokes, with a cut through it, u8 [LOGO_HIGH, LOGO_WIDE]."""
+    """Return a picture of the word DUEL in slanted strokes, with a cut through it,
+    u8 [LOGO_HIGH, LOGO_WIDE].
+    """
     canvas = Canvas(LOGO_WIDE, LOGO_HIGH)
     strokes = {
         "D": [
@@ -480,7 +623,13 @@ def draw_logo() -> Image:
             ((24, 30), (16, 40)),
             ((16, 40), (0, 40)),
         ],
-        "U": [((0, 0), (0, 32)), ((0, 32), (7, 40)), ((7, 40), (17, 40)), ((17, 40), (24, 32)), ((24, 32), (24, 0))],
+        "U": [
+            ((0, 0), (0, 32)),
+            ((0, 32), (7, 40)),
+            ((7, 40), (17, 40)),
+            ((17, 40), (24, 32)),
+            ((24, 32), (24, 0)),
+        ],
         "E": [((0, 0), (0, 40)), ((0, 0), (22, 0)), ((0, 20), (17, 20)), ((0, 40), (22, 40))],
         "L": [((0, 0), (0, 40)), ((0, 40), (22, 40))],
     }
@@ -535,7 +684,12 @@ def draw_projectile(frame: int) -> Image:
     x, y = canvas.x - 19.5, canvas.y - 11.5
     tail, core = (15, 6) if frame else (18, 5)
     body = x * x + y * y
-    canvas.where((x < 0) & (x > -tail) & (np.abs(y) < (1 + x / tail) * 8 - (np.floor(canvas.x / 2 + frame) % 2)), GLOW_DARK)
+    canvas.where(
+        (x < 0)
+        & (x > -tail)
+        & (np.abs(y) < (1 + x / tail) * 8 - (np.floor(canvas.x / 2 + frame) % 2)),
+        GLOW_DARK,
+    )
     canvas.where(body <= 10.5 * 10.5, GLOW_DARK)
     canvas.where(body <= 9 * 9, GLOW)
     canvas.where((x - 2) ** 2 + (y + 1) ** 2 <= core**2, GLOW_LIGHT)
@@ -544,7 +698,9 @@ def draw_projectile(frame: int) -> Image:
 
 
 def draw_shadow() -> Image:
-    """Return the shadow of a fighter, u8 [8, 32]: every second pixel, so that the floor shines through."""
+    """Return the shadow of a fighter, u8 [8, 32]: every second pixel,
+    so that the floor shines through.
+    """
     canvas = Canvas(32, 8)
     x, y = (canvas.x - 15.5) / 15.5, (canvas.y - 3.5) / 3.6
     canvas.where((x * x + y * y <= 1) & ((canvas.x + canvas.y) % 2 == 0), INK_DARK)
@@ -558,7 +714,9 @@ STAGE_WIDE, STAGE_HIGH, HORIZON = 512, 224, 168
 
 def _noise(x: np.ndarray, y: np.ndarray, salt: int) -> np.ndarray:
     """Return numbers from 0 to 255 that depend only on the position and the salt."""
-    n = (x.astype(np.int64) * 374761393 + y.astype(np.int64) * 668265263 + salt * 974634777) & 0xFFFFFFFF
+    n = (
+        x.astype(np.int64) * 374761393 + y.astype(np.int64) * 668265263 + salt * 974634777
+    ) & 0xFFFFFFFF
     n = ((n ^ (n >> 13)) * 1274126177) & 0xFFFFFFFF
     return (n ^ (n >> 16)) & 255
 
@@ -574,11 +732,15 @@ class Stage(Canvas):
         for place, colour in enumerate(colours):
             self.where((self.y >= edges[place]) & (self.y < edges[place + 1]), colour)
             if place:
-                self.where((np.abs(self.y - edges[place] + 2) < 2) & ((self.x + self.y) % 2 == 0), colour)
+                self.where(
+                    (np.abs(self.y - edges[place] + 2) < 2) & ((self.x + self.y) % 2 == 0), colour
+                )
 
     def box(self, left: float, top: float, right: float, bottom: float, colour: int) -> None:
         """Draw a filled rectangle."""
-        self.where((self.x >= left) & (self.x < right) & (self.y >= top) & (self.y < bottom), colour)
+        self.where(
+            (self.x >= left) & (self.x < right) & (self.y >= top) & (self.y < bottom), colour
+        )
 
     def tiled_floor(self, colours: tuple[int, int, int], plank: int) -> None:
         """Draw the floor, in planks of so many pixels, with a light, a middle and a dark colour."""
@@ -602,33 +764,26 @@ def harbour() -> tuple[Image, list[tuple[int, int, int]]]:
     s.where(sun < 30 * 30, 5)
     s.where((sun < 30 * 30) & (s.y > 88) & (s.y % 6 < 2), 4)
     s.where(s.y >= 120, 6)
-    s.where((s.y >= 120) & (s.y < HORIZON) & ((s.x + 8 * (s.y // 6 % 2)) % 16 < 6) & (s.y % 6 < 1), 7)
+    s.where(
+        (s.y >= 120) & (s.y < HORIZON) & ((s.x + 8 * (s.y // 6 % 2)) % 16 < 6) & (s.y % 6 < 1), 7
+    )
     for mast in (64, 192, 448):
         s.where((s.y > 112) & (s.y < 140) & (np.abs(s.x - mast) < 44 - (s.y - 112) * 0.6), 8)
         s.box(mast - 2, 48, mast + 2, 112, 9)
-        s.where((s.y > 52) & (s.y < 106) & (s.x > mast + 2) & (s.x < mast + 2 + (s.y - 48) * 0.6), 10)
-        s.where((s.y > 60) & (s.y < 106) & (s.x < mast - 3) & (s.x > mast - 3 - (s.y - 56) * 0.4), 11)
+        s.where(
+            (s.y > 52) & (s.y < 106) & (s.x > mast + 2) & (s.x < mast + 2 + (s.y - 48) * 0.6), 10
+        )
+        s.where(
+            (s.y > 60) & (s.y < 106) & (s.x < mast - 3) & (s.x > mast - 3 - (s.y - 56) * 0.4), 11
+        )
     s.tiled_floor((12, 13, 14), 32)
     for post in range(16, 512, 64):
         s.box(post, 152, post + 8, 174, 14)
         s.box(post, 152, post + 3, 174, 13)
     return s.image, [
-        (2, 1, 4),
-        (4, 2, 4),
-        (6, 3, 3),
-        (7, 5, 3),
-        (7, 7, 4),
-        (1, 3, 5),
-        (5, 5, 6),
-        (2, 1, 1),
-        (3, 2, 1),
-        (7, 6, 5),
-        (6, 5, 4),
-        (6, 5, 3),
-        (4, 3, 2),
-        (2, 1, 1),
-        (7, 7, 7),
-    ]
+        (2, 1, 4), (4, 2, 4), (6, 3, 3), (7, 5, 3), (7, 7, 4), (1, 3, 5), (5, 5, 6), (2, 1, 1),
+        (3, 2, 1), (7, 6, 5), (6, 5, 4), (6, 5, 3), (4, 3, 2), (2, 1, 1), (7, 7, 7),
+    ]  # fmt: skip
 
 
 def forest() -> tuple[Image, list[tuple[int, int, int]]]:
@@ -642,28 +797,22 @@ def forest() -> tuple[Image, list[tuple[int, int, int]]]:
         s.box(trunk - 7 + lean, 40, trunk - 2 + lean, HORIZON, 5)
         s.box(trunk + 4 + lean, 40, trunk + 7 + lean, HORIZON, 7)
     for row, (top, colour) in enumerate(((0, 8), (14, 9), (30, 10))):
-        edge = 56 - top + 10 * np.abs(((s.x + 16 * row) % 64) / 32 - 1) - 6 * np.abs(((s.x + 8 * row) % 16) / 8 - 1)
+        edge = (
+            56
+            - top
+            + 10 * np.abs(((s.x + 16 * row) % 64) / 32 - 1)
+            - 6 * np.abs(((s.x + 8 * row) % 16) / 8 - 1)
+        )
         s.where(s.y < edge, colour)
     s.where((s.y < 60) & (_noise(s.x % 32 // 2, s.y % 32 // 2, 3) < 18) & (s.image >= 8), 11)
     s.tiled_floor((12, 13, 14), 64)
-    s.where((s.y >= HORIZON - 6) & (s.y < HORIZON) & ((s.x * 3 + s.y * 5) % 8 < s.y - HORIZON + 7), 12)
+    s.where(
+        (s.y >= HORIZON - 6) & (s.y < HORIZON) & ((s.x * 3 + s.y * 5) % 8 < s.y - HORIZON + 7), 12
+    )
     return s.image, [
-        (1, 3, 5),
-        (2, 5, 5),
-        (4, 6, 5),
-        (1, 3, 2),
-        (5, 3, 2),
-        (3, 2, 1),
-        (2, 1, 0),
-        (0, 2, 1),
-        (1, 3, 1),
-        (1, 4, 1),
-        (3, 6, 2),
-        (3, 5, 1),
-        (2, 4, 1),
-        (1, 2, 0),
-        (7, 7, 7),
-    ]
+        (1, 3, 5), (2, 5, 5), (4, 6, 5), (1, 3, 2), (5, 3, 2), (3, 2, 1), (2, 1, 0), (0, 2, 1),
+        (1, 3, 1), (1, 4, 1), (3, 6, 2), (3, 5, 1), (2, 4, 1), (1, 2, 0), (7, 7, 7),
+    ]  # fmt: skip
 
 
 PIPE = 44
@@ -692,22 +841,9 @@ def foundry() -> tuple[Image, list[tuple[int, int, int]]]:
     s.tiled_floor((11, 12, 13), 64)
     s.where((s.y > HORIZON + 34) & (s.y < HORIZON + 42) & ((s.x + s.y) % 32 < 16), 14)
     return s.image, [
-        (1, 0, 1),
-        (2, 1, 1),
-        (3, 1, 1),
-        (2, 2, 2),
-        (1, 0, 0),
-        (6, 1, 0),
-        (7, 4, 0),
-        (7, 7, 3),
-        (2, 2, 3),
-        (4, 4, 5),
-        (4, 4, 4),
-        (3, 3, 3),
-        (1, 1, 2),
-        (6, 5, 0),
-        (7, 7, 7),
-    ]
+        (1, 0, 1), (2, 1, 1), (3, 1, 1), (2, 2, 2), (1, 0, 0), (6, 1, 0), (7, 4, 0), (7, 7, 3),
+        (2, 2, 3), (4, 4, 5), (4, 4, 4), (3, 3, 3), (1, 1, 2), (6, 5, 0), (7, 7, 7),
+    ]  # fmt: skip
 
 
 MOON = (84, 70)
@@ -720,7 +856,9 @@ def observatory() -> tuple[Image, list[tuple[int, int, int]]]:
     """Return the picture of Observatory, and the colours 1 to 15 of its palette."""
     s = Stage()
     s.bands([0, 56, 108, HORIZON], [1, 2, 3])
-    star_sky = (s.y > 44) & (s.y < 120)  # above it are letters, and a star beside one is a full stop
+    star_sky = (s.y > 44) & (
+        s.y < 120
+    )  # above it are letters, and a star beside one is a full stop
     s.where(star_sky & (_noise(s.x % 128, s.y, 7) < 1), 15)
     s.where(star_sky & (_noise(s.x % 128, s.y, 9) < 1), 12)
     x, y = s.x - MOON[0], s.y - MOON[1]
@@ -744,22 +882,9 @@ def observatory() -> tuple[Image, list[tuple[int, int, int]]]:
     s.tiled_floor((10, 11, 13), 32)
     s.where((s.y > HORIZON + 20) & (s.y < HORIZON + 34) & (s.x % 64 < 32) & (s.image == 11), 14)
     return s.image, [
-        (0, 0, 2),
-        (1, 0, 3),
-        (2, 1, 4),
-        (5, 5, 5),
-        (7, 7, 6),
-        (1, 1, 2),
-        (4, 4, 5),
-        (6, 6, 7),
-        (2, 2, 4),
-        (5, 5, 7),
-        (3, 3, 5),
-        (5, 5, 7),
-        (1, 1, 3),
-        (2, 2, 4),
-        (7, 7, 7),
-    ]
+        (0, 0, 2), (1, 0, 3), (2, 1, 4), (5, 5, 5), (7, 7, 6), (1, 1, 2), (4, 4, 5), (6, 6, 7),
+        (2, 2, 4), (5, 5, 7), (3, 3, 5), (5, 5, 7), (1, 1, 3), (2, 2, 4), (7, 7, 7),
+    ]  # fmt: skip
 
 
 STAGES = {"HARBOUR": harbour, "FOREST": forest, "FOUNDRY": foundry, "OBSERVATORY": observatory}
@@ -775,7 +900,12 @@ def stage_tiles(image: Image) -> tuple[bytes, list[int]]:
             tile = image[y : y + 8, x : x + 8]
             code = tile_words(tile)
             if code not in known:
-                for flips, view in ((0x000, tile), (0x800, tile[:, ::-1]), (0x1000, tile[::-1]), (0x1800, tile[::-1, ::-1])):
+                for flips, view in (
+                    (0x000, tile),
+                    (0x800, tile[:, ::-1]),
+                    (0x1000, tile[::-1]),
+                    (0x1800, tile[::-1, ::-1]),
+                ):
                     known.setdefault(tile_words(view), len(tiles) | flips)
                 tiles.append(code)
             plane.append(known[code])
@@ -839,7 +969,10 @@ def build_art(folder: Path) -> None:
     header.append(f"#define EFFECT_SHADOW {len(effects) // 32}")
     effects += sprite_tiles(draw_shadow())
     header.append(f"#define EFFECT_TILES {len(effects) // 32}")
-    source += [f"const u32 ui_tiles_at = {store(ui)};", f"const u32 effect_tiles_at = {store(effects)};"]
+    source += [
+        f"const u32 ui_tiles_at = {store(ui)};",
+        f"const u32 effect_tiles_at = {store(effects)};",
+    ]
     source.append(f"const u32 logo_tiles_at = {store(picture_tiles(draw_logo()))};")
 
     # the poses of the fighters, and their colours
@@ -850,7 +983,9 @@ def build_art(folder: Path) -> None:
         for pose in POSES:
             left, top, picture = trimmed(draw_pose(pose, build))
             height, width = picture.shape
-            rows.append(f"{{{store(sprite_tiles(picture))},{left},{top},{width // 8},{height // 8}}}")
+            rows.append(
+                f"{{{store(sprite_tiles(picture))},{left},{top},{width // 8},{height // 8}}}"
+            )
             most = max(most, picture.size // 64)
         source.append(f" {{{','.join(rows)}}},")
     source.append("};")
@@ -871,7 +1006,9 @@ def build_art(folder: Path) -> None:
         most = max(most, len(tiles) // 32)
         source.append(f"static const u16 {name.lower()}_plane[] = {{{words(plane)}}};")
         palette = words([colour_word(colours[0]), *map(colour_word, colours)])
-        stages.append(f' {{"{name}",{store(tiles)},{len(tiles) // 32},{name.lower()}_plane,{{{palette}}}}},')
+        stages.append(
+            f' {{"{name}",{store(tiles)},{len(tiles) // 32},{name.lower()}_plane,{{{palette}}}}},'
+        )
     source += ["const struct stage_art stage_art[STAGES] = {", *stages, "};"]
     header += [f"#define MOST_STAGE_TILES {most}", "#endif"]
 

@@ -20,9 +20,18 @@ def title(bench: RomBench) -> np.ndarray:
 
 
 def blow(bench: RomBench, stage: int, agent: int, enemy: int, seed: int) -> np.ndarray:
-    """Return a frame with a heavy blow in a match of two opponents on this stage, u8 [height, width, 3]."""
+    """Return a frame with a heavy blow in a match of two opponents on this stage, u8 [height,
+    width, 3].
+    """
     bench.begin(
-        mode=CPU_CPU, agent_level=7, enemy_level=7, agent_character=agent, enemy_character=enemy, stage=stage, seed=seed, blank=0
+        mode=CPU_CPU,
+        agent_level=7,
+        enemy_level=7,
+        agent_character=agent,
+        enemy_character=enemy,
+        stage=stage,
+        seed=seed,
+        blank=0,
     )
     found, before = 0, 0
     for frame in range(4000):

@@ -1,8 +1,9 @@
 """Make the save states and splits.json for this very ROM: `make states`.
 
-Every level and match-up from the start of a fight, random starts (reached by both sides playing), and starts for two pads;
-`splits.py` says which part each belongs to, and on which stage it is. Made again, states are of the same moments, but not
-the same bytes: Genesis Plus GX saves pointers of its own with them. The hashes in splits.json are of the committed files.
+Every level and match-up from the start of a fight, random starts (reached by both sides playing),
+and starts for two pads; `splits.py` says which part each belongs to, and on which stage it is. Made
+again, states are of the same moments, but not the same bytes: Genesis Plus GX saves pointers of its
+own with them. The hashes in splits.json are of the committed files.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from games.source.duel.matches import CPU_CPU, PAD_CPU, PAD_PAD, RomBench
 from games.source.duel.splits import PARTS, TRAINING, description, match_up_name
 
 INTRO_LEFT = 4
-"""Frames of "FIGHT!" left in a state of a start: what a host writes then counts from the first blow on."""
+"""Frames of "FIGHT!" left in a state of a start: what a host writes then counts from the first blow
+on."""
 INTRO_FRAMES = 64
 FIRST_SEED = 0x12345678
 RANDOM_STARTS = 16
@@ -34,7 +36,9 @@ class Maker:
         self.digests: dict[str, dict[str, str]] = {name: {} for name in PARTS}
         """The states of each part by name, with the SHA-256 of their files."""
 
-    def begin(self, level: int, agent: int, enemy: int, stage: int, mode: int, seed: int = FIRST_SEED) -> None:
+    def begin(
+        self, level: int, agent: int, enemy: int, stage: int, mode: int, seed: int = FIRST_SEED
+    ) -> None:
         """Begin a match with both sides on the same level, and play its first frame."""
         self.bench.begin(
             mode=mode,
@@ -48,7 +52,9 @@ class Maker:
         )
         self.bench.emulator.step()
 
-    def start(self, state: str, part: str, level: int, agent: int, enemy: int, mode: int = PAD_CPU) -> None:
+    def start(
+        self, state: str, part: str, level: int, agent: int, enemy: int, mode: int = PAD_CPU
+    ) -> None:
         """Save a state a few frames before the fight begins."""
         stage = PARTS[part].stage(agent, level)
         self.begin(level, agent, enemy, stage, mode)
@@ -57,7 +63,9 @@ class Maker:
         self.save(state, part)
 
     def random_start(self, number: int, rng: random.Random) -> None:
-        """Save a state in which two opponents have fought for a while; from there on pad 1 is for a person or an agent."""
+        """Save a state in which two opponents have fought for a while;
+        from there on pad 1 is for a person or an agent.
+        """
         match_ups = TRAINING.match_ups()
         turn, place = divmod(number, len(match_ups))
         agent, enemy = match_ups[place]
@@ -88,9 +96,18 @@ def make_states() -> Maker:
     for part, shares in PARTS.items():
         for agent, enemy in shares.match_ups():
             for level in range(1, LEVELS + 1):
-                maker.start(f"Level{level}.{match_up_name(agent, enemy)}", part, level, agent, enemy)
+                maker.start(
+                    f"Level{level}.{match_up_name(agent, enemy)}", part, level, agent, enemy
+                )
     for agent, enemy in ((0, 1), (2, 2)):
-        maker.start(f"TwoPads.{match_up_name(agent, enemy)}", "training", TWO_PADS_LEVEL, agent, enemy, PAD_PAD)
+        maker.start(
+            f"TwoPads.{match_up_name(agent, enemy)}",
+            "training",
+            TWO_PADS_LEVEL,
+            agent,
+            enemy,
+            PAD_PAD,
+        )
     rng = random.Random(2026)
     for number in range(RANDOM_STARTS):
         maker.random_start(number, rng)
@@ -103,7 +120,10 @@ def main() -> None:
         old.unlink()
     maker = make_states()
     splits = {
-        "about": "Save states by the SHA-256 of their files. Nothing is trained or collected on those held back.",
+        "about": (
+            "Save states by the SHA-256 of their files. "
+            "Nothing is trained or collected on those held back."
+        ),
         "rom_sha1": (FOLDER / "rom.sha").read_text().strip(),
         **description(),
     }

@@ -1,4 +1,6 @@
-"""Matches of Duel without pictures, on its ROM or compiled for this computer; a seed of its own for each match."""
+"""Matches of Duel without pictures, on its ROM or compiled for this computer;
+a seed of its own for each match.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,26 @@ from nodes.fighting.styles import STYLES
 FRAMES_A_SECOND = 60
 MOST_FRAMES = 60_000
 CHECKED_EVERY = 8
-"""The number of frames from one look for the end of the match to the next; for a player that does not look, of the console's."""
+"""The number of frames from one look for the end of the match to the next; for a player that does
+not look, of the console's."""
 MOST_PACE = 12
 """Frames of the rules that the console plays in one of its own, if it can."""
 QUEUED, QUEUE = 0xFF9046, 0xFF9048
-"""Addresses: of the word by which the host says that pad 1 comes from the queue, and of the queue, a word for each frame."""
-BITS = {"UP": 1, "DOWN": 2, "LEFT": 4, "RIGHT": 8, "B": 16, "C": 32, "A": 64, "START": 128, "Z": 256, "Y": 512, "X": 1024}
+"""Addresses: of the word by which the host says that pad 1 comes from the queue, and of the queue,
+a word for each frame."""
+BITS = {
+    "UP": 1,
+    "DOWN": 2,
+    "LEFT": 4,
+    "RIGHT": 8,
+    "B": 16,
+    "C": 32,
+    "A": 64,
+    "START": 128,
+    "Z": 256,
+    "Y": 512,
+    "X": 1024,
+}
 """The bits of a pad, in the queue and in the game's variables."""
 TRACED = ("agent_x", "enemy_x", "agent_hp", "enemy_hp")
 PAD_CPU, PAD_PAD, CPU_CPU = 0, 1, 2
@@ -36,12 +52,13 @@ CHARACTERS = STAGES = 4
 KNOCKED_OUT = -1
 """The health of a fighter who is knocked out."""
 MOVES = (
-    "none", "X", "Y", "Z", "A", "B", "C", "down X", "down Y", "down Z", "down A", "down B", "down C",
-    "air X", "air Y", "air Z", "air A", "air B", "air C", "throw", "projectile", "rising",
+    "none", "X", "Y", "Z", "A", "B", "C", "down X", "down Y", "down Z", "down A", "down B",
+    "down C", "air X", "air Y", "air Z", "air A", "air B", "air C", "throw", "projectile", "rising",
 )  # fmt: skip
 """The names of the moves, by their numbers in the variables agent_move and enemy_move."""
 VICTORIES = 2
-"""Rounds that win a match. A match without a winner has ended when the countdown to the next has begun."""
+"""Rounds that win a match. A match without a winner has ended when the countdown to the next has
+begun."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +89,21 @@ class Result:
     kinds: tuple[int, int]
     """The number of kinds of move that this side has landed, and the other."""
     trajectory: str
-    """A hash of positions and health at every eighth frame, or at the ends of the console's frames."""
+    """A hash of positions and health at every eighth frame, or at the ends of the console's
+    frames."""
     seconds: float = 0.0
     """Processor time that it took."""
     won_by_clock: bool = False
     """Won, and the clock ended at least one of the rounds that were won."""
     damage: Mapping[str, int] = field(default_factory=dict)
-    """The health that this side took off the other, by name of the move; empty if pad 1's player does not look."""
+    """The health that this side took off the other, by name of the move; empty if pad 1's player
+    does not look."""
 
 
 class Account:
-    """The counts that can be made only while a match is played, for the side that its result is told of."""
+    """The counts that can be made only while a match is played,
+    for the side that its result is told of.
+    """
 
     def __init__(self, bench: Bench, side: int) -> None:
         self.bench = bench
@@ -95,7 +116,10 @@ class Account:
         self._shot = 0
 
     def count_round(self, variables: Mapping[str, int]) -> None:
-        """Count a round that was won. Call it often enough to see each of them before the next one begins."""
+        """Count a round that was won.
+
+        Call it often enough to see each of them before the next one begins.
+        """
         victories = variables[f"{self.mine}_victories"]
         if victories > self._victories and variables[f"{self.theirs}_hp"] != KNOCKED_OUT:
             self.rounds_by_clock += 1
@@ -138,7 +162,9 @@ class Bench(ABC):
     def get(self, name: str) -> int:
         """Return any variable of data.json."""
 
-    def advance(self, player: fighters.Player, account: Account, variables: Mapping[str, int]) -> int:
+    def advance(
+        self, player: fighters.Player, account: Account, variables: Mapping[str, int]
+    ) -> int:
         """Play some frames.
 
         Args:
@@ -161,9 +187,9 @@ class Bench(ABC):
         """Play a match to its end, or for MOST_FRAMES frames, and return its result."""
         begin = time.process_time()
         self.begin(
-            blank=1, mode=CPU_CPU if setting.agent_level else PAD_CPU,
-            enemy_level=setting.level, agent_level=setting.agent_level or 1,
-            seed=setting.seed, agent_character=setting.agent, enemy_character=setting.enemy, stage=setting.stage,
+            blank=1, mode=CPU_CPU if setting.agent_level else PAD_CPU, enemy_level=setting.level,
+            agent_level=setting.agent_level or 1, seed=setting.seed, agent_character=setting.agent,
+            enemy_character=setting.enemy, stage=setting.stage,
         )  # fmt: skip
         player.reset(setting.seed)
         trace = hashlib.sha256()
@@ -176,7 +202,10 @@ class Bench(ABC):
             traced = [variables[name] & 255 for name in TRACED]
             trace.update(bytes(traced))
             account.count_round(variables)
-            if VICTORIES in (variables["agent_victories"], variables["enemy_victories"]) or variables["reset_countdown"]:
+            if (
+                VICTORIES in (variables["agent_victories"], variables["enemy_victories"])
+                or variables["reset_countdown"]
+            ):
                 break
         mine = variables[f"{account.mine}_victories"]
         theirs = variables[f"{account.theirs}_victories"]
@@ -197,7 +226,9 @@ class Bench(ABC):
 
 
 def sees_what_it_does(player: fighters.Player) -> bool:
-    """Return True if a player looks at the variables; one that does not can be played more quickly."""
+    """Return True if a player looks at the variables;
+    one that does not can be played more quickly.
+    """
     return getattr(player, "sees", True)
 
 
@@ -256,7 +287,9 @@ class RomBench(Bench):
         return variables
 
     def press(self, pad: tuple[str, ...], player: int = 0) -> None:
-        """Hold these buttons, and no others, from the next frame on: `player` 0 has pad 1, 1 has pad 2."""
+        """Hold these buttons, and no others, from the next frame on: `player` 0 has pad 1,
+        1 has pad 2.
+        """
         mask = self.masks.get(pad)
         if mask is None:
             mask = np.zeros(len(self.positions), np.uint8)
@@ -281,7 +314,9 @@ class RomBench(Bench):
         self.coming.clear()
 
     def play_queued(self, pads: Iterable[int]) -> int:
-        """Play one frame of the console, with pads for MOST_PACE frames of the game; return how many of them it has played."""
+        """Play one frame of the console, with pads for MOST_PACE frames of the game;
+        return how many of them it has played.
+        """
         before = self.get("frame")
         words = struct.pack(">12H", *pads)
         for position, four in enumerate(struct.unpack(">3Q", words)):
@@ -289,8 +324,12 @@ class RomBench(Bench):
         self.emulator.step()
         return self.get("frame") - before
 
-    def advance(self, player: fighters.Player, account: Account, variables: Mapping[str, int]) -> int:
-        """As on any bench; for a player that does not look, as many frames as the console plays in one of its own."""
+    def advance(
+        self, player: fighters.Player, account: Account, variables: Mapping[str, int]
+    ) -> int:
+        """As on any bench; for a player that does not look,
+        as many frames as the console plays in one of its own.
+        """
         if sees_what_it_does(player):
             return super().advance(player, account, variables)
         self.set("pace", MOST_PACE)
@@ -307,8 +346,9 @@ def player_named(policy: str) -> fighters.Player:
     """Return the player of a policy.
 
     Args:
-        policy: cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher, heavy_rusher, a style, or
-            patient[-RULE]@N[:LATE] (through the action table, a decision every N frames, seeing late, without one of its rules).
+        policy: cpu (nobody: pad 1 has a computer opponent as well), noop, random44, rusher,
+            heavy_rusher, a style, or patient[-RULE]@N[:LATE] (through the action table, a decision
+            every N frames, seeing late, without one of its rules).
 
     Raises:
         KeyError: There is no such policy.
@@ -328,7 +368,9 @@ def player_named(policy: str) -> fighters.Player:
 
 
 def settings(policy: str, level: int) -> Iterator[Setting]:
-    """Yield matches over all match-ups, then stages, in turn and without end, each with a seed of its own."""
+    """Yield matches over all match-ups, then stages, in turn and without end,
+    each with a seed of its own.
+    """
     for number in itertools.count():
         seed = _seed(f"{policy} {level} {number}")
         agent = number % CHARACTERS
@@ -338,7 +380,9 @@ def settings(policy: str, level: int) -> Iterator[Setting]:
 
 
 def computers(level: int, other: int) -> Iterator[Setting]:
-    """Yield matches of one computer opponent against another, in turn from the left and from the right."""
+    """Yield matches of one computer opponent against another,
+    in turn from the left and from the right.
+    """
     for number, setting in enumerate(settings(f"cpu{level}", other)):
         if number // CHARACTERS**2 % 2:
             yield replace(setting, policy="cpu", side=1, agent_level=other, level=level)
@@ -347,7 +391,9 @@ def computers(level: int, other: int) -> Iterator[Setting]:
 
 
 def mirrored() -> Iterator[Setting]:
-    """Yield matches of two equal computer opponents with the same fighter, on all levels in turn."""
+    """Yield matches of two equal computer opponents with the same fighter,
+    on all levels in turn.
+    """
     for number, setting in enumerate(settings("mirror", 0)):
         level = number // CHARACTERS % LEVELS + 1
         yield replace(setting, policy="cpu", level=level, agent_level=level, enemy=setting.agent)
@@ -386,4 +432,6 @@ def goes_alike(setting: Setting, player: fighters.Player, here: Result) -> bool:
         True if it comes to the same, apart from what depends on how often it was looked at.
     """
     there = rom().play(setting, player)
-    return replace(there, trajectory="", seconds=0, frames=0) == replace(here, trajectory="", seconds=0, frames=0)
+    return replace(there, trajectory="", seconds=0, frames=0) == replace(
+        here, trajectory="", seconds=0, frames=0
+    )

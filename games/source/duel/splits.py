@@ -2,12 +2,13 @@
 
 The rule:
 
-1. The 16 ordered match-ups fall into four sets. In each of them every fighter stands once on either side. A set belongs
-   to one part as a whole.
+1. The 16 ordered match-ups fall into four sets. In each of them every fighter stands once on either
+   side. A set belongs to one part as a whole.
 2. A stage belongs to one part. A state belongs to a part if its match-up and its stage both do.
-3. What a ROM held back is never held back again, since it has been looked at: it validates the next one.
-4. Fighters meet themselves in training alone, so validation and the states held back are of one kind. The match-up of the
-   workflows, Kaze against Bron, is in training too.
+3. What a ROM held back is never held back again, since it has been looked at: it validates the next
+   one.
+4. Fighters meet themselves in training alone, so validation and the states held back are of one
+   kind. The match-up of the workflows, Kaze against Bron, is in training too.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Part:
         return pairs
 
     def stage(self, agent: int, level: int) -> int:
-        """Return where a fighter meets a rival of this level: with two stages, on each at every second level."""
+        """Return where a fighter meets a rival of this level: with two stages,
+        on each at every second level.
+        """
         return self.stages[(agent + level) % len(self.stages)]
 
 

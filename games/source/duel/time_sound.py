@@ -2,8 +2,9 @@
 
     python -m games.source.duel.time_sound
 
-The ROM is built a second time, with effects that never begin. The same matches of two computer opponents are played on both ROMs,
-each in a process of its own, by turns: an emulator cannot be opened twice in a process.
+The ROM is built a second time, with effects that never begin. The same matches of two computer
+opponents are played on both ROMs, each in a process of its own, by turns: an emulator cannot be
+opened twice in a process.
 """
 
 from __future__ import annotations
@@ -32,21 +33,29 @@ PAIRS = 12
 
 
 def build_without_sound(folder: Path) -> Path:
-    """Build the ROM without effects below `folder`, and return its game folder. Raises SystemExit if main.c has no such line."""
+    """Build the ROM without effects below `folder`, and return its game folder.
+
+    Raises SystemExit if main.c has no such line.
+    """
     games = folder / "games"
     shutil.copytree(SOURCE.parent, games / "source", ignore=shutil.ignore_patterns("build"))
     shutil.copytree(FOLDER, games / FOLDER.name)
     main = games / "source" / SOURCE.name / "main.c"
     text = main.read_text()
     if THE_CALL not in text:
-        raise SystemExit(f"main.c: expected the line {THE_CALL.strip()!r}, which makes the sound; time_sound.py takes it out")
+        raise SystemExit(
+            f"main.c: expected the line {THE_CALL.strip()!r}, which makes the sound; "
+            "time_sound.py takes it out"
+        )
     main.write_text(text.replace(THE_CALL, ""))
     subprocess.run(["make", "--silent", "-C", main.parent, f"PYTHON={sys.executable}"], check=True)
     return games / FOLDER.name
 
 
 def time_match(game: Path, seed: int) -> dict[str, Any]:
-    """Play STEPS frames of a match; return the median step in microseconds, and where the match stands."""
+    """Play STEPS frames of a match; return the median step in microseconds,
+    and where the match stands.
+    """
     emulator = stable_retro.RetroEmulator(str(game / "rom.md"))
     data = stable_retro.data.GameData()
     data.load(str(game / "data.json"), str(game / "scenario.json"))
@@ -54,7 +63,13 @@ def time_match(game: Path, seed: int) -> dict[str, Any]:
     for _ in range(60):  # the game starts up
         emulator.step()
     data.update_ram()
-    for name, value in {"mode": CPU_CPU, "agent_level": 8, "enemy_level": 8, "seed": seed, "start": 1}.items():
+    for name, value in {
+        "mode": CPU_CPU,
+        "agent_level": 8,
+        "enemy_level": 8,
+        "seed": seed,
+        "start": 1,
+    }.items():
         data.set_value(name, value)
     data.update_ram()
     times = []
@@ -69,14 +84,25 @@ def time_match(game: Path, seed: int) -> dict[str, Any]:
 
 def time_in_a_process(game: Path, seed: int) -> dict[str, Any]:
     """Return what `time_match` returns, measured in a process of its own."""
-    command = [sys.executable, "-m", "games.source.duel.time_sound", "--game", str(game), "--seed", str(seed)]
+    command = [
+        sys.executable,
+        "-m",
+        "games.source.duel.time_sound",
+        "--game",
+        str(game),
+        "--seed",
+        str(seed),
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     measured: dict[str, Any] = json.loads(done.stdout)
     return measured
 
 
 def compare() -> None:
-    """Time both ROMs by turns, and print each pair of medians and their ratios. Raises SystemExit if the matches differ."""
+    """Time both ROMs by turns, and print each pair of medians and their ratios.
+
+    Raises SystemExit if the matches differ.
+    """
     with tempfile.TemporaryDirectory() as folder:
         silent_game = build_without_sound(Path(folder))
         ratios = []
@@ -87,15 +113,26 @@ def compare() -> None:
             measured = {game: time_in_a_process(game, seed) for game in order}
             heard, silent = measured[FOLDER], measured[silent_game]
             if heard["stands"] != silent["stands"]:
-                raise SystemExit(f"seed {seed}: with sound the match stands at {heard['stands']}, without at {silent['stands']}")
+                raise SystemExit(
+                    f"seed {seed}: with sound the match stands at {heard['stands']}, "
+                    f"without at {silent['stands']}"
+                )
             ratios.append(heard["median_us"] / silent["median_us"])
-            print(f"seed {seed}: {heard['median_us']:.1f} us with sound, {silent['median_us']:.1f} us without")
-    print(f"ratio: median {statistics.median(ratios):.3f}, lowest {min(ratios):.3f}, highest {max(ratios):.3f}")
+            print(
+                f"seed {seed}: {heard['median_us']:.1f} us with sound, "
+                f"{silent['median_us']:.1f} us without"
+            )
+    print(
+        f"ratio: median {statistics.median(ratios):.3f}, lowest {min(ratios):.3f}, "
+        f"highest {max(ratios):.3f}"
+    )
 
 
 def main() -> None:
     """Compare the ROMs, or, as a process started for it, time one match of one of them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--game", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args()

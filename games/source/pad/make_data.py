@@ -1,7 +1,9 @@
-"""Write what follows from a Pad's ROM: `make_data.py FOLDER` makes Start.state and picture.png there.
+"""Write what follows from a Pad's ROM: `make_data.py FOLDER` makes
+Start.state and picture.png there.
 
-Run again with the same stable-retro it writes the same bytes, except for the state of a Genesis: Genesis Plus GX
-saves some of its own pointers with it, which are others in each process and mean nothing to the next.
+Run again with the same stable-retro it writes the same bytes, except for the state of a Genesis:
+Genesis Plus GX saves some of its own pointers with it, which are others in each process and mean
+nothing to the next.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ SCALE = 2
 
 
 def make(folder: Path) -> None:
-    """Write Start.state and picture.png beside the ROM. Raises SystemExit if the game's files cannot be read."""
+    """Write Start.state and picture.png beside the ROM.
+
+    Raises SystemExit if the game's files cannot be read.
+    """
     (rom,) = folder.glob("rom.[gm]*")
     emulator = stable_retro.RetroEmulator(str(rom))
     data = stable_retro.data.GameData()
@@ -37,7 +42,8 @@ def make(folder: Path) -> None:
     buttons = stable_retro.get_system_info(stable_retro.get_romfile_system(str(rom)))["buttons"]
     variables = data.list_variables()
     for frame in range(70):
-        # press and release by turns, so that there are presses to count; the last time it stays down
+        # press and release by turns, so that there are presses to count; the last time it stays
+        # down
         is_down = frame // 3 % 2
         for player, held in enumerate(HELD):
             pressed = [is_down and name in held for name in buttons]
@@ -47,7 +53,9 @@ def make(folder: Path) -> None:
         emulator.step()
     picture = Image.fromarray(emulator.get_screen())
     size = (picture.width * SCALE, picture.height * SCALE)
-    picture.resize(size, Image.Resampling.NEAREST).quantize(16).save(folder / "picture.png", optimize=True)
+    picture.resize(size, Image.Resampling.NEAREST).quantize(16).save(
+        folder / "picture.png", optimize=True
+    )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,9 @@ def read_font(text: str) -> dict[str, list[int]]:
             for line in drawings:
                 drawn = line[left : left + COLUMNS]
                 if len(drawn) != COLUMNS or set(drawn) - set("#."):
-                    raise ValueError(f"the drawing of {character!r} is not {COLUMNS} columns of # and .")
+                    raise ValueError(
+                        f"the drawing of {character!r} is not {COLUMNS} columns of # and ."
+                    )
                 bits = int(drawn.replace("#", "1").replace(".", "0"), 2)
                 rows.append(bits << (8 - LEFT_MARGIN - COLUMNS))
             glyphs[character] = [*rows, 0]
@@ -35,7 +37,9 @@ def read_font(text: str) -> dict[str, list[int]]:
 
 
 def as_c(glyphs: dict[str, list[int]]) -> str:
-    """Return C with the glyphs as a table indexed by character, less FIRST; one that is not drawn is blank."""
+    """Return C with the glyphs as a table indexed by character, less FIRST;
+    one that is not drawn is blank.
+    """
     count = LAST + 1 - FIRST
     lines = ["/* Made by make_font.py from font.txt. */", f"static const u8 font[{count}][8] = {{"]
     for code in range(FIRST, LAST + 1):

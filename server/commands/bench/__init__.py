@@ -14,7 +14,10 @@ from server.commands.workflow_arguments import read_spec
 def main(arguments: argparse.Namespace) -> int:
     """Run one benchmark or the default ones, and print their results."""
     if arguments.kill and arguments.name != "realtime":
-        raise MinibrainsError("--kill is for `bench realtime` only: it kills the process of a node while the game goes on")
+        raise MinibrainsError(
+            "--kill is for `bench realtime` only: it kills the process of a "
+            "node while the game goes on"
+        )
     results: dict[str, Any] = {}
     if arguments.name in (None, "engine"):
         from server.commands.bench import engine
@@ -27,7 +30,9 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.name == "realtime":
         from server.commands.bench import realtime
 
-        results["realtime"] = realtime.run(read_spec(arguments), arguments.seconds or 60, arguments.kill)
+        results["realtime"] = realtime.run(
+            read_spec(arguments), arguments.seconds or 60, arguments.kill
+        )
     if arguments.name == "tape":
         from server.commands.bench import tape
 

@@ -1,9 +1,10 @@
 """The benchmark `bench agent`: a workflow against a hand-written loop around the same emulator.
 
-The loop is what one would write without Minibrains: it sets the buttons when they change, emulates a frame, reads the
-variables, computes reward and end, reads the screen on the ticks on which the agent does, processes it as the agent does, and
-calls the same models. The buttons are recorded beforehand, so the additional time of the workflow is that of its other nodes
-and of the engine. Thinking is measured separately, and counts for neither side.
+The loop is what one would write without Minibrains: it sets the buttons when they change, emulates
+a frame, reads the variables, computes reward and end, reads the screen on the ticks on which the
+agent does, processes it as the agent does, and calls the same models. The buttons are recorded
+beforehand, so the additional time of the workflow is that of its other nodes and of the engine.
+Thinking is measured separately, and counts for neither side.
 """
 
 from __future__ import annotations
@@ -37,19 +38,22 @@ REPEATS = 101
 _PARTS = ("emulator", "data", "scenario")
 """Attributes of the console that the hand-written loop uses."""
 MAX_TICKS = 300
-"""Number of ticks from the beginning of the episode. With many short turns, a disturbance hits both sides of a pair."""
+"""Number of ticks from the beginning of the episode. With many short turns, a disturbance hits both
+sides of a pair."""
 
 
 def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
-    """Measure in at least REPEATS turns and for at least `seconds`, and return `{"workflow", "ticks", "pairs",
-    "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "ratio_95", "quartiles", "overhead_us", "tick_cpu_ms"}`.
+    """Measure in at least REPEATS turns and for at least `seconds`, and return `{"workflow",
+    "ticks", "pairs", "workflow_ticks_per_s", "by_hand_ticks_per_s", "ratio", "ratio_95",
+    "quartiles", "overhead_us", "tick_cpu_ms"}`.
 
-    `ratio` is the median ratio of the workflow's ticks a second to the loop's, over pairs measured one after the other, with
-    its 95 % interval and the quartiles of the pairs; `tick_cpu_ms` is CPU time of the ticking thread. If the workflow is the
-    Street Fighter agent, the same figures for that agent's own loop begin with `written_out_`, and those for the loop that
-    runs the model without a time limit, on its own thread, with `unlimited_`; `written_out_cpu_ratio` compares CPU time of the
-    ticking threads, which depends less on other load. With nodes that think on a thread there are also `thoughts`,
-    `thought_cpu_ms_p50` and `_p99`: CPU time of background calls.
+    `ratio` is the median ratio of the workflow's ticks a second to the loop's, over pairs measured
+    one after the other, with its 95 % interval and the quartiles of the pairs; `tick_cpu_ms` is CPU
+    time of the ticking thread. If the workflow is the Street Fighter agent, the same figures for
+    that agent's own loop begin with `written_out_`, and those for the loop that runs the model
+    without a time limit, on its own thread, with `unlimited_`; `written_out_cpu_ratio` compares CPU
+    time of the ticking threads, which depends less on other load. With nodes that think on a thread
+    there are also `thoughts`, `thought_cpu_ms_p50` and `_p99`: CPU time of background calls.
     """
     bench = Run(replace(spec, clock="fast"))
     engine, plan = bench.engine, bench.engine.plan
@@ -57,7 +61,10 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
     with bench, ThreadPoolExecutor(1) as pool:
         if not all(hasattr(console, part) for part in _PARTS):
             parts = ", ".join(_PARTS)
-            raise MinibrainsError(f"{name}: the loop by hand is written for a console of stable-retro, which has {parts}")
+            raise MinibrainsError(
+                f"{name}: the loop by hand is written for a console of stable-retro, "
+                f"which has {parts}"
+            )
         script = _record(engine, console)
         freeze_heap()
 
@@ -66,10 +73,15 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
         loops = {"by_hand": _by_hand(console, episode, script)}
         if is_the_agent(engine.nodes):
             (background_node,) = _background_nodes(engine)
-            strategist, limit = engine.nodes[background_node], plan.graph.nodes[background_node].entry.timeout
+            strategist, limit = (
+                engine.nodes[background_node],
+                plan.graph.nodes[background_node].entry.timeout,
+            )
             asked = {"written_out": in_time(strategist, pool, limit), "unlimited": strategist.tick}
             for side, ask in asked.items():
-                loops[side] = _written_out(engine, console, street_fighter(engine.nodes, episode, ticks, ask), ticks)
+                loops[side] = _written_out(
+                    engine, console, street_fighter(engine.nodes, episode, ticks, ask), ticks
+                )
 
         # the measurement, in turns
         thinking: dict[str, list[float]] = defaultdict(list)
@@ -94,7 +106,8 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
         taken = take_turns(works, REPEATS, seconds)
         with _background_calls(engine) as cpu_seconds:
             if _background_nodes(engine):
-                # not in a pair: the loops think on another thread, which would slow the next background call here
+                # not in a pair: the loops think on another thread, which would slow the next
+                # background call here
                 for _ in range(REPEATS):
                     engine.reset(0, 0)
                     engine.advance(ticks)
@@ -121,8 +134,13 @@ def run(spec: RunSpec, seconds: float = 0.0) -> dict[str, Any]:
     return {**result, **_summed_up(cpu_seconds)}
 
 
-def _written_out(engine: Engine, console: Any, play: Callable[[], GameResult], ticks: int) -> Callable[[], float]:
-    """Return the agent's own loop. Raises MinibrainsError if it does not play as the workflow does."""
+def _written_out(
+    engine: Engine, console: Any, play: Callable[[], GameResult], ticks: int
+) -> Callable[[], float]:
+    """Return the agent's own loop.
+
+    Raises MinibrainsError if it does not play as the workflow does.
+    """
     engine.reset(0, 0)
     engine.advance(ticks)
     variables = console.data.lookup_all()
@@ -146,7 +164,9 @@ def _compared(workflow: list[float], loop: list[float], ticks: int) -> dict[str,
 
 
 def _interval(ratios: list[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the median from order statistics, which assumes that the numbers are independent."""
+    """Return the 95 % interval of the median from order statistics,
+    which assumes that the numbers are independent.
+    """
     count = len(ratios)
     apart = 0.98 * sqrt(count)
     low, high = max(int(count / 2 - apart), 0), min(ceil(count / 2 + apart), count - 1)
@@ -255,7 +275,9 @@ def _record(engine: Engine, console: Any) -> Script:
     return script
 
 
-def _calls(engine: Engine, names: list[str], have_run: set[str]) -> list[tuple[Callable[..., Any], dict[str, Any]]]:
+def _calls(
+    engine: Engine, names: list[str], have_run: set[str]
+) -> list[tuple[Callable[..., Any], dict[str, Any]]]:
     """Return the nodes among `names` that have run, as functions with their arguments."""
     return [(engine.nodes[name].tick, _given(engine, name)) for name in names if name in have_run]
 
@@ -265,7 +287,12 @@ def _painters(engine: Engine) -> list[str]:
     painters: list[str] = []
     for step in engine.plan.steps:
         node = engine.plan.graph.nodes[step.node]
-        if step.role == "tick" and node.background is None and node.cls.schema.outputs and _takes_frame(node.cls):
+        if (
+            step.role == "tick"
+            and node.background is None
+            and node.cls.schema.outputs
+            and _takes_frame(node.cls)
+        ):
             painters.append(step.node)
     return painters
 
@@ -279,7 +306,9 @@ def _takes_frame(cls: type[Node]) -> bool:
 
 def _background_nodes(engine: Engine) -> list[str]:
     """Return the nodes that think on a thread of this process."""
-    return [name for name, runtime in engine.runtimes.items() if runtime.checked.background == "thread"]
+    return [
+        name for name, runtime in engine.runtimes.items() if runtime.checked.background == "thread"
+    ]
 
 
 def _given(engine: Engine, node: str) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""The benchmark `bench editor`: the cost of an open page for a run, and the speed of the editor in Chromium."""
+"""The benchmark `bench editor`: the cost of an open page for a run,
+and the speed of the editor in Chromium.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,19 @@ _LOADS: Final = Path(__file__).with_name("loads.py")
 
 
 def run(seconds: float) -> dict[str, Any]:
-    """Play Duel in realtime for `seconds` with the page open and as long without it, in turns of at most a minute.
+    """Play Duel in realtime for `seconds` with the page open and as long without it,
+    in turns of at most a minute.
 
-    `{"cases": [{"what", "measured", "aim"}], "turns": [{"page", "ticks", "missed", "unscheduled", "fps"}]}`. `missed`:
-    deadlines that the run itself missed; `fps`: frames a second of each picture on the page, None without a page. Raises
-    MinibrainsError if Chromium or Playwright is missing, RunError if the editor or a run fails.
+    `{"cases": [{"what", "measured", "aim"}], "turns": [{"page", "ticks", "missed", "unscheduled",
+    "fps"}]}`. `missed`: deadlines that the run itself missed; `fps`: frames a second of each
+    picture on the page, None without a page. Raises MinibrainsError if Chromium or Playwright is
+    missing, RunError if the editor or a run fails.
     """
-    with TemporaryDirectory() as folder, chromium() as browser, serving(Path(folder), _LOADS) as server:
+    with (
+        TemporaryDirectory() as folder,
+        chromium() as browser,
+        serving(Path(folder), _LOADS) as server,
+    ):
         server.save("duel", _duel())
         server.save("thousand", _thousand())
         server.summary(server.start(_duel(), clock="fast", episodes=1, ticks=60))  # a warm worker
@@ -70,18 +78,25 @@ def run(seconds: float) -> dict[str, Any]:
 
 
 def _duel() -> dict[str, Any]:
-    """Return a workflow of Duel's expert with previews of its input, which fights until it is stopped."""
+    """Return a workflow of Duel's expert with previews of its input,
+    which fights until it is stopped.
+    """
     workflow: dict[str, Any] = json.loads(find_workflow("duel_expert").read_text())
     workflow["run"] = {"episodes": 100_000, "ticks": 40_000}
     for number in range(PREVIEWS):
-        workflow["nodes"][f"preview_{number}"] = {"type": "Preview@1", "in": {"frame": "console.frame"}}
+        workflow["nodes"][f"preview_{number}"] = {
+            "type": "Preview@1",
+            "in": {"frame": "console.frame"},
+        }
         workflow["layout"][f"preview_{number}"] = [848 + number % 2 * 320, 80 + number // 2 * 320]
     return workflow
 
 
 def _thousand() -> dict[str, Any]:
     """Return a workflow of a console and rows of nodes that pass its picture on."""
-    nodes: dict[str, Any] = {"console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}}}
+    nodes: dict[str, Any] = {
+        "console": {"type": "RetroEmulator@2", "set": {"game": "Duel-Genesis"}}
+    }
     layout = {"console": [-400, 0]}
     for number in range(NODES - 1):
         row, column = divmod(number, _COLUMNS)
@@ -89,12 +104,16 @@ def _thousand() -> dict[str, Any]:
         if column == 0:
             nodes[name] = {"type": "Grayscale@1", "in": {"frame": "console.frame"}}
         else:
-            nodes[name] = {"type": "Resize@1", "set": {"width": 84, "height": 84}, "in": {"frame": f"n{number - 1}.frame"}}
+            nodes[name] = {
+                "type": "Resize@1",
+                "set": {"width": 84, "height": 84},
+                "in": {"frame": f"n{number - 1}.frame"},
+            }
         layout[name] = [column * 272, row * 168]
     return {"minibrains": 1, "title": "A thousand nodes", "nodes": nodes, "layout": layout}
 
 
-# -- the cost of a page for a run -----------------------------------------------------------------------
+# -- the cost of a page for a run ------------------------------------------------------------------
 
 
 def _take_turns(browser: Browser, server: Server, seconds: float) -> list[dict[str, Any]]:
@@ -121,18 +140,29 @@ def _turn(browser: Browser, server: Server, seconds: float, page: bool) -> dict[
         summary = server.summary(run)
     missed = summary["deadlines"]["missed"]
     own = missed["engine"] + sum(missed["nodes"].values())
-    return {"page": page, "ticks": summary["ticks"], "missed": own, "unscheduled": missed["unscheduled"], "fps": rates}
+    return {
+        "page": page,
+        "ticks": summary["ticks"],
+        "missed": own,
+        "unscheduled": missed["unscheduled"],
+        "fps": rates,
+    }
 
 
 def _watched(page: Tab, seconds: float) -> tuple[str, dict[str, float]]:
-    """Start a run with the button and watch it; return its id and the frames a second that each preview painted."""
+    """Start a run with the button and watch it;
+    return its id and the frames a second that each preview painted.
+    """
     page.open("duel")
     page.show_files(False)
     page.ask("editor.board.fit()")
     page.page.locator("button.run").click()
     visible = "[...document.querySelectorAll('.screen[data-frames]:not([hidden])')]"
     page.until(f"{visible}.length > {PREVIEWS}")  # and that of the console
-    count = f"[performance.now(), Object.fromEntries({visible}.map((each) => [each.dataset.node, Number(each.dataset.frames)]))]"
+    count = (
+        f"[performance.now(), Object.fromEntries({visible}.map((each) => [each.dataset.node, "
+        "Number(each.dataset.frames)]))]"
+    )
     begun, before = page.ask(count)
     page.page.wait_for_timeout(seconds * 1e3)
     ended, after = page.ask(count)
@@ -144,7 +174,9 @@ def _watched(page: Tab, seconds: float) -> tuple[str, dict[str, float]]:
 
 
 def _missed_percent(turns: list[dict[str, Any]], page: bool) -> float:
-    """Return the percentage of missed deadlines among the ticks on which the process was scheduled."""
+    """Return the percentage of missed deadlines among the ticks on which
+    the process was scheduled.
+    """
     ticks = missed = 0
     for turn in turns:
         if turn["page"] is page:
@@ -153,11 +185,13 @@ def _missed_percent(turns: list[dict[str, Any]], page: bool) -> float:
     return 100 * missed / ticks
 
 
-# -- the editor -----------------------------------------------------------------------------------------
+# -- the editor ------------------------------------------------------------------------------------
 
 
 def _large_graph(page: Tab) -> tuple[list[float], int, float]:
-    """Return the seconds of each opening, the number of nodes in view, and the frames a second while panning."""
+    """Return the seconds of each opening, the number of nodes in view,
+    and the frames a second while panning.
+    """
     opened = []
     for _ in range(_OPENS):
         page.open("duel")
@@ -169,7 +203,8 @@ def _large_graph(page: Tab) -> tuple[list[float], int, float]:
         """editor.board.fit(["n500"]);
         const inView = () => {
             const { area: [x, y, width, height] } = editor.board.view;
-            const meets = ([left, top, w, h]) => left < x + width && x < left + w && top < y + height && y < top + h;
+            const meets = ([left, top, w, h]) =>
+                left < x + width && x < left + w && top < y + height && y < top + h;
             return [...editor.board.boxes.values()].filter(meets).length;
         };
         while (inView() < values[0]) editor.board.zoom(0.99);
@@ -198,13 +233,16 @@ def _pan(page: Tab) -> float:
     mouse = page.page.mouse
     mouse.move(x, y)
     mouse.down()
-    # the page itself moves the mouse, once a frame: Playwright waits for an answer to every move, which costs frames
+    # the page itself moves the mouse, once a frame: Playwright waits for an answer to every move,
+    # which costs frames
     rate = page.measure(
-        """const [x, y, milliseconds] = values, { element } = editor.board, begun = performance.now();
+        """const [x, y, milliseconds] = values, { element } = editor.board;
+        const begun = performance.now();
         let frames = 0, last = String(editor.board.view.offset);
         for (let step = 1; performance.now() - begun < milliseconds; step++) {
             const angle = step * Math.PI / 60;
-            const at = { clientX: x + 150 * Math.sin(angle), clientY: y + 150 * (Math.cos(angle) - 1) };
+            const down = y + 150 * (Math.cos(angle) - 1);
+            const at = { clientX: x + 150 * Math.sin(angle), clientY: down };
             const held = { buttons: 1, isPrimary: true, pointerId: 1, bubbles: true };
             element.dispatchEvent(new PointerEvent("pointermove", { ...at, ...held }));
             await frame();
@@ -230,7 +268,8 @@ def _clicks(page: Tab) -> list[float]:
             page.measure(
                 """const before = session.run?.id, begun = performance.now();
                 document.querySelector("button.run").click();
-                const ticks = () => session.run && session.run.id !== before && session.run.tick > 0;
+                const isNew = () => session.run && session.run.id !== before;
+                const ticks = () => isNew() && session.run.tick > 0;
                 while (!ticks()) await new Promise((go) => setTimeout(go));
                 return performance.now() - begun;"""
             )

@@ -1,4 +1,6 @@
-"""The benchmark `bench engine`: the engine's cost per node, compared with calling the same ticks in a plain loop."""
+"""The benchmark `bench engine`: the engine's cost per node,
+compared with calling the same ticks in a plain loop.
+"""
 
 from __future__ import annotations
 
@@ -73,11 +75,13 @@ class Four(Node):
 
 
 def run(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
-    """Return `{"cases": [{"shape", "n", "active_us", "skip_us", "plain_us", "compile_s"}…]}` in µs per node and tick.
+    """Return `{"cases": [{"shape", "n", "active_us", "skip_us", "plain_us",
+    "compile_s"}…]}` in µs per node and tick.
 
-    active_us: all n nodes run on every tick; the time of a tick divided by n. skip_us: a tenth of the nodes run; the
-    additional time over a graph of that tenth alone, divided by the number of idle nodes. plain_us: the same ticks in a
-    plain Python loop. Shapes: a chain, a fan from one register, a chain of nodes with four inputs and two outputs.
+    active_us: all n nodes run on every tick; the time of a tick divided by n. skip_us: a tenth of
+    the nodes run; the additional time over a graph of that tenth alone, divided by the number of
+    idle nodes. plain_us: the same ticks in a plain Python loop. Shapes: a chain, a fan from one
+    register, a chain of nodes with four inputs and two outputs.
     """
     cases = []
     for shape in ("chain", "wide", "four"):
@@ -88,7 +92,11 @@ def run(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
 
 def _case(shape: str, n: int) -> dict[str, Any]:
     awake = max(1, n // 10)
-    active, tenth, alone = _engine(shape, n, n), _engine(shape, n, awake), _engine(shape, awake, awake)
+    active, tenth, alone = (
+        _engine(shape, n, n),
+        _engine(shape, n, awake),
+        _engine(shape, awake, awake),
+    )
     plain, ticks = _plain(shape, n), max(5, NODE_TICKS // n)
     works: dict[str, Callable[[], object]] = {
         "active": lambda: active.advance(ticks),
@@ -110,17 +118,23 @@ def _case(shape: str, n: int) -> dict[str, Any]:
 
 
 def _verify(engine: Engine, n: int, awake: int) -> None:
-    """Check by the counters that exactly the intended nodes ran; otherwise the figures would be meaningless."""
+    """Check by the counters that exactly the intended nodes ran;
+    otherwise the figures would be meaningless.
+    """
     counted = engine.node_stats()
     for index in range(n):
         times = counted[f"n{index}"]
         runs = engine.ticks if index < awake else 1
         if (times.runs, times.skips) != (runs, engine.ticks - runs):
-            raise RunError(f"n{index} ran {times.runs} times in {engine.ticks} ticks, expected {runs}")
+            raise RunError(
+                f"n{index} ran {times.runs} times in {engine.ticks} ticks, expected {runs}"
+            )
 
 
 def _compile(shape: str, n: int, awake: int) -> Any:
-    """Compile `awake` nodes behind a register that delivers on every tick, and the others behind one that does so once."""
+    """Compile `awake` nodes behind a register that delivers on every tick,
+    and the others behind one that does so once.
+    """
     registry = Registry()
     for cls in (Live, Pulse, One, Four):
         registry.add(cls)

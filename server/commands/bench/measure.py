@@ -15,8 +15,11 @@ def seconds(work: Callable[[], object]) -> float:
     return perf_counter() - started
 
 
-def take_turns(works: Mapping[str, Callable[[], object]], repeats: int, at_least: float = 0.0) -> dict[str, list[float]]:
-    """Measure each piece of work at least `repeats` times and for `at_least` seconds; return the seconds of each repeat.
+def take_turns(
+    works: Mapping[str, Callable[[], object]], repeats: int, at_least: float = 0.0
+) -> dict[str, list[float]]:
+    """Measure each piece of work at least `repeats` times and for `at_least` seconds;
+    return the seconds of each repeat.
 
     They take turns, so that a busy moment affects all of them alike.
     """

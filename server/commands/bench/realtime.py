@@ -1,4 +1,6 @@
-"""The benchmark `bench realtime`: a workflow at its console's own frame rate, and the deadlines that it meets."""
+"""The benchmark `bench realtime`: a workflow at its console's own frame rate,
+and the deadlines that it meets.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,16 @@ _KILL_EVERY: Final = 10.0
 def run(spec: RunSpec, seconds: float, kill: str | None = None) -> dict[str, Any]:
     """Play for `seconds` of the game's time, one episode after another.
 
-    Returns `{"workflow", "rate", "ticks", "frames", "frames_by_game", "on_time", "p99_ms", "max_ms", "missed", "late_ms",
-    "slipped_s", "drift_frames", "ticks_per_s", "cpu"}`. `frames`: counted by the console, one a tick except for the
-    ticks that end an episode; `frames_by_game`: number of them that the game's own counter (its variable "frame", if it has
-    one) confirms; raises RunError if a frame was dropped or repeated. `drift_frames`: for the worst episode, how long after
-    its due time the last tick ended, by an independent clock. `cpu`: share of one core.
+    Returns `{"workflow", "rate", "ticks", "frames", "frames_by_game", "on_time", "p99_ms",
+    "max_ms", "missed", "late_ms", "slipped_s", "drift_frames", "ticks_per_s", "cpu"}`. `frames`:
+    counted by the console, one a tick except for the ticks that end an episode; `frames_by_game`:
+    number of them that the game's own counter (its variable "frame", if it has one) confirms;
+    raises RunError if a frame was dropped or repeated. `drift_frames`: for the worst episode, how
+    long after its due time the last tick ended, by an independent clock. `cpu`: share of one core.
 
-    `kill`: a node whose process is killed repeatedly while the game goes on. Then there are also `"kills"`, and the longest
-    times until another process was ready and until the node had answered, `"ready_s"` and `"answered_s"`.
+    `kill`: a node whose process is killed repeatedly while the game goes on. Then there are also
+    `"kills"`, and the longest times until another process was ready and until the node had
+    answered, `"ready_s"` and `"answered_s"`.
     """
     bench = Run(replace(spec, clock="fast"))  # the benchmark brings its own clock
     engine = bench.engine
@@ -39,7 +43,9 @@ def run(spec: RunSpec, seconds: float, kill: str | None = None) -> dict[str, Any
         killer = None
         if kill is not None:
             killer = _Killer(engine, kill)
-        return _measure(engine, console, engine.frame_rate, round(seconds * engine.frame_rate), killer)
+        return _measure(
+            engine, console, engine.frame_rate, round(seconds * engine.frame_rate), killer
+        )
 
 
 class _Killer:
@@ -48,7 +54,10 @@ class _Killer:
     def __init__(self, engine: Engine, node: str) -> None:
         checked = engine.plan.graph.nodes.get(node)
         if checked is None or checked.background != "process" or not checked.continues:
-            raise RunError(f'--kill is for a node with "background": "process" and "busy": "continue", found {node!r}')
+            raise RunError(
+                '--kill is for a node with "background": "process" and "busy": "continue", '
+                f"found {node!r}"
+            )
         self._engine = engine
         self._node = node
         self._due = perf_counter() + _KILL_EVERY / 2
@@ -76,17 +85,30 @@ class _Killer:
             self._killed = None
 
     def report(self) -> dict[str, Any]:
-        """Return the number of kills, and the longest times until another process was ready and had answered."""
-        return {"kills": self._kills, "ready_s": _longest(self._ready), "answered_s": _longest(self._answered)}
+        """Return the number of kills, and the longest times until another process
+        was ready and had answered.
+        """
+        return {
+            "kills": self._kills,
+            "ready_s": _longest(self._ready),
+            "answered_s": _longest(self._answered),
+        }
 
     def _kill(self, now: float) -> None:
-        (process,) = (child for child in multiprocessing.active_children() if child.name == f"node {self._node}")
+        (process,) = (
+            child
+            for child in multiprocessing.active_children()
+            if child.name == f"node {self._node}"
+        )
         process.kill()
         self._kills += 1
         self._killed, self._due = now, now + _KILL_EVERY
 
     def _count_answers(self) -> int:
-        times, pending = self._engine.node_stats()[self._node], self._engine.runtimes[self._node].pending
+        times, pending = (
+            self._engine.node_stats()[self._node],
+            self._engine.runtimes[self._node].pending,
+        )
         is_underway = pending is not None and pending.call is not None
         return times.runs - times.errors - is_underway
 
@@ -98,7 +120,9 @@ def _longest(seconds: list[float]) -> float | None:
     return round(max(seconds), 2)
 
 
-def _measure(engine: Engine, console: Console, rate: float, ticks: int, killer: _Killer | None) -> dict[str, Any]:
+def _measure(
+    engine: Engine, console: Console, rate: float, ticks: int, killer: _Killer | None
+) -> dict[str, Any]:
     clock = RealtimeClock(engine, rate)
     emulated = by_game = episodes = 0
     wall = cpu = drift = 0.0
@@ -147,4 +171,7 @@ def _measure(engine: Engine, console: Console, rate: float, ticks: int, killer: 
 def _verify(who: str, frames: int, expected: int, engine: Engine) -> None:
     """Check that there was one frame a tick; otherwise the figures would be meaningless."""
     if frames != expected:
-        raise RunError(f"{who} counted {frames} frames on tick {engine.tick - 1} of an episode, expected {int(expected)}")
+        raise RunError(
+            f"{who} counted {frames} frames on tick {engine.tick - 1} of an episode, "
+            f"expected {int(expected)}"
+        )

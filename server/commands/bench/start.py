@@ -1,4 +1,6 @@
-"""The benchmark `bench start`: from the command to the first tick, in a new process and in the next run of the same process."""
+"""The benchmark `bench start`: from the command to the first tick,
+in a new process and in the next run of the same process.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ Laps = dict[str, float]
 
 
 def run(spec: RunSpec) -> dict[str, Any]:
-    """Return `{"workflow", "cases": [{"phase", "new_ms", "next_ms"}]}`: medians over new processes that play two runs each.
+    """Return `{"workflow", "cases": [{"phase", "new_ms", "next_ms"}]}`:
+    medians over new processes that play two runs each.
 
-    "process" is Python and our modules; "open" is what the nodes load, including libraries. Raises what the run raises.
+    "process" is Python and our modules; "open" is what the nodes load, including libraries. Raises
+    what the run raises.
     """
     spec = replace(spec, ticks=1, clock="fast", workers=1, runs=None, record=False)
     turns = [_start(spec) for _ in range(REPEATS)]
@@ -34,7 +38,11 @@ def run(spec: RunSpec) -> dict[str, Any]:
         for first, second in turns:
             new.append(first.get(phase, 0.0))
             following.append(second.get(phase, 0.0))
-        case = {"phase": phase, "new_ms": round(median(new) * 1e3, 1), "next_ms": round(median(following) * 1e3, 1)}
+        case = {
+            "phase": phase,
+            "new_ms": round(median(new) * 1e3, 1),
+            "next_ms": round(median(following) * 1e3, 1),
+        }
         cases.append(case)
     return {"workflow": str(spec.load_workflow().path or ""), "cases": cases}
 
@@ -42,7 +50,9 @@ def run(spec: RunSpec) -> dict[str, Any]:
 def _start(spec: RunSpec) -> tuple[Laps, Laps]:
     """Start a process and play in it, twice."""
     began = perf_counter()
-    with closing(ChildProcess(_play_twice, spec, name="bench start", shutdown_timeout=5.0)) as child:
+    with closing(
+        ChildProcess(_play_twice, spec, name="bench start", shutdown_timeout=5.0)
+    ) as child:
         child.receive()
         process = perf_counter() - began
         laps, failure = decode(child.receive(), _MEASURED, "outside of its process")

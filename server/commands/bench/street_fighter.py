@@ -1,7 +1,9 @@
-"""The agent of `workflows/sf2.json` written without a graph: one loop, to be read from top to bottom.
+"""The agent of `workflows/sf2.json` written without a graph: one loop,
+to be read from top to bottom.
 
-It plays exactly the same game, button by button. The processing of pictures, the model and the log are the same functions as in
-the graph; everything between them, from the variables to the buttons, is written out here.
+It plays exactly the same game, button by button. The processing of pictures, the model and the log
+are the same functions as in the graph; everything between them, from the variables to the buttons,
+is written out here.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from nodes.fighting.features import STATUS
 from nodes.language.vlm import Answer, VLMStrategist
 
 AGENT: Final = (
-    "ActionParser", "All", "AntiRepeat", "CooldownGate", "DecisionLog", "EmulatorSink", "Every", "FrameHistory", "GameFeatures",
-    "GridOverlay", "LoRALoader", "Previous", "PromptBuilder", "Resize", "TileTokenizer", "VLMStrategist",
+    "ActionParser", "All", "AntiRepeat", "CooldownGate", "DecisionLog", "EmulatorSink", "Every",
+    "FrameHistory", "GameFeatures", "GridOverlay", "LoRALoader", "Previous", "PromptBuilder",
+    "Resize", "TileTokenizer", "VLMStrategist",
 )  # fmt: skip
 """The types of the graph's nodes apart from the console, one of each."""
 
@@ -41,7 +44,9 @@ class GameResult(NamedTuple):
 
 
 def is_the_agent(nodes: Mapping[str, Any]) -> bool:
-    """Return whether a graph consists of exactly these nodes, and its model chooses among given answers."""
+    """Return whether a graph consists of exactly these nodes,
+    and its model chooses among given answers.
+    """
     part = {type(node).__name__: node for node in nodes.values() if not isinstance(node, Console)}
     if len(nodes) != len(part) + 1 or tuple(sorted(part)) != AGENT:
         return False
@@ -53,7 +58,9 @@ Ask = Callable[..., Answer]
 
 
 def in_time(strategist: VLMStrategist, thinks: ThreadPoolExecutor, limit: float | None) -> Ask:
-    """Return a function that asks on a thread, so that a model that hangs cannot stop the fight; a late answer is dropped."""
+    """Return a function that asks on a thread, so that a model that hangs cannot stop the fight;
+    a late answer is dropped.
+    """
     fallback: Answer = strategist.fallback
 
     def ask(*question: Any) -> Answer:
@@ -65,8 +72,12 @@ def in_time(strategist: VLMStrategist, thinks: ThreadPoolExecutor, limit: float 
     return ask
 
 
-def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: Ask) -> Callable[[], GameResult]:
-    """Return the loop over the first `ticks` ticks of an episode, with the settings and the brains of these opened nodes."""
+def street_fighter(
+    nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: Ask
+) -> Callable[[], GameResult]:
+    """Return the loop over the first `ticks` ticks of an episode,
+    with the settings and the brains of these opened nodes.
+    """
     import stable_retro
 
     part = {type(node).__name__: node for node in nodes.values()}
@@ -126,12 +137,16 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                     band = "mid"
                 else:
                     band = "far"
-                moments = [*moments, (own_hp, enemy_hp, own_x, enemy_x, right)][-history.steps - 1 :]
+                moments = [*moments, (own_hp, enemy_hp, own_x, enemy_x, right)][
+                    -history.steps - 1 :
+                ]
                 happened: list[str] = []
                 for was, now in pairwise(moments):
                     ahead = 1 if was[4] else -1
                     mine = f"you {points(now[0] - was[0])} hp, {moved((now[2] - was[2]) * ahead)}"
-                    theirs = f"other {points(now[1] - was[1])} hp, {moved((now[3] - was[3]) * -ahead)}"
+                    theirs = (
+                        f"other {points(now[1] - was[1])} hp, {moved((now[3] - was[3]) * -ahead)}"
+                    )
                     happened.append(f"{mine}; {theirs}")
                 own, enemy = round(100 * own_hp), round(100 * enemy_hp)
                 advantage = "even"
@@ -140,11 +155,13 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                 elif own < enemy:
                     advantage = f"you are behind by {enemy - own}"
                 prompt = template.template.format(
-                    own_hp=own, enemy_hp=enemy, distance=distance, band=band, facing="right" if right else "left",
+                    own_hp=own, enemy_hp=enemy, distance=distance, band=band,
+                    facing="right" if right else "left",
                     advantage=advantage,
                     own_status=STATUS.get(variables["agent_status"], "unknown"),
                     enemy_status=STATUS.get(variables["enemy_status"], "unknown"),
-                    own_height=max(192 - variables["agent_y"], 0), enemy_height=max(192 - variables["enemy_y"], 0),
+                    own_height=max(192 - variables["agent_y"], 0),
+                    enemy_height=max(192 - variables["enemy_y"], 0),
                     history="\n".join(happened) or "nothing yet", strategy=advice[band],
                 )  # fmt: skip
 
@@ -162,7 +179,9 @@ def street_fighter(nodes: Mapping[str, Any], episode: Episode, ticks: int, ask: 
                     times = 1
                 latest = sent = action
                 recovers = recovery[action]
-                log.tick(picture, prompt, answer.text, "basic", action, answer.tokens, tokens.unknown)
+                log.tick(
+                    picture, prompt, answer.text, "basic", action, answer.tokens, tokens.unknown
+                )
             elif recovers:
                 recovers -= 1
 

@@ -1,4 +1,6 @@
-"""A server in a process of its own and the editor in Chromium, as a user has them, for `bench editor`."""
+"""A server in a process of its own and the editor in Chromium, as a user has them,
+for `bench editor`.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,18 @@ def chromium() -> Iterator[Browser]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        raise MinibrainsError("bench editor needs Playwright, which is missing: pip install playwright") from None
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        raise MinibrainsError(
+            "bench editor needs Playwright, which is missing: pip install playwright"
+        ) from None
+    program = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if program is None:
-        raise MinibrainsError("bench editor needs Chromium, which is not on PATH; on Debian: apt-get install chromium")
+        raise MinibrainsError(
+            "bench editor needs Chromium, which is not on PATH; on Debian: apt-get install chromium"
+        )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:
@@ -50,7 +60,10 @@ class Server:
         self.address = address
 
     def ask(self, path: str, body: Any = None) -> Any:
-        """Send a GET, or a POST if there is a body. Raises RunError with the server's error message."""
+        """Send a GET, or a POST if there is a body.
+
+        Raises RunError with the server's error message.
+        """
         data = None
         if body is not None:
             data = json.dumps(body).encode()
@@ -59,7 +72,9 @@ class Server:
             with urlopen(request, timeout=_TIMEOUT) as answer:
                 return json.loads(answer.read() or "null")
         except HTTPError as error:
-            raise RunError(f"the server refused {path}: {error.read().decode(errors='replace')[:500]}") from None
+            raise RunError(
+                f"the server refused {path}: {error.read().decode(errors='replace')[:500]}"
+            ) from None
 
     def save(self, name: str, workflow: Mapping[str, Any]) -> None:
         """Save a workflow under a name."""
@@ -75,7 +90,10 @@ class Server:
         self.ask(f"runs/{run}/stop", {})
 
     def summary(self, run: str) -> dict[str, Any]:
-        """Return a run's summary once it is over. Raises RunError if it failed, or does not end in time."""
+        """Return a run's summary once it is over.
+
+        Raises RunError if it failed, or does not end in time.
+        """
         end = time.monotonic() + _TIMEOUT
         while time.monotonic() < end:
             there = self.ask(f"runs/{run}")
@@ -105,7 +123,10 @@ def serving(data: Path, pack: Path) -> Iterator[Server]:
 
 
 class Tab:
-    """The editor in one tab. `ask` and `measure` take JavaScript, with `editor` and `session` at hand."""
+    """The editor in one tab.
+
+    `ask` and `measure` take JavaScript, with `editor` and `session` at hand.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -115,7 +136,9 @@ class Tab:
         return self.measure(f"return {expression};")
 
     def measure(self, body: str, *values: Any) -> Any:
-        """Run the body of an async function, in which `values` are defined and `frame()` waits for the next frame."""
+        """Run the body of an async function,
+        in which `values` are defined and `frame()` waits for the next frame.
+        """
         parts = "const { editor, session } = globalThis.minibrains ?? {};"
         frame = "const frame = () => new Promise(requestAnimationFrame);"
         return self.page.evaluate(f"async (values) => {{ {parts} {frame} {body} }}", list(values))
@@ -125,7 +148,10 @@ class Tab:
         end = time.monotonic() + _TIMEOUT
         while not self.ask(condition):
             if time.monotonic() > end:
-                raise RunError(f"the editor in Chromium did not get this far within {_TIMEOUT:.0f} s: {condition}")
+                raise RunError(
+                    f"the editor in Chromium did not get this far within {_TIMEOUT:.0f} s: "
+                    f"{condition}"
+                )
             self.page.wait_for_timeout(20)
 
     def open(self, name: str) -> float:
@@ -150,7 +176,9 @@ class Tab:
 
 @contextmanager
 def tab(browser: Browser, address: str) -> Iterator[Tab]:
-    """Open the editor as a first visitor, show the list of files, and close the editor at the end of the `with` block."""
+    """Open the editor as a first visitor, show the list of files,
+    and close the editor at the end of the `with` block.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     try:
         found = Tab(context.new_page())

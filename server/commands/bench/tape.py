@@ -15,14 +15,16 @@ from minibrains.tape.recording import FILE, Recorder
 
 TURNS = 15
 TICKS = 6000
-"""Largest number of ticks of an episode: about two seconds a turn, so that several snapshots are written over all turns."""
+"""Largest number of ticks of an episode: about two seconds a turn, so that several snapshots are
+written over all turns."""
 
 
 def run(spec: RunSpec) -> dict[str, Any]:
     """Return `{"workflow", "ticks", "plain_ticks_per_s", "recorded_ticks_per_s", "cost", "bytes"}`.
 
-    One engine plays the same episode with and without recording, in turns. `cost` is the share of ticks a second lost to
-    recording, over all turns: snapshots are too rare for a median to show them.
+    One engine plays the same episode with and without recording, in turns. `cost` is the share of
+    ticks a second lost to recording, over all turns: snapshots are too rare for a median to show
+    them.
     """
     taken = {"plain": 0.0, "recorded": 0.0}
     recorder = Recorder()

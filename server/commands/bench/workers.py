@@ -18,11 +18,13 @@ TICKS = 1200
 
 
 def run(spec: RunSpec) -> dict[str, Any]:
-    """Return `{"workflow", "episodes", "ticks", "one_per_s", "two_per_s", "ratio", "lowest", "highest"}` in episodes a second.
+    """Return `{"workflow", "episodes", "ticks", "one_per_s", "two_per_s", "ratio", "lowest",
+    "highest"}` in episodes a second.
 
-    Time is counted from the first tick of any worker to the end of the last episode, without start-up; the figures are
-    medians of runs that take turns. `ratio` is the median ratio of two workers to one, over pairs; `lowest` and `highest` are
-    its extremes. Raises RunError if the two do not play the same games.
+    Time is counted from the first tick of any worker to the end of the last episode, without
+    start-up; the figures are medians of runs that take turns. `ratio` is the median ratio of two
+    workers to one, over pairs; `lowest` and `highest` are its extremes. Raises RunError if the two
+    do not play the same games.
     """
     rates: dict[int, list[float]] = {1: [], 2: []}
     hashes = set()
@@ -47,9 +49,13 @@ def run(spec: RunSpec) -> dict[str, Any]:
 
 
 def _play(spec: RunSpec, count: int) -> tuple[dict[str, Any], float]:
-    """Play the episodes; return the summary, and the seconds from the first tick to the end of the last episode."""
+    """Play the episodes; return the summary,
+    and the seconds from the first tick to the end of the last episode.
+    """
     with TemporaryDirectory() as folder:
-        spec = replace(spec, episodes=EPISODES, ticks=TICKS, clock="fast", workers=count, runs=folder)
+        spec = replace(
+            spec, episodes=EPISODES, ticks=TICKS, clock="fast", workers=count, runs=folder
+        )
         with Run(spec) as run:
             started = perf_counter()
             for _ in run:

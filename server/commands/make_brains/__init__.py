@@ -1,4 +1,7 @@
-"""The command `make-brains`: rebuild the shipped brains byte for byte. A user's own brains come from workflows instead."""
+"""The command `make-brains`: rebuild the shipped brains byte for byte.
+
+A user's own brains come from workflows instead.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,14 @@ from pathlib import Path
 from minibrains.errors import MinibrainsError, suggest
 from minibrains.graph.catalog import present_name
 from server.cli import DONE
-from server.commands.make_brains import action_tables, duel_tiles, fighting, language, pictures, policies
+from server.commands.make_brains import (
+    action_tables,
+    duel_tiles,
+    fighting,
+    language,
+    pictures,
+    policies,
+)
 from server.commands.make_brains.made_brain import MadeBrain
 
 MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
@@ -40,7 +50,10 @@ MAKERS: Mapping[str, Callable[[], MadeBrain]] = {
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Make the named brains, or all of them, and print the SHA-256 of each. Raises MinibrainsError for an unknown name."""
+    """Make the named brains, or all of them, and print the SHA-256 of each.
+
+    Raises MinibrainsError for an unknown name.
+    """
     names = [present_name(name) for name in arguments.names or MAKERS]
     for name in names:
         if name not in MAKERS:

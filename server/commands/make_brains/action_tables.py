@@ -19,22 +19,32 @@ GENESIS = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "
 STICK = ("", "UP", "DOWN", "LEFT", "RIGHT", "UP+LEFT", "UP+RIGHT", "DOWN+LEFT", "DOWN+RIGHT")
 """The positions of the stick; the first is its middle."""
 
-SF2_STICK = ("none", "up", "down", "left", "up+back", "down+back", "right", "up+forward", "down+forward")
+SF2_STICK = (
+    "none", "up", "down", "left", "up+back", "down+back", "right", "up+forward", "down+forward",
+)  # fmt: skip
 SF2_PUNCHES = ("", "down", "back", "forward")
 SF2_KICKS = ("", "down", "back", "forward", "down+back", "down+forward")
 SF2_MOTIONS = {
-    "projectile": ["DOWN", "DOWN", "DOWN+FORWARD", "DOWN+FORWARD", "FORWARD+Y", "FORWARD+Y", "FORWARD+Y", ""],
-    "rising": ["FORWARD", "FORWARD", "DOWN", "DOWN", "DOWN+FORWARD+Z", "DOWN+FORWARD+Z", "DOWN+FORWARD+Z", ""],
+    "projectile": [
+        "DOWN", "DOWN", "DOWN+FORWARD", "DOWN+FORWARD", "FORWARD+Y", "FORWARD+Y", "FORWARD+Y", "",
+    ],
+    "rising": [
+        "FORWARD", "FORWARD", "DOWN", "DOWN", "DOWN+FORWARD+Z", "DOWN+FORWARD+Z", "DOWN+FORWARD+Z",
+        "",
+    ],
     "forward": ["FORWARD"],
     "back": ["BACK"],
     "jump kick": ["UP", "UP", "UP", "", "", "C", "C", "C"],
-}
+}  # fmt: skip
 SF2_BUTTONS = ("UP", "DOWN", "LEFT", "RIGHT", "BACK", "FORWARD", "X", "Y", "Z", "A", "B", "C")
 """The buttons of the table; BACK and FORWARD depend on the direction that the player faces."""
 
 
 def airstriker() -> MadeBrain:
-    """Make a table of six actions. Airstriker fires once per press of B, so firing holds it for 4 frames of 8."""
+    """Make a table of six actions.
+
+    Airstriker fires once per press of B, so firing holds it for 4 frames of 8.
+    """
     actions = {
         "nothing": [""],
         "left": ["LEFT"],
@@ -53,21 +63,27 @@ def airstriker_recovery() -> MadeBrain:
 
 
 def duel() -> MadeBrain:
-    """Make the table of the 44 actions that Duel is calibrated with, from the file beside the game."""
+    """Make the table of the 44 actions that Duel is calibrated with,
+    from the file beside the game.
+    """
     file = bundled_dir("games") / "Duel-Genesis" / "actions.json"
     actions = json.loads(file.read_text())["actions"]
     return MadeBrain(_table(actions, GENESIS), "Duel: the 44 actions of the first seed")
 
 
 def combos57() -> MadeBrain:
-    """Make a table of 57 actions of one row: 9 positions of the stick, and six buttons with each of them except straight up."""
+    """Make a table of 57 actions of one row: 9 positions of the stick,
+    and six buttons with each of them except straight up.
+    """
     held = list(STICK)
     for button in "ABCXYZ":
         for way in STICK:
             if way != "UP":
                 held.append(_joined(way, button))
     actions = {row.lower() or "none": [row] for row in held}
-    return MadeBrain(_table(actions, GENESIS), "Genesis: 57 combinations of the stick and one of six buttons")
+    return MadeBrain(
+        _table(actions, GENESIS), "Genesis: 57 combinations of the stick and one of six buttons"
+    )
 
 
 def genesis8() -> MadeBrain:
@@ -78,13 +94,16 @@ def genesis8() -> MadeBrain:
 
 def sf2() -> MadeBrain:
     """Make the brain with the table of `sf2_table`."""
-    return MadeBrain(sf2_table(), "Street Fighter II and Duel: 44 actions, forward and back by facing")
+    return MadeBrain(
+        sf2_table(), "Street Fighter II and Duel: 44 actions, forward and back by facing"
+    )
 
 
 def sf2_table() -> ActionTable:
     """Return 44 actions by facing: 0 none, 1 up, 2 down, 3 left, 6 right, 9 punch, 21 kick.
 
-    A blow holds the button for 4 frames, then only its direction; special moves are motions of one row a frame.
+    A blow holds the button for 4 frames, then only its direction; special moves are motions of one
+    row a frame.
     """
     actions: dict[str, list[str]] = {}
     for position in SF2_STICK:
@@ -121,7 +140,9 @@ def _recovery(table: ActionTable, action: int) -> int:
 
 
 def _table(actions: Mapping[str, Sequence[str]], buttons: Sequence[str]) -> ActionTable:
-    """Return a table made of text: each row of an action has the names of the buttons held, joined by +."""
+    """Return a table made of text: each row of an action has the names of the buttons held,
+    joined by +.
+    """
     rows: list[list[bool]] = []
     starts = [0]
     for sequence in actions.values():

@@ -1,9 +1,9 @@
 """Duel's tile codebook, learned from pictures of the training states; that takes about two minutes.
 
-Random actions are played. The stage in the background moves with the fighters (the wall half as fast as the floor), so each of
-its pixels is determined by a majority vote of all frames. Pixels that differ from it belong to the score and the bars at the
-top, or to a fighter if the game's variables place one there. The most frequent tiles are kept, each with its most frequent
-label.
+Random actions are played. The stage in the background moves with the fighters (the wall half as
+fast as the floor), so each of its pixels is determined by a majority vote of all frames. Pixels
+that differ from it belong to the score and the bars at the top, or to a fighter if the game's
+variables place one there. The most frequent tiles are kept, each with its most frequent label.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ GAME = "Duel-Genesis"
 LABELS = ("background", "floor", "hud", "fighter")
 BACKGROUND, FLOOR, HUD, FIGHTER = range(len(LABELS))
 OTHER = -1
-"""Projectiles, sparks and shadows: before a moving stage their tiles never repeat, so the codebook has none of them."""
+"""Projectiles, sparks and shadows: before a moving stage their tiles never repeat, so the codebook
+has none of them."""
 TILES = 4096
 """Largest number of tiles in the codebook."""
 
@@ -91,7 +92,8 @@ def duel() -> MadeBrain:
     training = tuple(splits.parts["training"])
     validation = tuple(splits.parts["validation"])
     refuse_held_back(game, training, (), ["make-brains"])
-    # the codebook is learned from the training stages alone; the other stages are needed to measure it
+    # the codebook is learned from the training stages alone; the other stages are needed to measure
+    # it
     stages = empty_stages((*training, *validation), seed=0)
     codebook = learn(stages, training, seed=0)
     metrics = {
@@ -107,7 +109,9 @@ def duel() -> MadeBrain:
 
 
 def empty_stages(states: Sequence[str], seed: int) -> Stages:
-    """Return the empty stages: the colour of each pixel is that of the majority of the pictures that show it."""
+    """Return the empty stages: the colour of each pixel is that of the majority of
+    the pictures that show it.
+    """
     colors: dict[int, np.ndarray] = {}
     leads: dict[int, np.ndarray] = {}
     for moment in moments(states, seed):
@@ -119,7 +123,9 @@ def empty_stages(states: Sequence[str], seed: int) -> Stages:
 
 
 def _vote(color: np.ndarray, lead: np.ndarray, moment: Moment) -> None:
-    """Count a picture in Boyer and Moore's majority vote, for each pixel of the stage that it shows."""
+    """Count a picture in Boyer and Moore's majority vote,
+    for each pixel of the stage that it shows.
+    """
     area = _on_stage(moment.camera)
     leading = lead[area]
     same = (color[area] == moment.frame).all(axis=2)
@@ -151,8 +157,12 @@ def learn(stages: Stages, states: Sequence[str], seed: int) -> TileCodebook:
     )
 
 
-def measure(codebook: TileCodebook, stages: Stages, states: Sequence[str], seed: int) -> dict[str, float]:
-    """Return the shares of unknown tiles, of unknown tiles of fighters, and of correctly labelled known tiles."""
+def measure(
+    codebook: TileCodebook, stages: Stages, states: Sequence[str], seed: int
+) -> dict[str, float]:
+    """Return the shares of unknown tiles, of unknown tiles of fighters,
+    and of correctly labelled known tiles.
+    """
     tiles = unknown = fighters = fighters_unknown = judged = right = 0
     tokenizer = TileTokenizer(brain=codebook)
     with opened(tokenizer):
@@ -186,7 +196,9 @@ def moments(states: Sequence[str], seed: int) -> Iterator[Moment]:
             yield from _play(console, table, random)
 
 
-def _play(console: RetroEmulator, table: ActionTable, random: np.random.Generator) -> Iterator[Moment]:
+def _play(
+    console: RetroEmulator, table: ActionTable, random: np.random.Generator
+) -> Iterator[Moment]:
     before = console.emit().variables
     for tick in range(FRAMES):
         held = tick % HOLD
@@ -219,7 +231,9 @@ def label_tiles(moment: Moment, stage: np.ndarray) -> np.ndarray:
         upright = (y > ground - HEAD) & (y < ground + FEET)
         labels[busy & beside & upright] = FIGHTER
     labels[:NAMES][busy[:NAMES]] = HUD
-    labels[BARS, 1:-1] = HUD  # always visible, so they win the vote as if they were part of the stage
+    labels[BARS, 1:-1] = (
+        HUD  # always visible, so they win the vote as if they were part of the stage
+    )
     return labels
 
 

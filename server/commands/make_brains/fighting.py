@@ -1,4 +1,6 @@
-"""The description of a fight for a network and for a language model, and the words of the model's answer."""
+"""The description of a fight for a network and for a language model,
+and the words of the model's answer.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ Distance: {distance} px, {band}.
 History, oldest first:
 {history}
 Strategy: {strategy}
-Actions: 0 wait, 1 jump, 2 crouch, 3 left, 6 right, 9 punch, 21 kick. Walking away from the other is also blocking.
+Actions: 0 wait, 1 jump, 2 crouch, 3 left, 6 right, 9 punch, 21 kick. \
+Walking away from the other is also blocking.
 Answer with the number of one action."""
 
 BASIC = (0, 1, 2, 3, 6, 9, 21)
@@ -79,17 +82,25 @@ BASIC_BY_BUTTON = (
     ({"LEFT"}, 3),
     ({"RIGHT"}, 6),
 )
-"""Pairs of buttons and the basic action closest to any action with one of these buttons; the first match counts."""
+"""Pairs of buttons and the basic action closest to any action with one of these buttons; the first
+match counts."""
 
 
 def simple_players() -> MadeBrain:
-    """Make the simple players that agents of Duel are compared with, from the file beside the game."""
+    """Make the simple players that agents of Duel are compared with,
+    from the file beside the game.
+    """
     folder = bundled_dir("games") / "Duel-Genesis"
     found = json.loads((folder / "simple_players.json").read_text())
     table = json.loads((folder / "actions.json").read_text())
     brain = SimplePlayers(players=found["players"], actions=table["actions"])
     description = f"For the ROM {found['rom_sha1']}. Found {found['made_by']}."
-    return MadeBrain(brain, "Duel: simple players", made_by="python -m server make-brains", more={"description": description})
+    return MadeBrain(
+        brain,
+        "Duel: simple players",
+        made_by="python -m server make-brains",
+        more={"description": description},
+    )
 
 
 def fight_vector() -> MadeBrain:
@@ -109,7 +120,9 @@ def prompt() -> MadeBrain:
 
 
 def sf2_prompt() -> PromptTemplate:
-    """Return the template of the prompt: situation, history, a strategy by distance, and the seven basic actions."""
+    """Return the template of the prompt: situation, history, a strategy by distance,
+    and the seven basic actions.
+    """
     return PromptTemplate(
         template=PROMPT,
         close="close: punch, kick or block.",
@@ -119,7 +132,10 @@ def sf2_prompt() -> PromptTemplate:
 
 
 def reply_words() -> MadeBrain:
-    """Make the words of seven basic actions. An action that punches or kicks counts as that, others by their stick."""
+    """Make the words of seven basic actions.
+
+    An action that punches or kicks counts as that, others by their stick.
+    """
     table = sf2_table()
     words = {}
     for name, synonyms in KEYWORDS.items():

@@ -29,18 +29,21 @@ if TYPE_CHECKING:
 COMMAND = "python -m server make-brains"
 MODEL = "vlm/sf2-untrained.safetensors"
 ADAPTER_COMMAND = f"{COMMAND} lora/sf2-untrained.safetensors"
-"""The command that made the adapter for the first time. It is part of the file's SHA-256, so it has the former folder."""
+"""The command that made the adapter for the first time. It is part of the file's SHA-256, so it has
+the former folder."""
 ANSWERS = tuple(str(action) for action in BASIC)
 
 QUESTIONS = 32
 """Number of random moments that the model is asked about, to see whether its answers vary."""
 SPREAD = 3
-"""Least number of different answers; none of them may be given to more than half of the questions."""
+"""Least number of different answers; none of them may be given to more than half of the
+questions."""
 SWAYED = QUESTIONS // 4
 """Least number of answers that the adapter must change."""
 
-# few and wide layers: the time for a decision is limited, and at this size a layer's calls cost more than its arithmetic;
-# wider where there are fewer tokens: 12 are merged from the picture's 48 patches, while the text layers process 160
+# few and wide layers: the time for a decision is limited, and at this size a layer's calls cost
+# more than its arithmetic; wider where there are fewer tokens: 12 are merged from the picture's 48
+# patches, while the text layers process 160
 TEXT = {
     "vocab_size": VOCABULARY,
     "hidden_size": 192,
@@ -77,7 +80,9 @@ ADAPTED = r"^(?!.*(visual|vision)).*\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_
 
 
 def untrained_vlm() -> MadeBrain:
-    """Make the model with its tokenizer and picture processor: the first random model whose answers vary."""
+    """Make the model with its tokenizer and picture processor:
+    the first random model whose answers vary.
+    """
     from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
     with TemporaryDirectory() as name:
@@ -94,12 +99,22 @@ def untrained_vlm() -> MadeBrain:
                 break
         model.half().save_pretrained(folder)
         brain = VLMBrain.of_folder(folder, ANSWERS)
-    text = "Random weights: it looks, reads and answers, but knows nothing. To show the graph a trained one will play in."
-    return MadeBrain(brain, "Qwen3-VL of 2.1 million numbers, untrained", f"{COMMAND} {MODEL}", {"description": text})
+    text = (
+        "Random weights: it looks, reads and answers, but knows nothing. "
+        "To show the graph a trained one will play in."
+    )
+    return MadeBrain(
+        brain,
+        "Qwen3-VL of 2.1 million numbers, untrained",
+        f"{COMMAND} {MODEL}",
+        {"description": text},
+    )
 
 
 def untrained_lora() -> MadeBrain:
-    """Make a random adapter of rank 4: the first one that changes enough answers and leaves them varied."""
+    """Make a random adapter of rank 4: the first one that changes enough
+    answers and leaves them varied.
+    """
     from peft import LoraConfig, get_peft_model
 
     with TemporaryDirectory() as folder:

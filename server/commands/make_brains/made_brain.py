@@ -17,7 +17,8 @@ class MadeBrain:
     brain: Brain
     title: str
     made_by: str = "python models/make.py"
-    """The command that made the shipped file for the first time. It is part of the file's SHA-256, so it stays as it was."""
+    """The command that made the shipped file for the first time. It is part of the file's SHA-256,
+    so it stays as it was."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further entries of the header: description, parents, metrics."""
 

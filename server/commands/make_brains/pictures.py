@@ -1,4 +1,6 @@
-"""Brains for pictures: colours and letters that are drawn over a game, and tiles that a picture is cut into."""
+"""Brains for pictures: colours and letters that are drawn over a game,
+and tiles that a picture is cut into.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,9 @@ ROUND = 11
 
 
 def plain_overlay() -> MadeBrain:
-    """Make colours for an overlay: green for ground, red for walls, blue for water, yellow for objects of interest."""
+    """Make colours for an overlay: green for ground, red for walls, blue for water,
+    yellow for objects of interest.
+    """
     palette = [[*color, COLORS_SHOW] for color in COLORS.values()]
     style = OverlayStyle(
         labels=tuple(COLORS),
@@ -103,7 +107,9 @@ def plain_overlay() -> MadeBrain:
 
 
 def duel_overlay() -> MadeBrain:
-    """Make Duel's overlay: the stage is dimmed, so that moving objects stand out even if no codebook has their tiles."""
+    """Make Duel's overlay: the stage is dimmed,
+    so that moving objects stand out even if no codebook has their tiles.
+    """
     style = OverlayStyle(
         labels=tuple(DUEL_COLORS),
         letters=LETTERS,
@@ -127,7 +133,9 @@ def glyphs() -> np.ndarray:
 
 
 def plain_face() -> MadeBrain:
-    """Make the picture of a pad: a d-pad, six buttons in two rows, and the menu buttons between them."""
+    """Make the picture of a pad: a d-pad, six buttons in two rows,
+    and the menu buttons between them.
+    """
     dark = np.full((*FACE_SIZE, 3), GROUND, np.float64)
     _paint(dark, HUB, 0, BODY)
     lit = dark.copy()
@@ -189,7 +197,9 @@ def _write(picture: np.ndarray, word: str, box: Box, color: Color) -> None:
 
 
 def flat_tiles() -> MadeBrain:
-    """Make a codebook of a black and a white tile, which is enough to find the empty parts of a picture."""
+    """Make a codebook of a black and a white tile,
+    which is enough to find the empty parts of a picture.
+    """
     black = np.full((SIDE, SIDE, 3), 0, np.uint8)
     white = np.full((SIDE, SIDE, 3), 255, np.uint8)
     codebook = TileCodebook(

@@ -14,7 +14,9 @@ from server.commands.make_brains.made_brain import MadeBrain
 
 
 def airstriker_sweep() -> MadeBrain:
-    """Make one macro: 56 frames to the left and 56 to the right while firing, the width of the screen each."""
+    """Make one macro: 56 frames to the left and 56 to the right while firing,
+    the width of the screen each.
+    """
     left, right, shots = 4, 5, 7
     action = [left] * shots + [right] * shots
     ticks = [8] * len(action)
@@ -33,7 +35,9 @@ def grey4() -> MadeBrain:
 
 def rgb8() -> MadeBrain:
     """Make a stack of eight successive colour frames."""
-    return MadeBrain(_taps([7, 6, 5, 4, 3, 2, 1, 0], channels=3), "8 colour frames, one after the other")
+    return MadeBrain(
+        _taps([7, 6, 5, 4, 3, 2, 1, 0], channels=3), "8 colour frames, one after the other"
+    )
 
 
 def _taps(taps: Sequence[int], channels: int) -> FrameStackBrain:

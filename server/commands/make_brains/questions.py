@@ -1,4 +1,6 @@
-"""Questions about invented fights: random moments, described by the same nodes that describe real ones."""
+"""Questions about invented fights: random moments,
+described by the same nodes that describe real ones.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ HIGHEST = 100
 """Largest height of a jump in pixels."""
 
 
-def random_questions(template: PromptTemplate, count: int, random: np.random.Generator) -> Iterator[str]:
+def random_questions(
+    template: PromptTemplate, count: int, random: np.random.Generator
+) -> Iterator[str]:
     """Yield `count` questions in the form that `PromptBuilder` gives them with a template."""
     features = GameFeatures()
     builder = PromptBuilder(brain=template)

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 CORPUS = Path(__file__).parent / "corpus"
-"""The folder of the corpus: plain text in english.txt; in prompts.txt, each paragraph is a template of a prompt."""
+"""The folder of the corpus: plain text in english.txt; in prompts.txt, each paragraph is a template
+of a prompt."""
 VOCABULARY = 3072
-"""Number of tokens. With fewer, reworded prompts become longer; with more, most would be words that hardly ever occur."""
+"""Number of tokens. With fewer, reworded prompts become longer; with more, most would be words that
+hardly ever occur."""
 REPEATED = 20
-"""Number of times that a template is filled in and an answer given, so that the words of a decision become whole tokens."""
+"""Number of times that a template is filled in and an answer given, so that the words of a decision
+become whole tokens."""
 ACTIONS = 44
-"""Numbers below this are one token each, because an answer must be one; all others are split into digits."""
+"""Numbers below this are one token each, because an answer must be one; all others are split into
+digits."""
 
 SPECIAL = {
     "pad_token": "<|endoftext|>",
@@ -39,7 +43,8 @@ CHAT = """\
 {%- for message in messages -%}
 <|im_start|>{{ message.role }}
 {% for part in message.content -%}
-{%- if part.type == 'image' -%}<|vision_start|><|image_pad|><|vision_end|>{%- else -%}{{ part.text }}{%- endif -%}
+{%- if part.type == 'image' -%}<|vision_start|><|image_pad|><|vision_end|>\
+{%- else -%}{{ part.text }}{%- endif -%}
 {%- endfor -%}<|im_end|>
 {% endfor -%}
 {%- if add_generation_prompt -%}<|im_start|>assistant
@@ -48,7 +53,10 @@ CHAT = """\
 
 
 def train_tokenizer() -> PreTrainedTokenizerFast:
-    """Return the tokenizer. No token spans two words, and only text outside of known words is encoded as bytes."""
+    """Return the tokenizer.
+
+    No token spans two words, and only text outside of known words is encoded as bytes.
+    """
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -65,7 +73,9 @@ def train_tokenizer() -> PreTrainedTokenizerFast:
         show_progress=False,
     )
     tokenizer.train_from_iterator(_corpus(), trainer)
-    others = {name: token for name, token in SPECIAL.items() if name not in ("pad_token", "eos_token")}
+    others = {
+        name: token for name, token in SPECIAL.items() if name not in ("pad_token", "eos_token")
+    }
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=SPECIAL["pad_token"],
@@ -76,7 +86,8 @@ def train_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def _pattern() -> str:
-    """Return the regular expression for the largest possible tokens: a word, an action's number, a digit, punctuation.
+    """Return the regular expression for the largest possible tokens: a word, an action's number,
+    a digit, punctuation.
 
     A token includes the space before it.
     """
@@ -100,7 +111,9 @@ def _corpus() -> Iterator[str]:
     random = np.random.default_rng(0)
     original = sf2_prompt()
     for text in (CORPUS / "prompts.txt").read_text("utf-8").strip().split("\n\n"):
-        template = PromptTemplate(template=text, close=original.close, mid=original.mid, far=original.far)
+        template = PromptTemplate(
+            template=text, close=original.close, mid=original.mid, far=original.far
+        )
         for question in random_questions(template, REPEATED, random):
             yield f"user\n{question}"
     for action in range(ACTIONS):

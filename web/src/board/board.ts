@@ -14,7 +14,16 @@ import { areNotable, savingsText } from "../live/savings";
 import type { Catalog } from "../model/catalog";
 import { same } from "../model/json";
 import type { Box, Link, Point, Workflow } from "../model/workflow";
-import { groupsOf, links, modeOf, nameOf, positionOf, readGroup, sources, typeName } from "../model/workflow";
+import {
+  groupsOf,
+  links,
+  modeOf,
+  nameOf,
+  positionOf,
+  readGroup,
+  sources,
+  typeName,
+} from "../model/workflow";
 import { BoardCanvas, draggedLinkOf, point } from "./canvas";
 import type { BoardEvents, DraggedLink, NodeAnnotations } from "./events";
 import { type BoardContext, BoardGroup, BoardNode, snap } from "./node";
@@ -44,7 +53,11 @@ export class Board {
     LiteGraph.canvasNavigationMode = "legacy";
     CanvasPointer.doubleClickTime = 500;
     LiteGraph.isValidConnection = () => false; // `events.mayLink` decides
-    this.#context = { theme: readTheme(), events, appearanceOf: (node) => this.#appearanceOf(node) };
+    this.#context = {
+      theme: readTheme(),
+      events,
+      appearanceOf: (node) => this.#appearanceOf(node),
+    };
     this.#canvas = new BoardCanvas(element, this.#graph, { skip_render: true });
     Object.assign(this.#canvas, {
       allow_searchbox: false,
@@ -67,7 +80,9 @@ export class Board {
       events.drawn();
     };
     this.#graph.onAfterChange = () => undefined;
-    element.addEventListener("litegraph:canvas", (event) => this.#canvasEvent((event as CustomEvent).detail));
+    element.addEventListener("litegraph:canvas", (event) =>
+      this.#canvasEvent((event as CustomEvent).detail),
+    );
     element.addEventListener("pointermove", (event) => {
       this.#watchDrag();
       this.#updateTooltip(this.fromClient([event.clientX, event.clientY]));
@@ -76,12 +91,18 @@ export class Board {
     this.#canvas.startRendering();
   }
 
-  #canvasEvent(detail: { subType: string; originalEvent?: CanvasPointerEvent; node?: LGraphNode }): void {
+  #canvasEvent(detail: {
+    subType: string;
+    originalEvent?: CanvasPointerEvent;
+    node?: LGraphNode;
+  }): void {
     const event = detail.originalEvent;
     if (!event) return;
-    if (detail.subType === "empty-double-click") this.events.search(point(event), [event.clientX, event.clientY]);
+    if (detail.subType === "empty-double-click")
+      this.events.search(point(event), [event.clientX, event.clientY]);
     if (detail.subType === "group-double-click") this.#canvas.processContextMenu(undefined, event);
-    if (detail.subType === "node-double-click") this.events.open((detail.node as unknown as BoardNode).name);
+    if (detail.subType === "node-double-click")
+      this.events.open((detail.node as unknown as BoardNode).name);
   }
 
   /** Show a workflow. Only the differences to the last one are updated. */
@@ -105,9 +126,15 @@ export class Board {
       const node = this.#nodes.get(name) ?? this.#addNode(name);
       const position = positionOf(workflow, name);
       const isSame =
-        before && node.entry === entry && node.givenWidth === position?.width && same(used.get(name), usedBefore.get(name));
-      if (!isSame) node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? []);
-      const at = position?.at ?? ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
+        before &&
+        node.entry === entry &&
+        node.givenWidth === position?.width &&
+        same(used.get(name), usedBefore.get(name));
+      if (!isSame)
+        node.update(entry, catalog.find(entry.type), position?.width, used.get(name) ?? []);
+      const at =
+        position?.at ??
+        ([80 + (unplaced % 5) * 260, 80 + Math.floor(unplaced++ / 5) * 220] as Point);
       node.pos = [at[0], at[1]];
     }
     if (linksChanged) this.#addLinks(workflow);
@@ -149,7 +176,9 @@ export class Board {
       for (const [slot, port] of target.parts.inputs.entries()) {
         const end = sources(entry, port.name)[port.index];
         const source = end && this.#nodes.get(end.node);
-        const output = source ? source.parts.outputs.findIndex((each) => each.name === end.socket) : -1;
+        const output = source
+          ? source.parts.outputs.findIndex((each) => each.name === end.socket)
+          : -1;
         if (!source || output < 0) continue;
         const link = new LLink(++id, "*", source.id, output, target.id, slot);
         this.#graph.links.set(id, link);
@@ -183,7 +212,13 @@ export class Board {
     const positions = new Map<string, { at: Point; width?: number | undefined }>();
     for (const [name, node] of this.#nodes) {
       const before = positionOf(workflow, name);
-      if (before && before.at[0] === node.pos[0] && before.at[1] === node.pos[1] && before.width === node.givenWidth) continue;
+      if (
+        before &&
+        before.at[0] === node.pos[0] &&
+        before.at[1] === node.pos[1] &&
+        before.width === node.givenWidth
+      )
+        continue;
       if (!before && !node.selected) continue;
       positions.set(name, { at: [snap(node.pos[0]), snap(node.pos[1])], width: node.givenWidth });
     }
@@ -191,7 +226,8 @@ export class Board {
     for (const group of this.#graph.groups as BoardGroup[]) {
       const [x, y, w, h] = group._bounding as unknown as [number, number, number, number];
       const before = readGroup(groupsOf(workflow)[group.index]!)!;
-      if (!same(before.bounds.map(Math.round), [x, y, w, h].map(Math.round))) groups.set(group.index, [x, y, w, h]);
+      if (!same(before.bounds.map(Math.round), [x, y, w, h].map(Math.round)))
+        groups.set(group.index, [x, y, w, h]);
     }
     const link = this.#canvas.linkUnderNode;
     this.#canvas.linkUnderNode = null;
@@ -202,7 +238,8 @@ export class Board {
   /** Highlight the link below an unlinked node that is being dragged. */
   #watchDrag(): void {
     const canvas = this.#canvas;
-    const only = canvas.isDragging && canvas.selectedItems.size === 1 ? [...canvas.selectedItems][0] : null;
+    const only =
+      canvas.isDragging && canvas.selectedItems.size === 1 ? [...canvas.selectedItems][0] : null;
     let found: Link | null = null;
     if (
       only instanceof BoardNode &&
@@ -229,7 +266,10 @@ export class Board {
   #dropLink(event: CanvasPointerEvent): void {
     const dragged = draggedLinkOf(this.#canvas);
     if (!dragged) return;
-    const node = this.#graph.getNodeOnPos(event.canvasX, event.canvasY) as unknown as BoardNode | null;
+    const node = this.#graph.getNodeOnPos(
+      event.canvasX,
+      event.canvasY,
+    ) as unknown as BoardNode | null;
     const at = point(event);
     this.#allowedLinks.clear();
     const target = node && { id: node.name, socket: this.#socketAt(node, dragged, at) };
@@ -263,17 +303,20 @@ export class Board {
         const slot = slots[index] as { link?: number | null; links?: number[] | null } | undefined;
         return typeof slot?.link === "number" || (slot?.links?.length ?? 0) > 0;
       },
-      isDimmed: (port, side) => dragged !== null && !this.#isCompatible(dragged, node.name, port.name, side),
+      isDimmed: (port, side) =>
+        dragged !== null && !this.#isCompatible(dragged, node.name, port.name, side),
       outputValue: (output) => this.#annotations.values.get(`${node.name}.${output}`) ?? null,
     };
   }
 
   #isCompatible(dragged: DraggedLink, id: string, socket: string, side: "in" | "out"): boolean {
-    if (dragged.end.node === id) return dragged.end.socket === socket && (side === "out") === (dragged.side === "output");
+    if (dragged.end.node === id)
+      return dragged.end.socket === socket && (side === "out") === (dragged.side === "output");
     if ((side === "in") !== (dragged.side === "output")) return false;
     const key = `${dragged.end.node}.${dragged.end.socket}>${id}.${socket}`;
     const here = { node: id, socket };
-    const link = dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
+    const link =
+      dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
     const known = this.#allowedLinks.get(key);
     if (known !== undefined) return known;
     const isAllowed = this.events.mayLink(link);
@@ -282,11 +325,15 @@ export class Board {
   }
 
   get selection(): readonly string[] {
-    return [...this.#canvas.selectedItems].flatMap((item) => (item instanceof BoardNode ? [item.name] : []));
+    return [...this.#canvas.selectedItems].flatMap((item) =>
+      item instanceof BoardNode ? [item.name] : [],
+    );
   }
 
   get selectedGroups(): readonly number[] {
-    return [...this.#canvas.selectedItems].flatMap((item) => (item instanceof BoardGroup ? [item.index] : []));
+    return [...this.#canvas.selectedItems].flatMap((item) =>
+      item instanceof BoardGroup ? [item.index] : [],
+    );
   }
 
   select(ids: readonly string[]): void {
@@ -340,7 +387,9 @@ export class Board {
 
   /** The boxes of all nodes in the workflow's coordinates, from back to front. */
   get boxes(): ReadonlyMap<string, Box> {
-    return new Map((this.#graph.nodes as unknown as BoardNode[]).map((node) => [node.name, node.box]));
+    return new Map(
+      (this.#graph.nodes as unknown as BoardNode[]).map((node) => [node.name, node.box]),
+    );
   }
 
   widthOf(id: string): number | undefined {
@@ -351,7 +400,12 @@ export class Board {
     return [...this.#nodes.values()].flatMap((node) => {
       const { screen } = node.parts;
       return screen
-        ? [{ id: node.name, box: [node.pos[0] + screen[0], node.pos[1] + screen[1], screen[2], screen[3]] as Box }]
+        ? [
+            {
+              id: node.name,
+              box: [node.pos[0] + screen[0], node.pos[1] + screen[1], screen[2], screen[3]] as Box,
+            },
+          ]
         : [];
     });
   }
@@ -359,14 +413,21 @@ export class Board {
   /** Return the position of a socket on the page; null if the node has none of that name. */
   socketAt(id: string, side: "in" | "out", name: string): Point | null {
     const node = this.#nodes.get(id);
-    const port = (side === "in" ? node?.parts.inputs : node?.parts.outputs)?.findLast((each) => each.name === name);
-    return node && port ? this.toClient([node.pos[0] + (side === "in" ? 0 : node.parts.width), node.pos[1] + port.y]) : null;
+    const port = (side === "in" ? node?.parts.inputs : node?.parts.outputs)?.findLast(
+      (each) => each.name === name,
+    );
+    return node && port
+      ? this.toClient([node.pos[0] + (side === "in" ? 0 : node.parts.width), node.pos[1] + port.y])
+      : null;
   }
 
   get view(): { scale: number; offset: Point; area: Box } {
     const { scale, offset } = this.#canvas.ds;
     const ratio = window.devicePixelRatio || 1;
-    const [width, height] = [this.element.width / ratio / scale, this.element.height / ratio / scale];
+    const [width, height] = [
+      this.element.width / ratio / scale,
+      this.element.height / ratio / scale,
+    ];
     return { scale, offset: [offset[0], offset[1]], area: [-offset[0], -offset[1], width, height] };
   }
 
@@ -396,7 +457,10 @@ export class Board {
 
   zoom(factor: number): void {
     const { left, top, width, height } = this.element.getBoundingClientRect();
-    this.#canvas.ds.changeScale(this.#canvas.ds.scale * factor, [left + width / 2, top + height / 2]);
+    this.#canvas.ds.changeScale(this.#canvas.ds.scale * factor, [
+      left + width / 2,
+      top + height / 2,
+    ]);
     this.redraw();
   }
 
@@ -413,7 +477,9 @@ export class Board {
     const scale = Math.min(1, (viewWidth - 112) / width, (viewHeight - 64) / (height + LANE));
     this.#canvas.ds.scale = Math.max(0.1, scale);
     this.centre([left + width / 2, top + (height + LANE) / 2]);
-    this.#fitted = ids?.length ? null : { scale: this.#canvas.ds.scale, offset: [...this.#canvas.ds.offset] };
+    this.#fitted = ids?.length
+      ? null
+      : { scale: this.#canvas.ds.scale, offset: [...this.#canvas.ds.offset] };
   }
 
   /** Listen for clicks on widgets and brains of nodes. */
@@ -427,10 +493,14 @@ export class Board {
         const at = this.fromClient([event.clientX, event.clientY]);
         const node = this.#graph.getNodeOnPos(at[0], at[1]) as unknown as BoardNode | null;
         const part = node && partAt(node.parts, at[0] - node.pos[0], at[1] - node.pos[1]);
-        if (!node || !part || this.#canvas.linkConnector.isConnecting || pointer.resizeDirection) return;
+        if (!node || !part || this.#canvas.linkConnector.isConnecting || pointer.resizeDirection)
+          return;
         pointer.onClick = (up) => {
           select?.(up);
-          const y = part.part === "brain" ? node.parts.brain!.y : node.parts.rows.find((row) => row.name === part.name)!.y - 12;
+          const y =
+            part.part === "brain"
+              ? node.parts.brain!.y
+              : node.parts.rows.find((row) => row.name === part.name)!.y - 12;
           const [x0, y0] = this.toClient([node.pos[0] + 8, node.pos[1] + y]);
           const { scale } = this.view;
           this.events.part(node.name, part, [x0, y0, (node.parts.width - 16) * scale, 24 * scale]);

@@ -21,7 +21,13 @@ export class BoardCanvas extends LGraphCanvas {
 
   override drawNode(node: LGraphNode, ctx: CanvasRenderingContext2D): void {
     const boardNode = node as unknown as BoardNode;
-    paintNode(ctx, boardNode.parts, this.boardContext.appearanceOf(boardNode), this.boardContext.theme, this.ds.scale);
+    paintNode(
+      ctx,
+      boardNode.parts,
+      this.boardContext.appearanceOf(boardNode),
+      this.boardContext.theme,
+      this.ds.scale,
+    );
   }
 
   override drawConnections(ctx: CanvasRenderingContext2D): void {
@@ -29,7 +35,12 @@ export class BoardCanvas extends LGraphCanvas {
     super.drawConnections(ctx);
   }
 
-  override renderLink(ctx: CanvasRenderingContext2D, a: ArrayLike<number>, b: ArrayLike<number>, link: LLink | null): void {
+  override renderLink(
+    ctx: CanvasRenderingContext2D,
+    a: ArrayLike<number>,
+    b: ArrayLike<number>,
+    link: LLink | null,
+  ): void {
     const { theme } = this.boardContext;
     const from: Point = [a[0]!, a[1]!];
     const to: Point = [b[0]!, b[1]!];
@@ -42,7 +53,9 @@ export class BoardCanvas extends LGraphCanvas {
     const output = source.parts.outputs[link.origin_slot];
     const isBack = isBackward(from, to);
     const others = () => (this.graph!.nodes as unknown as BoardNode[]).map((node) => node.box);
-    const route = isBack ? backwardPath(from, to, laneFor(source.box, target.box, others(), this.#lanes)) : forwardPath(from, to);
+    const route = isBack
+      ? backwardPath(from, to, laneFor(source.box, target.box, others(), this.#lanes))
+      : forwardPath(from, to);
     link.path = route.path;
     link._pos.fill(Number.NaN); // the library's own handle in mid-link
     const inserted = this.linkUnderNode;
@@ -76,20 +89,33 @@ export class BoardCanvas extends LGraphCanvas {
     const { dragged, to } = this.pending;
     const { node, port } = this.#portOf(dragged);
     if (!node || !port) return;
-    const from: Point = [node.pos[0] + (dragged.side === "output" ? node.parts.width : 0), node.pos[1] + port.y];
+    const from: Point = [
+      node.pos[0] + (dragged.side === "output" ? node.parts.width : 0),
+      node.pos[1] + port.y,
+    ];
     this.#drawDraggedLink(ctx, from, to, dragged);
   }
 
   #portOf({ end, side }: DraggedLink) {
-    const node = (this.graph!.nodes as unknown as BoardNode[]).find((each) => each.name === end.node);
+    const node = (this.graph!.nodes as unknown as BoardNode[]).find(
+      (each) => each.name === end.node,
+    );
     const ports = side === "output" ? node?.parts.outputs : node?.parts.inputs;
     return { node, port: ports?.findLast((each) => each.name === end.socket) };
   }
 
-  #drawDraggedLink(ctx: CanvasRenderingContext2D, from: Point, to: Point, dragged = draggedLinkOf(this)): void {
+  #drawDraggedLink(
+    ctx: CanvasRenderingContext2D,
+    from: Point,
+    to: Point,
+    dragged = draggedLinkOf(this),
+  ): void {
     const port = dragged && this.#portOf(dragged).port;
     const route = dragged?.side === "input" ? forwardPath(to, from) : forwardPath(from, to);
-    ctx.strokeStyle = ctx.fillStyle = labelColour(labelOf(port?.socket), this.boardContext.theme.dark);
+    ctx.strokeStyle = ctx.fillStyle = labelColour(
+      labelOf(port?.socket),
+      this.boardContext.theme.dark,
+    );
     ctx.lineWidth = 2.5;
     ctx.lineCap = "round";
     ctx.stroke(route.path);
@@ -112,7 +138,8 @@ export class BoardCanvas extends LGraphCanvas {
     const [left, top, width, height] = this.visible_area as unknown as Box;
     ctx.fillStyle = this.boardContext.theme.dot;
     for (let x = Math.floor(left / DOTS) * DOTS; x < left + width; x += DOTS) {
-      for (let y = Math.floor(top / DOTS) * DOTS; y < top + height; y += DOTS) ctx.fillRect(x - 1, y - 1, 2, 2);
+      for (let y = Math.floor(top / DOTS) * DOTS; y < top + height; y += DOTS)
+        ctx.fillRect(x - 1, y - 1, 2, 2);
     }
   }
 
@@ -121,10 +148,11 @@ export class BoardCanvas extends LGraphCanvas {
   }
 
   override processContextMenu(node: LGraphNode | undefined, event: CanvasPointerEvent): void {
-    this.boardContext.events.menu(this.targetAt(node as unknown as BoardNode | undefined, event), point(event), [
-      event.clientX,
-      event.clientY,
-    ]);
+    this.boardContext.events.menu(
+      this.targetAt(node as unknown as BoardNode | undefined, event),
+      point(event),
+      [event.clientX, event.clientY],
+    );
   }
 
   override showLinkMenu(): boolean {

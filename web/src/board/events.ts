@@ -18,10 +18,18 @@ export type MenuTarget =
   | { readonly on: "empty" };
 
 export interface BoardEvents {
-  moved(positions: ReadonlyMap<string, { at: Point; width?: number | undefined }>, groups: ReadonlyMap<number, Box>): void;
+  moved(
+    positions: ReadonlyMap<string, { at: Point; width?: number | undefined }>,
+    groups: ReadonlyMap<number, Box>,
+  ): void;
   /** A node was dropped on a link. */
   insert(id: string, link: Link): void;
-  linked(dragged: DraggedLink, target: { id: string; socket: string | null } | null, at: Point, client: Point): void;
+  linked(
+    dragged: DraggedLink,
+    target: { id: string; socket: string | null } | null,
+    at: Point,
+    client: Point,
+  ): void;
   menu(target: MenuTarget, at: Point, client: Point): void;
   search(at: Point, client: Point): void;
   part(id: string, part: { part: "widget"; name: string } | { part: "brain" }, client: Box): void;

@@ -32,13 +32,24 @@ export class BoardNode extends LGraphNode {
   }
 
   /** Apply the node's entry in the workflow. The sockets are replaced by new ones without links. */
-  update(entry: NodeEntry, nodeType: NodeType | undefined, width: number | undefined, used: readonly string[]): void {
+  update(
+    entry: NodeEntry,
+    nodeType: NodeType | undefined,
+    width: number | undefined,
+    used: readonly string[],
+  ): void {
     this.entry = entry;
     this.nodeType = nodeType;
     this.givenWidth = width;
     this.used = used;
     this.reshape();
-    const slot = (port: Port) => ({ name: port.name, type: "*", link: null, links: null, boundingRect: [0, 0, 0, 0] });
+    const slot = (port: Port) => ({
+      name: port.name,
+      type: "*",
+      link: null,
+      links: null,
+      boundingRect: [0, 0, 0, 0],
+    });
     this.inputs = this.parts.inputs.map(slot) as unknown as INodeInputSlot[];
     this.outputs = this.parts.outputs.map(slot) as unknown as INodeOutputSlot[];
   }
@@ -100,7 +111,8 @@ export class BoardNode extends LGraphNode {
 
   override findResizeDirection(x: number, y: number): "SE" | undefined {
     const [left, top, width, height] = this.box;
-    const inside = x > left + width - 12 && y > top + height - 12 && x <= left + width && y <= top + height;
+    const inside =
+      x > left + width - 12 && y > top + height - 12 && x <= left + width && y <= top + height;
     return inside && !this.parts.reroute ? "SE" : undefined;
   }
 }

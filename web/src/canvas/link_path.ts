@@ -30,14 +30,19 @@ export function forwardPath(a: Point, b: Point): LinkPath {
 export function laneFor(from: Box, to: Box, others: Iterable<Box>, taken: Lane[] = []): number {
   const [left, right] = [to[0] - STUB_LENGTH, from[0] + from[2] + STUB_LENGTH];
   const between = [...others].filter(([x, , width]) => x < right && x + width > left);
-  const isFree = (y: number) => between.every(([, top, , height]) => top + height < y - 8 || top > y + 8);
+  const isFree = (y: number) =>
+    between.every(([, top, , height]) => top + height < y - 8 || top > y + 8);
   const gap = to[1] - from[1] - from[3];
   const shortcut = from[1] + from[3] + gap / 2;
-  let lane = gap >= 24 && isFree(shortcut) ? shortcut : Math.max(from[1] + from[3], to[1] + to[3]) + 26;
+  let lane =
+    gap >= 24 && isFree(shortcut) ? shortcut : Math.max(from[1] + from[3], to[1] + to[3]) + 26;
   for (const [, top, , height] of between.sort((a, b) => a[1] - b[1])) {
     if (top < lane + 8 && top + height > lane - 8) lane = top + height + 18;
   }
-  while (taken.some((other) => Math.abs(other.y - lane) < 9 && other.left < right && other.right > left)) lane += 10;
+  while (
+    taken.some((other) => Math.abs(other.y - lane) < 9 && other.left < right && other.right > left)
+  )
+    lane += 10;
   taken.push({ y: lane, left, right });
   return lane;
 }

@@ -5,7 +5,15 @@ import type { Mode } from "../model/workflow";
 import { HEADER, type NodeShape, type Port, ROW, valueText } from "./shape";
 import { FONT, labelColour, type Theme } from "./theme";
 
-export type NodeState = "idle" | "running" | "skipped" | "thinking" | "restarting" | "lost" | "cached" | "failed";
+export type NodeState =
+  | "idle"
+  | "running"
+  | "skipped"
+  | "thinking"
+  | "restarting"
+  | "lost"
+  | "cached"
+  | "failed";
 
 export interface NodeAppearance {
   readonly title: string;
@@ -33,7 +41,13 @@ const DETAIL_SCALE = 0.42;
 /** Below that scale, the symbol of the state is larger by this factor. */
 const FAR_STATE_SCALE = 2;
 
-export function paintNode(ctx: Context, shape: NodeShape, appearance: NodeAppearance, theme: Theme, scale: number): void {
+export function paintNode(
+  ctx: Context,
+  shape: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+  scale: number,
+): void {
   ctx.save();
   if (appearance.mode !== "run") ctx.globalAlpha = appearance.mode === "mute" ? 0.42 : 0.62;
   if (shape.reroute) paintReroute(ctx, shape, appearance, theme);
@@ -66,7 +80,8 @@ function paintBody(
   ctx.fillRect(0, 0, width, HEADER);
   if (registerArea) paintRegisterArea(ctx, width, registerArea, theme);
   ctx.restore();
-  const hasFailed = appearance.fault !== null || appearance.state === "failed" || appearance.state === "lost";
+  const hasFailed =
+    appearance.fault !== null || appearance.state === "failed" || appearance.state === "lost";
   const isWaiting = appearance.state === "thinking" || appearance.state === "restarting";
   ctx.strokeStyle = theme.line;
   ctx.lineWidth = 1;
@@ -88,7 +103,12 @@ function paintBody(
 }
 
 /** Paint the area of a register: inputs are latched on its left, outputs are emitted on its right. */
-function paintRegisterArea(ctx: Context, width: number, registerArea: { y: number; height: number }, theme: Theme): void {
+function paintRegisterArea(
+  ctx: Context,
+  width: number,
+  registerArea: { y: number; height: number },
+  theme: Theme,
+): void {
   ctx.fillStyle = theme.well;
   ctx.fillRect(0, registerArea.y, width, registerArea.height);
   const middle = Math.round(width / 2) + 0.5;
@@ -133,7 +153,12 @@ function paintFarNode(
   paintState(ctx, 0, 0, appearance, theme);
 }
 
-function paintDetails(ctx: Context, shape: NodeShape, appearance: NodeAppearance, theme: Theme): void {
+function paintDetails(
+  ctx: Context,
+  shape: NodeShape,
+  appearance: NodeAppearance,
+  theme: Theme,
+): void {
   const { width } = shape;
   ctx.textBaseline = "middle";
   paintState(ctx, 18, HEADER / 2, appearance, theme);
@@ -142,7 +167,10 @@ function paintDetails(ctx: Context, shape: NodeShape, appearance: NodeAppearance
     ctx.font = `500 11px ${FONT}`;
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
-    const text = appearance.ms < 0.0995 ? `${Math.round(appearance.ms * 1000)} µs` : `${appearance.ms.toPrecision(2)} ms`;
+    const text =
+      appearance.ms < 0.0995
+        ? `${Math.round(appearance.ms * 1000)} µs`
+        : `${appearance.ms.toPrecision(2)} ms`;
     ctx.fillText(text, right, HEADER / 2 + 0.5);
     right -= ctx.measureText(text).width + 8;
   }
@@ -165,7 +193,8 @@ function paintDetails(ctx: Context, shape: NodeShape, appearance: NodeAppearance
   if (shape.registerArea) paintPhaseNames(ctx, width, shape.registerArea.y, theme);
   for (const port of shape.inputs) paintPort(ctx, port, "in", shape, appearance, theme);
   for (const port of shape.outputs) paintPort(ctx, port, "out", shape, appearance, theme);
-  for (const row of shape.rows) paintRow(ctx, row.name, valueText(row.value), row.isSet, row.y, width, theme);
+  for (const row of shape.rows)
+    paintRow(ctx, row.name, valueText(row.value), row.isSet, row.y, width, theme);
   if (shape.brain) paintBrain(ctx, shape.brain, width, theme);
   if (shape.screen) {
     const [x, y, w, h] = shape.screen;
@@ -193,7 +222,13 @@ function paintPhaseNames(ctx: Context, width: number, top: number, theme: Theme)
 }
 
 /** Paint the symbol of the state. */
-function paintState(ctx: Context, x: number, y: number, appearance: NodeAppearance, theme: Theme): void {
+function paintState(
+  ctx: Context,
+  x: number,
+  y: number,
+  appearance: NodeAppearance,
+  theme: Theme,
+): void {
   const state = appearance.fault !== null ? "failed" : appearance.state;
   ctx.lineWidth = 1.6;
   ctx.lineCap = "round";
@@ -269,7 +304,8 @@ function paintPort(
   ctx.textAlign = side === "in" ? "left" : "right";
   const half = shape.width / 2 - 18;
   let name = port.name;
-  if (port.many && port.index > 0) name = appearance.isLinked(port, side) ? `${port.name} ${port.index + 1}` : "+";
+  if (port.many && port.index > 0)
+    name = appearance.isLinked(port, side) ? `${port.name} ${port.index + 1}` : "+";
   const value = side === "out" ? appearance.outputValue(port.name) : null;
   const label = truncate(
     ctx,
@@ -281,7 +317,15 @@ function paintPort(
 }
 
 /** Paint a socket. Circle: last value; diamond: value on its delivery tick; square: value and age; hollow: not linked. */
-function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" | "out", isLinked: boolean, theme: Theme): void {
+function paintSocket(
+  ctx: Context,
+  x: number,
+  y: number,
+  port: Port,
+  side: "in" | "out",
+  isLinked: boolean,
+  theme: Theme,
+): void {
   const reading = side === "in" ? (port.socket as Input | undefined)?.reading : "last";
   ctx.fillStyle = theme.node;
   ctx.strokeStyle = labelColour(labelOf(port.socket), theme.dark);
@@ -303,7 +347,15 @@ function paintSocket(ctx: Context, x: number, y: number, port: Port, side: "in" 
   ctx.stroke();
 }
 
-function paintRow(ctx: Context, name: string, value: string, isSet: boolean, y: number, width: number, theme: Theme): void {
+function paintRow(
+  ctx: Context,
+  name: string,
+  value: string,
+  isSet: boolean,
+  y: number,
+  width: number,
+  theme: Theme,
+): void {
   ctx.font = `400 12px ${FONT}`;
   ctx.textAlign = "left";
   ctx.fillStyle = theme.muted;
@@ -369,8 +421,10 @@ function paintReroute(
   ctx.roundRect(0.5, 4.5, width - 1, height - 9, 8);
   ctx.fill();
   ctx.stroke();
-  for (const port of inputs) paintSocket(ctx, 0, port.y, port, "in", appearance.isLinked(port, "in"), theme);
-  for (const port of outputs) paintSocket(ctx, width, port.y, port, "out", appearance.isLinked(port, "out"), theme);
+  for (const port of inputs)
+    paintSocket(ctx, 0, port.y, port, "in", appearance.isLinked(port, "in"), theme);
+  for (const port of outputs)
+    paintSocket(ctx, width, port.y, port, "out", appearance.isLinked(port, "out"), theme);
 }
 
 export function paintGroup(

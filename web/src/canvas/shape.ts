@@ -1,8 +1,26 @@
 /** The positions of a node's parts, relative to the node. Used for painting, hit tests and links. */
 
-import { type Catalog, hasFrame, type Input, inputOf, isReroute, isScreen, type NodeType, type Output } from "../model/catalog";
+import {
+  type Catalog,
+  hasFrame,
+  type Input,
+  inputOf,
+  isReroute,
+  isScreen,
+  type NodeType,
+  type Output,
+} from "../model/catalog";
 import { isObject, type Json, own } from "../model/json";
-import { type Box, brainFile, linkedInputs, type NodeEntry, positionOf, sources, WHEN, type Workflow } from "../model/workflow";
+import {
+  type Box,
+  brainFile,
+  linkedInputs,
+  type NodeEntry,
+  positionOf,
+  sources,
+  WHEN,
+  type Workflow,
+} from "../model/workflow";
 
 export const HEADER = 34;
 export const ROW = 24;
@@ -36,7 +54,11 @@ export interface NodeShape {
   readonly inputs: readonly Port[];
   readonly outputs: readonly Port[];
   readonly rows: readonly WidgetRow[];
-  readonly brain: { readonly y: number; readonly file: string | null; readonly required: boolean } | null;
+  readonly brain: {
+    readonly y: number;
+    readonly file: string | null;
+    readonly required: boolean;
+  } | null;
   readonly screen: Box | null;
   /** The area of a register with its sockets: inputs are latched at the end of a tick, outputs emitted at its start. */
   readonly registerArea: { readonly y: number; readonly height: number } | null;
@@ -55,7 +77,12 @@ export function shapeOf(
   let y = HEADER + (screen ? 0 : PADDING / 2);
   let screenBox: Box | null = null;
   if (screen) {
-    screenBox = [PADDING, y, width - 2 * PADDING, Math.round((width - 2 * PADDING) * SCREEN_ASPECT)];
+    screenBox = [
+      PADDING,
+      y,
+      width - 2 * PADDING,
+      Math.round((width - 2 * PADDING) * SCREEN_ASPECT),
+    ];
     y += screenBox[3] + PADDING;
   }
   const registerTop = y;
@@ -68,34 +95,78 @@ export function shapeOf(
   const rows = widgetRows(entry, type, y);
   y += rows.length * ROW;
   const file = brainFile(entry);
-  const brain = type?.brain || file ? { y: y + 2, file, required: type?.brain?.required ?? false } : null;
+  const brain =
+    type?.brain || file ? { y: y + 2, file, required: type?.brain?.required ?? false } : null;
   if (brain) y += ROW + 4;
-  return { width, height: y + PADDING, inputs, outputs, rows, brain, screen: screenBox, registerArea, reroute: false };
+  return {
+    width,
+    height: y + PADDING,
+    inputs,
+    outputs,
+    rows,
+    brain,
+    screen: screenBox,
+    registerArea,
+    reroute: false,
+  };
 }
 
 function rerouteShape(type: NodeType): NodeShape {
-  const port = (name: string, socket: Input | Output): Port => ({ name, index: 0, y: 12, socket, many: false });
+  const port = (name: string, socket: Input | Output): Port => ({
+    name,
+    index: 0,
+    y: 12,
+    socket,
+    many: false,
+  });
   const inputs = Object.entries(type.inputs).map(([name, kind]) => port(name, kind));
   const outputs = Object.entries(type.outputs).map(([name, kind]) => port(name, kind));
-  return { width: 40, height: 24, inputs, outputs, rows: [], brain: null, screen: null, registerArea: null, reroute: true };
+  return {
+    width: 40,
+    height: 24,
+    inputs,
+    outputs,
+    rows: [],
+    brain: null,
+    screen: null,
+    registerArea: null,
+    reroute: true,
+  };
 }
 
 function inputPorts(entry: NodeEntry, type: NodeType | undefined, top: number): Port[] {
   // linked inputs that the type does not have are included, so that a placeholder shows them
-  const names = [...new Set([...Object.keys(type?.inputs ?? {}), ...linkedInputs(entry).filter((name) => name !== WHEN)])];
+  const names = [
+    ...new Set([
+      ...Object.keys(type?.inputs ?? {}),
+      ...linkedInputs(entry).filter((name) => name !== WHEN),
+    ]),
+  ];
   const ports = names.flatMap((name) => {
     const socket = inputOf(type, name);
     const linked = sources(entry, name).length;
     const count = socket?.many ? linked + 1 : Math.max(1, socket ? 1 : linked);
-    return Array.from({ length: count }, (_, index) => ({ name, index, socket, many: socket?.many ?? linked > 1 }));
+    return Array.from({ length: count }, (_, index) => ({
+      name,
+      index,
+      socket,
+      many: socket?.many ?? linked > 1,
+    }));
   });
-  if (entry.when !== undefined) ports.push({ name: WHEN, index: 0, socket: inputOf(type, WHEN), many: false });
+  if (entry.when !== undefined)
+    ports.push({ name: WHEN, index: 0, socket: inputOf(type, WHEN), many: false });
   return ports.map((port, i) => ({ ...port, y: top + (i + 0.5) * ROW }));
 }
 
 function outputPorts(type: NodeType | undefined, used: readonly string[], top: number): Port[] {
   const names = [...new Set([...Object.keys(type?.outputs ?? {}), ...used])];
-  return names.map((name, i) => ({ name, index: 0, socket: own(type?.outputs, name), many: false, y: top + (i + 0.5) * ROW }));
+  return names.map((name, i) => ({
+    name,
+    index: 0,
+    socket: own(type?.outputs, name),
+    many: false,
+    y: top + (i + 0.5) * ROW,
+  }));
 }
 
 function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): WidgetRow[] {
@@ -108,7 +179,12 @@ function widgetRows(entry: NodeEntry, type: NodeType | undefined, top: number): 
   const unknown = Object.keys(set).filter((name) => !own(type?.widgets, name));
   return [...shown, ...unknown].map((name, i) => {
     const isSet = Object.hasOwn(set, name);
-    return { name, y: top + (i + 0.5) * ROW, value: isSet ? set[name] : own(type?.widgets, name)?.default, isSet };
+    return {
+      name,
+      y: top + (i + 0.5) * ROW,
+      value: isSet ? set[name] : own(type?.widgets, name)?.default,
+      isSet,
+    };
   });
 }
 
@@ -121,7 +197,11 @@ export const boxesOf = (workflow: Workflow, catalog: Catalog): Box[] =>
   });
 
 /** Return the part at a point of a node that can be clicked: a widget, the brain, or null. */
-export function partAt(shape: NodeShape, x: number, y: number): { part: "widget"; name: string } | { part: "brain" } | null {
+export function partAt(
+  shape: NodeShape,
+  x: number,
+  y: number,
+): { part: "widget"; name: string } | { part: "brain" } | null {
   if (x < 0 || x > shape.width) return null;
   const row = shape.rows.find((each) => Math.abs(each.y - y) <= ROW / 2);
   if (row) return { part: "widget", name: row.name };

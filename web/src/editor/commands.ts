@@ -16,7 +16,13 @@ export interface Command {
 const isMac = typeof navigator !== "undefined" && /Mac/.test(navigator.platform);
 
 export function keyText(keys: string): string {
-  const names: Record<string, string> = { Mod: isMac ? "⌘" : "Ctrl", ArrowUp: "↑", ArrowLeft: "←", Delete: "Del", " ": "Space" };
+  const names: Record<string, string> = {
+    Mod: isMac ? "⌘" : "Ctrl",
+    ArrowUp: "↑",
+    ArrowLeft: "←",
+    Delete: "Del",
+    " ": "Space",
+  };
   if (keys.length === 1) return names[keys] ?? keys.toUpperCase();
   return keys
     .split("+")
@@ -46,15 +52,23 @@ const isTyping = (target: EventTarget | null) =>
 /** Keys without Ctrl could be meant for the focused element, so they are commands only if the graph has the focus. */
 const isBare = (keys: string) => /^((Shift\+)?[a-z0-9]| |Delete|Backspace)$/.test(keys);
 const isOfGraph = (target: EventTarget | null) =>
-  target === document.body || (target instanceof Element && target.closest("#board, .node-list") !== null);
+  target === document.body ||
+  (target instanceof Element && target.closest("#board, .node-list") !== null);
 
 export function listenForKeys(commands: readonly Command[]): void {
-  const byKey = new Map(commands.flatMap((command) => command.keys.map((keys) => [keys, command] as const)));
+  const byKey = new Map(
+    commands.flatMap((command) => command.keys.map((keys) => [keys, command] as const)),
+  );
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
     const keys = keyCombination(event);
     const command = byKey.get(keys);
-    if (!command || (isTyping(event.target) && !command.whileTyping) || (isBare(keys) && !isOfGraph(event.target))) return;
+    if (
+      !command ||
+      (isTyping(event.target) && !command.whileTyping) ||
+      (isBare(keys) && !isOfGraph(event.target))
+    )
+      return;
     event.preventDefault();
     if (!command.isDisabled?.()) command.run();
   });

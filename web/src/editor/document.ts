@@ -32,7 +32,10 @@ export class OpenDocument {
   constructor() {
     // a duplicated tab begins with the storage of the other one, but needs a draft of its own
     const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
-    this.#key = entry?.type === "reload" && this.#before ? this.#before : PREFIX + Math.random().toString(36).slice(2, 10);
+    this.#key =
+      entry?.type === "reload" && this.#before
+        ? this.#before
+        : PREFIX + Math.random().toString(36).slice(2, 10);
     sessionStorage.setItem(LAST, this.#key);
     addEventListener("pagehide", () => this.#storeDraft());
   }
@@ -111,7 +114,12 @@ export class OpenDocument {
   }
 
   /** Open another workflow, with a history of its own. */
-  load(workflow: Workflow, file: string | null, sha256: string | null, isSaved = file !== null): void {
+  load(
+    workflow: Workflow,
+    file: string | null,
+    sha256: string | null,
+    isSaved = file !== null,
+  ): void {
     this.#history = new History(workflow);
     this.#loadCount++;
     this.#file = file;
@@ -141,7 +149,9 @@ export class OpenDocument {
 
   /** Open the draft of this tab, or else of the last tab. Return false if there is none with nodes. */
   restore(): boolean {
-    const text = localStorage.getItem(this.#before ?? "") ?? localStorage.getItem(localStorage.getItem(LAST) ?? "");
+    const text =
+      localStorage.getItem(this.#before ?? "") ??
+      localStorage.getItem(localStorage.getItem(LAST) ?? "");
     if (!text) return false;
     try {
       const draft = JSON.parse(text) as Draft;
@@ -171,9 +181,13 @@ export class OpenDocument {
     try {
       localStorage.setItem(this.#key, JSON.stringify(draft));
       localStorage.setItem(LAST, this.#key);
-      const keys = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX) && key !== this.#key);
-      const age = (key: string) => (JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Draft>).time ?? 0;
-      for (const key of keys.sort((a, b) => age(b) - age(a)).slice(MAX_DRAFTS - 1)) localStorage.removeItem(key);
+      const keys = Object.keys(localStorage).filter(
+        (key) => key.startsWith(PREFIX) && key !== this.#key,
+      );
+      const age = (key: string) =>
+        (JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Draft>).time ?? 0;
+      for (const key of keys.sort((a, b) => age(b) - age(a)).slice(MAX_DRAFTS - 1))
+        localStorage.removeItem(key);
     } catch {
       // the storage is full or forbidden: there is no draft
     }

@@ -6,12 +6,28 @@ import type { BoardEvents, DraggedLink, MenuTarget } from "../board/events";
 import { boxesOf } from "../canvas/shape";
 import { type Catalog, inputOf, isReroute } from "../model/catalog";
 import { copyNodes, findFreePosition, parseClipboard, pasteNodes } from "../model/clipboard";
-import { inputKind, type Linking, linkError, outputKind, UNKNOWN_LINKING } from "../model/compatibility";
+import {
+  inputKind,
+  type Linking,
+  linkError,
+  outputKind,
+  UNKNOWN_LINKING,
+} from "../model/compatibility";
 import * as edits from "../model/edits";
 import { type Json, own, same } from "../model/json";
 import { type DraggedEnd, suggest } from "../model/suggest";
 import type { Box, Link, Mode, NodeEntry, Point, SocketRef, Workflow } from "../model/workflow";
-import { brainFile, brainPin, groupsOf, links, modeOf, nameOf, readGroup, sources, typeName } from "../model/workflow";
+import {
+  brainFile,
+  brainPin,
+  groupsOf,
+  links,
+  modeOf,
+  nameOf,
+  readGroup,
+  sources,
+  typeName,
+} from "../model/workflow";
 import { clearMessages, showMessage } from "../ui/overlay";
 import { OpenDocument } from "./document";
 
@@ -110,7 +126,11 @@ export class Editor {
     let faults: readonly Fault[] = [];
     try {
       if (Object.keys(workflow.nodes).length) {
-        const { faults: found, workflow: migrated, ...linking } = await api.check(workflow, this.document.file);
+        const {
+          faults: found,
+          workflow: migrated,
+          ...linking
+        } = await api.check(workflow, this.document.file);
         faults = found;
         if (number === this.#checkCount) this.#setLinking(linking);
         if (migrated && this.workflow === workflow) this.document.migrate(migrated);
@@ -160,17 +180,29 @@ export class Editor {
   addLinked(type: string, socket: string | null, at: Point, dragged: DraggedLink): void {
     const id = edits.idFor(this.workflow, type);
     const nodeType = this.catalog.find(type);
-    const before = dragged.detached ? edits.removeLink(this.workflow, dragged.detached) : this.workflow;
-    const added = edits.addNode(before, id, { type }, isReroute(nodeType) ? [at[0] - 20, at[1] - 12] : [at[0], at[1] - 48]);
+    const before = dragged.detached
+      ? edits.removeLink(this.workflow, dragged.detached)
+      : this.workflow;
+    const added = edits.addNode(
+      before,
+      id,
+      { type },
+      isReroute(nodeType) ? [at[0] - 20, at[1] - 12] : [at[0], at[1] - 48],
+    );
     const here = { node: id, socket: socket ?? "" };
-    const link = dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
+    const link =
+      dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
     this.document.commit(socket ? edits.addLink(added, link, this.#isMany(added, link.to)) : added);
     this.board.select([id]);
   }
 
-  remove(ids: readonly string[] = this.selection, groups: readonly number[] = this.board.selectedGroups): void {
+  remove(
+    ids: readonly string[] = this.selection,
+    groups: readonly number[] = this.board.selectedGroups,
+  ): void {
     let next = edits.removeNodes(this.workflow, new Set(ids));
-    for (const index of [...groups].sort((a, b) => b - a)) next = edits.editGroup(next, index, null);
+    for (const index of [...groups].sort((a, b) => b - a))
+      next = edits.editGroup(next, index, null);
     this.document.commit(next);
   }
 
@@ -193,7 +225,12 @@ export class Editor {
   }
 
   /** Make nodes that use the brain `from`, unless they are pinned to other contents, use `file`. Return their ids. */
-  moveBrain(from: string, file: string, kind: string, sha256: string | undefined): readonly string[] {
+  moveBrain(
+    from: string,
+    file: string,
+    kind: string,
+    sha256: string | undefined,
+  ): readonly string[] {
     const moves = Object.entries(this.workflow.nodes).filter(([id, entry]) => {
       const isMeant = brainFile(entry) === from && this.typeOf(id)?.brain?.kind === kind;
       const pin = brainPin(entry);
@@ -204,7 +241,11 @@ export class Editor {
     return ids;
   }
 
-  setWorkflowKey(key: "title" | "description" | "run", value: Json | undefined, isFinal: boolean): void {
+  setWorkflowKey(
+    key: "title" | "description" | "run",
+    value: Json | undefined,
+    isFinal: boolean,
+  ): void {
     const next = { ...this.workflow, [key]: value } as Workflow;
     this.#edit(next, `workflow.${key}`, isFinal);
   }
@@ -228,7 +269,9 @@ export class Editor {
   // links
 
   #isMany(workflow: Workflow, to: SocketRef): boolean {
-    return inputOf(this.catalog.find(own(workflow.nodes, to.node)?.type ?? ""), to.socket)?.many ?? false;
+    return (
+      inputOf(this.catalog.find(own(workflow.nodes, to.node)?.type ?? ""), to.socket)?.many ?? false
+    );
   }
 
   /** Make a link, or show why it is refused. The server then checks the whole graph; if the link does not fit, it is undone. */
@@ -246,7 +289,8 @@ export class Editor {
     this.document.commit(next);
     const faults = await this.check();
     const isOfLink = ({ code, node, socket }: Fault) =>
-      code === "dependency_cycle" || (code === "return_type_mismatch" && node === link.to.node && socket === link.to.socket);
+      code === "dependency_cycle" ||
+      (code === "return_type_mismatch" && node === link.to.node && socket === link.to.socket);
     const wrong = faults.find((fault) => isOfLink(fault) && !known.includes(faultText(fault)));
     if (wrong && this.document.withdraw(next))
       showMessage(wrong.node ? `${wrong.node}.${faultText(wrong)}` : faultText(wrong), "error");
@@ -272,7 +316,10 @@ export class Editor {
     const socket = target.socket ?? this.#bestSocket(dragged, target.id);
     if (!socket) {
       const what = dragged.side === "output" ? "input takes" : "output gives";
-      showMessage(`No ${what} ${this.draggedEnd(dragged)?.kind ?? "this"} on ${target.id}.`, "error");
+      showMessage(
+        `No ${what} ${this.draggedEnd(dragged)?.kind ?? "this"} on ${target.id}.`,
+        "error",
+      );
       return;
     }
     const here = { node: target.id, socket };
@@ -294,11 +341,16 @@ export class Editor {
     const names = Object.keys((dragged.side === "output" ? type?.inputs : type?.outputs) ?? {});
     const compatible = names.filter((socket) => {
       const here = { node: id, socket };
-      const link = dragged.side === "output" ? { from: dragged.end, to: here } : { from: here, to: dragged.end };
+      const link =
+        dragged.side === "output"
+          ? { from: dragged.end, to: here }
+          : { from: here, to: dragged.end };
       return this.linkError(link) === null;
     });
     const isEmpty = (socket: string) => sources(this.entry(id)!, socket).length === 0;
-    return (dragged.side === "output" ? compatible.find(isEmpty) : undefined) ?? compatible[0] ?? null;
+    return (
+      (dragged.side === "output" ? compatible.find(isEmpty) : undefined) ?? compatible[0] ?? null
+    );
   }
 
   /** Insert a node into a link, if it fits on both sides. */
@@ -306,13 +358,22 @@ export class Editor {
     const type = this.typeOf(id);
     if (!type) return;
     const mayLink = (from: SocketRef, to: SocketRef) => this.linkError({ from, to }) === null;
-    const input = Object.keys(type.inputs).find((socket) => mayLink(link.from, { node: id, socket }));
+    const input = Object.keys(type.inputs).find((socket) =>
+      mayLink(link.from, { node: id, socket }),
+    );
     if (!input) {
       showMessage(`${id} has no input that takes the values of this wire.`, "error");
       return;
     }
     for (const output of Object.keys(type.outputs)) {
-      const next = edits.insertOnLink(this.workflow, link, id, input, output, this.#isMany(this.workflow, link.to));
+      const next = edits.insertOnLink(
+        this.workflow,
+        link,
+        id,
+        input,
+        output,
+        this.#isMany(this.workflow, link.to),
+      );
       if (!mayLink({ node: id, socket: output }, link.to)) continue;
       this.document.commit(next);
       return;
@@ -326,7 +387,9 @@ export class Editor {
     const id = edits.idFor(this.workflow, type.type);
     const added = edits.addNode(this.workflow, id, { type: type.type }, [at[0] - 20, at[1] - 12]);
     const [input, output] = [Object.keys(type.inputs)[0]!, Object.keys(type.outputs)[0]!];
-    this.document.commit(edits.insertOnLink(added, link, id, input, output, this.#isMany(added, link.to)));
+    this.document.commit(
+      edits.insertOnLink(added, link, id, input, output, this.#isMany(added, link.to)),
+    );
   }
 
   // positions
@@ -350,14 +413,18 @@ export class Editor {
     const bottom = Math.max(...boxes.map(([, y, , h]) => y + h));
     this.#moveNodes((id, [x, y, w, h]) => {
       if (!this.selection.includes(id)) return null;
-      return { left: [left, y], right: [right - w, y], top: [x, top], bottom: [x, bottom - h] }[edge] as unknown as Point;
+      return { left: [left, y], right: [right - w, y], top: [x, top], bottom: [x, bottom - h] }[
+        edge
+      ] as unknown as Point;
     });
   }
 
   /** Make the gaps between the selected nodes equal, along one axis. */
   distribute(along: "x" | "y"): void {
     const axis = along === "x" ? 0 : 1;
-    const sorted = [...this.selection].sort((a, b) => this.board.boxes.get(a)![axis] - this.board.boxes.get(b)![axis]);
+    const sorted = [...this.selection].sort(
+      (a, b) => this.board.boxes.get(a)![axis] - this.board.boxes.get(b)![axis],
+    );
     const boxes = sorted.map((id) => this.board.boxes.get(id)!);
     const [first, last] = [boxes[0]!, boxes.at(-1)!];
     const length = boxes.reduce((sum, box) => sum + box[axis + 2]!, 0);
@@ -393,7 +460,9 @@ export class Editor {
     const top = Math.min(...boxes.map(([, y]) => y)) - GROUP_TOP;
     const right = Math.max(...boxes.map(([x, , w]) => x + w)) + GROUP_PAD;
     const bottom = Math.max(...boxes.map(([, y, , h]) => y + h)) + GROUP_PAD;
-    this.document.commit(edits.addGroup(this.workflow, "Group", [left, top, right - left, bottom - top]));
+    this.document.commit(
+      edits.addGroup(this.workflow, "Group", [left, top, right - left, bottom - top]),
+    );
   }
 
   editGroup(index: number, edit: Parameters<typeof edits.editGroup>[2]): void {
@@ -405,7 +474,13 @@ export class Editor {
     if (!group) return [];
     const [left, top, width, height] = group.bounds;
     return [...this.board.boxes]
-      .filter(([, [x, y, w, h]]) => x + w / 2 > left && x + w / 2 < left + width && y + h / 2 > top && y + h / 2 < top + height)
+      .filter(
+        ([, [x, y, w, h]]) =>
+          x + w / 2 > left &&
+          x + w / 2 < left + width &&
+          y + h / 2 > top &&
+          y + h / 2 < top + height,
+      )
       .map(([id]) => id);
   }
 
@@ -423,7 +498,11 @@ export class Editor {
     const clip = parseClipboard(text);
     if (!clip || Object.keys(clip.nodes).length === 0) return false;
     const [x, y, w, h] = this.board.view.area;
-    const at = findFreePosition(boxesOf(clip, this.catalog), [...this.board.boxes.values()], near ?? [x + w * 0.3, y + h * 0.3]);
+    const at = findFreePosition(
+      boxesOf(clip, this.catalog),
+      [...this.board.boxes.values()],
+      near ?? [x + w * 0.3, y + h * 0.3],
+    );
     const pasted = pasteNodes(this.workflow, clip, at, connected);
     this.document.commit(pasted.workflow);
     this.board.select(pasted.ids);
@@ -434,7 +513,11 @@ export class Editor {
     const text = this.copy();
     const boxes = this.selection.map((id) => this.board.boxes.get(id)!);
     if (!text || boxes.length === 0) return;
-    this.paste(text, [Math.min(...boxes.map(([x]) => x)) + 32, Math.min(...boxes.map(([, y]) => y)) + 32], true);
+    this.paste(
+      text,
+      [Math.min(...boxes.map(([x]) => x)) + 32, Math.min(...boxes.map(([, y]) => y)) + 32],
+      true,
+    );
   }
 
   get copied(): string {

@@ -30,7 +30,15 @@ export class Files {
     if (document.isSaved || Object.keys(document.workflow.nodes).length === 0) return true;
     const answer = await openDialog(
       "Save your changes?",
-      [h("p", {}, document.file ? `${document.file} has changes that are not saved.` : "This workflow was never saved.")],
+      [
+        h(
+          "p",
+          {},
+          document.file
+            ? `${document.file} has changes that are not saved.`
+            : "This workflow was never saved.",
+        ),
+      ],
       [
         { name: "Cancel", value: "", kind: "quiet" },
         { name: "Discard", value: "discard" },
@@ -81,7 +89,9 @@ export class Files {
     const { document } = this.editor;
     if (!this.editor.isChecked) await this.editor.check(); // so that a workflow of an older version is saved in its migrated form
     if (document.file && !as) return this.#write(document.file, document.sha256);
-    const proposed = document.file ? stem(document.file) : slug(document.workflow.title ?? "") || "workflow";
+    const proposed = document.file
+      ? stem(document.file)
+      : slug(document.workflow.title ?? "") || "workflow";
     const name = await ask("Save workflow", "File name", proposed, "Save");
     return name === null ? false : this.#write(`${name.replace(/\.json$/, "")}.json`, null);
   }
@@ -96,7 +106,8 @@ export class Files {
       showMessage(`Saved as ${file}.`);
       return true;
     } catch (error) {
-      if (error instanceof SaveConflict && isOpen()) return this.#resolveConflict(file, error, before === null);
+      if (error instanceof SaveConflict && isOpen())
+        return this.#resolveConflict(file, error, before === null);
       if (!(error instanceof RequestError) && !(error instanceof SaveConflict)) throw error;
       showMessage(error.message, "error");
       return false;
@@ -104,7 +115,11 @@ export class Files {
   }
 
   /** The file on the disk is not the one that was opened: show the differences, and let the user decide. */
-  async #resolveConflict(file: string, { sha256, workflow: theirs }: SaveConflict, isNew: boolean): Promise<boolean> {
+  async #resolveConflict(
+    file: string,
+    { sha256, workflow: theirs }: SaveConflict,
+    isNew: boolean,
+  ): Promise<boolean> {
     const { document } = this.editor;
     const isGone = sha256 === null;
     const differences = theirs ? diffWorkflows(theirs, document.workflow) : [];
@@ -123,7 +138,9 @@ export class Files {
           ),
         ),
     );
-    const content = differences.length ? list : h("p", { class: "muted" }, "There is no difference in content.");
+    const content = differences.length
+      ? list
+      : h("p", { class: "muted" }, "There is no difference in content.");
     let title = `${file} was changed elsewhere`;
     let explanation = "It was saved somewhere else since you opened it. This is how yours differs:";
     if (isGone) {
@@ -140,7 +157,11 @@ export class Files {
         { name: "Cancel", value: "", kind: "quiet" },
         ...(theirs ? [{ name: "Open theirs", value: "theirs" }] : []),
         { name: "Save under another name", value: "other" },
-        { name: isGone ? "Save it again" : "Replace with mine", value: "mine", kind: isGone ? "primary" : "danger" },
+        {
+          name: isGone ? "Save it again" : "Replace with mine",
+          value: "mine",
+          kind: isGone ? "primary" : "danger",
+        },
       ],
     );
     if (answer === "mine") return this.#write(file, sha256);
@@ -188,8 +209,13 @@ export class Files {
           "error",
         );
       } else {
-        const moved = before === null ? [] : this.editor.moveBrain(before, brain.file, brain.kind, brain.sha256);
-        const have = moved.length ? ` ${moved.join(", ")} ${moved.length === 1 ? "has" : "have"} this one now.` : "";
+        const moved =
+          before === null
+            ? []
+            : this.editor.moveBrain(before, brain.file, brain.kind, brain.sha256);
+        const have = moved.length
+          ? ` ${moved.join(", ")} ${moved.length === 1 ? "has" : "have"} this one now.`
+          : "";
         showMessage(`The brain ${brain.file} (${brain.kind}) was uploaded.${isTaken}${have}`);
       }
     });

@@ -36,7 +36,8 @@ export class Session {
       event: (type, data) => this.#event(type, data as JsonObject),
       connected: (isOpen) => this.#connected(isOpen),
       frames: (seen) => {
-        for (const [node, { count, tick }] of Object.entries(seen)) this.#screens.countFrames(node, count, tick);
+        for (const [node, { count, tick }] of Object.entries(seen))
+          this.#screens.countFrames(node, count, tick);
       },
     });
     this.#screens = new Screens(layer, editor.board, this.#connection);
@@ -74,7 +75,12 @@ export class Session {
       return showMessage("There is nothing to run yet. Double click the canvas to add a node.");
     try {
       const settings = { ...(isObject(workflow.run) ? workflow.run : {}), clock: this.clock };
-      const id = await api.run(workflow, this.editor.document.file, this.#connection.client, settings);
+      const id = await api.run(
+        workflow,
+        this.editor.document.file,
+        this.#connection.client,
+        settings,
+      );
       clearMessages();
       this.follow(id);
       this.#playedNodes = workflow.nodes;
@@ -85,7 +91,9 @@ export class Session {
       const first = faults[0];
       const more = faults.length > 1 ? ` And ${faults.length - 1} more.` : "";
       showMessage(
-        first ? `It cannot run yet. ${first.node ? `${first.node}: ` : ""}${faultText(first)}${more}` : error.message,
+        first
+          ? `It cannot run yet. ${first.node ? `${first.node}: ` : ""}${faultText(first)}${more}`
+          : error.message,
         "error",
       );
     }
@@ -119,14 +127,18 @@ export class Session {
       for (const type of ["run", "nodes", "values"])
         this.run = applyEvent(this.run, type, type === "run" ? data : { ...data, prompt_id: id });
     }
-    if (isObject(data.error)) this.run = applyEvent(this.run, "failed", { ...data.error, prompt_id: id });
-    else if (typeof data.error === "string") this.run = applyEvent(this.run, "failed", { message: data.error, prompt_id: id });
+    if (isObject(data.error))
+      this.run = applyEvent(this.run, "failed", { ...data.error, prompt_id: id });
+    else if (typeof data.error === "string")
+      this.run = applyEvent(this.run, "failed", { message: data.error, prompt_id: id });
     if (Array.isArray(data.said)) this.run = { ...this.run, said: [] };
     for (const line of Array.isArray(data.said) ? data.said : [])
       if (isObject(line)) this.run = applyEvent(this.run, "said", { ...line, prompt_id: id });
     for (const text of arrived)
-      if (!this.run.said.includes(text)) this.run = applyEvent(this.run, "said", { text, prompt_id: id });
-    if (isObject(data.result)) this.run = applyEvent(this.run, "result", { summary: data.result, prompt_id: id });
+      if (!this.run.said.includes(text))
+        this.run = applyEvent(this.run, "said", { text, prompt_id: id });
+    if (isObject(data.result))
+      this.run = applyEvent(this.run, "result", { summary: data.result, prompt_id: id });
     const { nodes } = this.editor.workflow;
     if (isObject(data.workflow) && same(data.workflow.nodes, nodes)) this.#playedNodes ??= nodes; // it plays what is on the page
     this.#render();
@@ -174,7 +186,9 @@ export class Session {
   /** The nodes of the workflow that a person plays with. */
   get pads(): readonly string[] {
     const { nodes } = this.editor.workflow;
-    return Object.keys(nodes).filter((id) => this.editor.typeOf(id)?.outside && modeOf(nodes[id]!) === "run");
+    return Object.keys(nodes).filter(
+      (id) => this.editor.typeOf(id)?.outside && modeOf(nodes[id]!) === "run",
+    );
   }
 
   get isPlaying(): boolean {
@@ -243,14 +257,18 @@ export class Session {
     const before = this.run;
     this.run = applyEvent(before, type, data);
     if (this.run === before) return;
-    if (this.run.error !== null && this.run.error !== before.error) showMessage(this.run.error, "error");
+    if (this.run.error !== null && this.run.error !== before.error)
+      showMessage(this.run.error, "error");
     if (isTicking(this.run) && !isTicking(before)) void this.#editLive(); // what was changed while it waited
     this.#render();
   }
 
   #render(): void {
     if (!isLive(this.run)) this.play(false);
-    this.editor.board.annotate({ run: this.#nodeStatuses(), values: isLive(this.run) ? this.run.values : new Map() });
+    this.editor.board.annotate({
+      run: this.#nodeStatuses(),
+      values: isLive(this.run) ? this.run.values : new Map(),
+    });
     this.updateWatch();
     this.#emit("run");
   }
@@ -260,13 +278,24 @@ export class Session {
     const { run } = this;
     if (run === null) return new Map();
     if (isLive(run)) return run.nodes;
-    return new Map([...(run as Run).nodes].map(([id, status]) => [id, status.error ? status : { ...status, state: null }]));
+    return new Map(
+      [...(run as Run).nodes].map(([id, status]) => [
+        id,
+        status.error ? status : { ...status, state: null },
+      ]),
+    );
   }
 
   /** Apply a change of the workflow, if it has no faults, to the run that was started from it, as soon as that ticks. */
   async #editLive(): Promise<void> {
     const { workflow, faults } = this.editor;
-    if (!isTicking(this.run) || !this.#playedNodes || faults.length || workflow.nodes === this.#playedNodes) return;
+    if (
+      !isTicking(this.run) ||
+      !this.#playedNodes ||
+      faults.length ||
+      workflow.nodes === this.#playedNodes
+    )
+      return;
     this.#playedNodes = workflow.nodes;
     try {
       await api.edit(this.run.id, workflow);

@@ -40,7 +40,9 @@ export class Connection {
 
   addScreen(node: string, canvas: HTMLCanvasElement): void {
     const offscreen = canvas.transferControlToOffscreen();
-    this.#worker.postMessage({ do: "screen", node, canvas: offscreen } satisfies ToWorker, [offscreen]);
+    this.#worker.postMessage({ do: "screen", node, canvas: offscreen } satisfies ToWorker, [
+      offscreen,
+    ]);
   }
 
   dropScreen(node: string): void {

@@ -26,7 +26,9 @@ export function readFrame(message: ArrayBuffer): Frame | null {
   const length = view.getUint32(4);
   if (8 + length > message.byteLength) return null;
   try {
-    const head = JSON.parse(new TextDecoder().decode(new Uint8Array(message, 8, length))) as FrameHead;
+    const head = JSON.parse(
+      new TextDecoder().decode(new Uint8Array(message, 8, length)),
+    ) as FrameHead;
     return { event: view.getUint32(0), head, body: new Uint8Array(message, 8 + length) };
   } catch {
     return null;
@@ -40,7 +42,8 @@ export function unpackPalette({ head, body }: Frame): Uint8ClampedArray<ArrayBuf
   if (body.length !== colours * 3 + pixels) return null;
   const palette = new Uint32Array(256);
   const bytes = new Uint8Array(palette.buffer);
-  for (let i = 0; i < colours; i++) bytes.set([body[i * 3]!, body[i * 3 + 1]!, body[i * 3 + 2]!, 255], i * 4);
+  for (let i = 0; i < colours; i++)
+    bytes.set([body[i * 3]!, body[i * 3 + 1]!, body[i * 3 + 2]!, 255], i * 4);
   const out = new Uint32Array(pixels);
   const first = colours * 3;
   for (let i = 0; i < pixels; i++) out[i] = palette[body[first + i]!]!;

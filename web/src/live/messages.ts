@@ -18,4 +18,7 @@ export type FromWorker =
   | { readonly is: "closed" }
   | { readonly is: "event"; readonly type: string; readonly data: Record<string, unknown> }
   /** Pictures painted since the last such message, by node. */
-  | { readonly is: "frames"; readonly seen: Readonly<Record<string, { count: number; tick: number }>> };
+  | {
+      readonly is: "frames";
+      readonly seen: Readonly<Record<string, { count: number; tick: number }>>;
+    };

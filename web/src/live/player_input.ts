@@ -31,7 +31,14 @@ export class PlayerInput {
   }
 
   #down(event: KeyboardEvent): void {
-    if (!this.isEnabled || event.ctrlKey || event.metaKey || event.altKey || event.key === "Tab" || isForField(event.target))
+    if (
+      !this.isEnabled ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.key === "Tab" ||
+      isForField(event.target)
+    )
       return;
     consume(event);
     if (event.key === "Escape") {

@@ -5,7 +5,15 @@ import type { NodeState } from "../canvas/paint";
 import { isObject, type Json, type JsonObject } from "../model/json";
 import { readSavings } from "./savings";
 
-export type RunState = "queued" | "starting" | "running" | "paused" | "stopping" | "done" | "failed" | "stopped";
+export type RunState =
+  | "queued"
+  | "starting"
+  | "running"
+  | "paused"
+  | "stopping"
+  | "done"
+  | "failed"
+  | "stopped";
 
 export interface Run {
   readonly id: string;
@@ -24,11 +32,18 @@ export interface Run {
   readonly said: readonly string[];
 }
 
-export const LIVE: ReadonlySet<RunState> = new Set(["queued", "starting", "running", "paused", "stopping"]);
+export const LIVE: ReadonlySet<RunState> = new Set([
+  "queued",
+  "starting",
+  "running",
+  "paused",
+  "stopping",
+]);
 export const isLive = (run: Run | null): run is Run => run !== null && LIVE.has(run.state);
 
 /** Return true if the run ticks, or is paused between two ticks. */
-export const isTicking = (run: Run | null): run is Run => run !== null && (run.state === "running" || run.state === "paused");
+export const isTicking = (run: Run | null): run is Run =>
+  run !== null && (run.state === "running" || run.state === "paused");
 
 const STATES: ReadonlySet<string> = new Set<NodeState>([
   "idle",
@@ -85,31 +100,43 @@ export function applyEvent(run: Run, type: string, data: JsonObject): Run {
       misses: numberOr(data.misses, run.misses),
     };
   }
-  if (type === "nodes" && isObject(data.nodes)) return { ...run, nodes: applyNodeUpdates(run.nodes, data.nodes) };
+  if (type === "nodes" && isObject(data.nodes))
+    return { ...run, nodes: applyNodeUpdates(run.nodes, data.nodes) };
   if (type === "values" && isObject(data.values)) {
     const values = new Map(run.values);
-    for (const [socket, value] of Object.entries(data.values)) values.set(socket, formatValue(value));
+    for (const [socket, value] of Object.entries(data.values))
+      values.set(socket, formatValue(value));
     return { ...run, values };
   }
   if (type === "failed") return applyFailure(run, data);
   if (type === "result" && isObject(data.summary))
     return { ...run, result: data.summary, tick: numberOr(data.summary.ticks, run.tick) };
-  if (type === "said" && typeof data.text === "string") return { ...run, said: [...run.said, data.text].slice(-MAX_SAID) };
+  if (type === "said" && typeof data.text === "string")
+    return { ...run, said: [...run.said, data.text].slice(-MAX_SAID) };
   return run;
 }
 
-const isRunState = (text: string): text is RunState => LIVE.has(text as RunState) || ["done", "failed", "stopped"].includes(text);
+const isRunState = (text: string): text is RunState =>
+  LIVE.has(text as RunState) || ["done", "failed", "stopped"].includes(text);
 
-function applyNodeUpdates(before: ReadonlyMap<string, NodeStatus>, delta: JsonObject): Map<string, NodeStatus> {
+function applyNodeUpdates(
+  before: ReadonlyMap<string, NodeStatus>,
+  delta: JsonObject,
+): Map<string, NodeStatus> {
   const nodes = new Map(before);
   for (const [id, data] of Object.entries(delta)) {
     if (!isObject(data)) continue;
     const old = nodes.get(id);
     nodes.set(id, {
-      state: typeof data.state === "string" && STATES.has(data.state) ? (data.state as NodeState) : (old?.state ?? null),
+      state:
+        typeof data.state === "string" && STATES.has(data.state)
+          ? (data.state as NodeState)
+          : (old?.state ?? null),
       ms: typeof data.us === "number" ? data.us / 1000 : (old?.ms ?? null),
       error: textOr(data.error, old?.error ?? null),
-      thinkTimes: Array.isArray(data.think_times) ? data.think_times.filter(isPair) : (old?.thinkTimes ?? []),
+      thinkTimes: Array.isArray(data.think_times)
+        ? data.think_times.filter(isPair)
+        : (old?.thinkTimes ?? []),
       savings: data.savings === undefined ? (old?.savings ?? []) : readSavings(data.savings),
       restarts: typeof data.restarts === "number" ? data.restarts : (old?.restarts ?? 0),
     });
@@ -121,8 +148,10 @@ const isPair = (value: Json): value is [number, number] =>
   Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "number");
 
 function applyFailure(run: Run, data: JsonObject): Run {
-  const message = typeof data.message === "string" ? data.message : "The run failed without an error message.";
-  if (typeof data.node !== "string" || !data.node) return { ...run, state: "failed", error: message };
+  const message =
+    typeof data.message === "string" ? data.message : "The run failed without an error message.";
+  if (typeof data.node !== "string" || !data.node)
+    return { ...run, state: "failed", error: message };
   const old = run.nodes.get(data.node);
   const nodes = new Map(run.nodes).set(data.node, {
     state: "failed",
@@ -137,6 +166,7 @@ function applyFailure(run: Run, data: JsonObject): Run {
 
 /** Format the value of an output: integers in full, other numbers with three significant digits. */
 function formatValue(value: Json): string {
-  if (typeof value === "number") return Number.isInteger(value) ? String(value) : value.toPrecision(3);
+  if (typeof value === "number")
+    return Number.isInteger(value) ? String(value) : value.toPrecision(3);
   return typeof value === "string" ? value : JSON.stringify(value);
 }

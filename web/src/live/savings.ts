@@ -28,5 +28,10 @@ function duration(seconds: number): string {
 }
 
 function isSaving(value: Json): value is [string, number] {
-  return Array.isArray(value) && value.length === 2 && typeof value[0] === "string" && typeof value[1] === "number";
+  return (
+    Array.isArray(value) &&
+    value.length === 2 &&
+    typeof value[0] === "string" &&
+    typeof value[1] === "number"
+  );
 }

@@ -89,7 +89,12 @@ function clip(box: Box, front: readonly Box[]): string {
   const rectangle = (x: number, y: number, w: number, h: number) => `M${x} ${y}h${w}v${h}h${-w}z`;
   const holes = front.map(([x, y, w, h]) => {
     const [left, top] = [Math.max(x - box[0], 0), Math.max(y - box[1], 0)];
-    return rectangle(left, top, Math.min(x - box[0] + w, box[2]) - left, Math.min(y - box[1] + h, box[3]) - top);
+    return rectangle(
+      left,
+      top,
+      Math.min(x - box[0] + w, box[2]) - left,
+      Math.min(y - box[1] + h, box[3]) - top,
+    );
   });
   return `path(evenodd, "${rectangle(0, 0, box[2], box[3])}${holes.join("")}")`;
 }

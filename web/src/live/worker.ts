@@ -9,7 +9,10 @@ interface Worker {
 }
 
 const page = self as unknown as Worker;
-const screens = new Map<string, { canvas: OffscreenCanvas; context: OffscreenCanvasRenderingContext2D }>();
+const screens = new Map<
+  string,
+  { canvas: OffscreenCanvas; context: OffscreenCanvasRenderingContext2D }
+>();
 const seen: Record<string, { count: number; tick: number }> = {};
 const REPORT_MS = 250;
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
@@ -32,7 +35,10 @@ function connect(url: string): void {
   };
   socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
     if (typeof data === "string") {
-      const { type, data: body } = JSON.parse(data) as { type: string; data?: Record<string, unknown> };
+      const { type, data: body } = JSON.parse(data) as {
+        type: string;
+        data?: Record<string, unknown>;
+      };
       page.postMessage({ is: "event", type, data: body ?? {} });
     } else {
       const frame = readFrame(data);
@@ -59,15 +65,22 @@ async function show(frame: Frame): Promise<void> {
   seen[node] = { count, tick };
 }
 
-async function paint(frame: Frame, canvas: OffscreenCanvas, context: OffscreenCanvasRenderingContext2D): Promise<void> {
+async function paint(
+  frame: Frame,
+  canvas: OffscreenCanvas,
+  context: OffscreenCanvasRenderingContext2D,
+): Promise<void> {
   const { width, height } = frame.head;
   if (frame.event === PALETTE) {
     const rgba = unpackPalette(frame);
     if (!rgba) return;
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    if (canvas.width !== width || canvas.height !== height)
+      Object.assign(canvas, { width, height });
     context.putImageData(new ImageData(rgba, width, height), 0, 0);
   } else if (frame.event === JPEG) {
-    const image = await createImageBitmap(new Blob([frame.body], { type: "image/jpeg" })).catch(() => null);
+    const image = await createImageBitmap(new Blob([frame.body], { type: "image/jpeg" })).catch(
+      () => null,
+    );
     if (!image) return;
     if (canvas.width !== image.width || canvas.height !== image.height) {
       Object.assign(canvas, { width: image.width, height: image.height });

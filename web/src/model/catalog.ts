@@ -94,7 +94,8 @@ export const WHEN_INPUT: Input = {
   doc: "the node runs only while it is true",
 };
 
-export const hasFrame = (socket: SocketKind): boolean => socket.options.some((option) => option.label === "frame");
+export const hasFrame = (socket: SocketKind): boolean =>
+  socket.options.some((option) => option.label === "frame");
 
 /** Return true for node types that show a picture: consoles, Preview. */
 export function isScreen(type: NodeType): boolean {
@@ -102,9 +103,11 @@ export function isScreen(type: NodeType): boolean {
   return Object.keys(type.outputs).length === 0 && typeBase(type) === "Preview";
 }
 
-export const typeBase = (type: NodeType): string => type.type.replace(/@.*$/, "").split(".").at(-1)!;
+export const typeBase = (type: NodeType): string =>
+  type.type.replace(/@.*$/, "").split(".").at(-1)!;
 
-export const isReroute = (type: NodeType | undefined): boolean => type !== undefined && typeBase(type) === "Reroute";
+export const isReroute = (type: NodeType | undefined): boolean =>
+  type !== undefined && typeBase(type) === "Reroute";
 
 /** Return the label of a socket's type, which determines its colour. */
 export function labelOf(socket: SocketKind | undefined): string {

@@ -3,7 +3,15 @@
 import { freeId } from "./edits";
 import { isObject, type Json, type JsonObject, withKey } from "./json";
 import type { Box, NodeEntry, Point, Workflow } from "./workflow";
-import { formatSocketRef, linkedInputs, positionOf, sources, WHEN, WorkflowError, workflowFromJson } from "./workflow";
+import {
+  formatSocketRef,
+  linkedInputs,
+  positionOf,
+  sources,
+  WHEN,
+  WorkflowError,
+  workflowFromJson,
+} from "./workflow";
 
 const KEY = "minibrains_nodes";
 const STEP = 32;
@@ -12,7 +20,9 @@ const GAP = 16;
 export function copyNodes(workflow: Workflow, ids: Iterable<string>): string {
   const wanted = new Set(ids);
   const nodes = Object.fromEntries(Object.entries(workflow.nodes).filter(([id]) => wanted.has(id)));
-  const layout = Object.fromEntries(Object.entries(workflow.layout ?? {}).filter(([id]) => wanted.has(id)));
+  const layout = Object.fromEntries(
+    Object.entries(workflow.layout ?? {}).filter(([id]) => wanted.has(id)),
+  );
   return JSON.stringify({ [KEY]: 1, nodes, layout });
 }
 
@@ -37,7 +47,12 @@ export interface Pasted {
  * Add copied nodes with new ids, their upper left corner at `at`. Links among them are copied. Links from other nodes are
  * copied only with `connected`, and if the workflow has such a node.
  */
-export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connected = false): Pasted {
+export function pasteNodes(
+  workflow: Workflow,
+  clip: Workflow,
+  at: Point,
+  connected = false,
+): Pasted {
   const taken = new Set<string>();
   const names = new Map<string, string>();
   for (const id of Object.keys(clip.nodes)) {
@@ -45,7 +60,9 @@ export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connec
     taken.add(name);
     names.set(id, name);
   }
-  const positions = Object.keys(clip.nodes).map((id) => positionOf(clip, id)?.at ?? ([0, 0] as Point));
+  const positions = Object.keys(clip.nodes).map(
+    (id) => positionOf(clip, id)?.at ?? ([0, 0] as Point),
+  );
   const left = Math.min(...positions.map(([x]) => x));
   const top = Math.min(...positions.map(([, y]) => y));
   const nodes: Record<string, NodeEntry>[] = [];
@@ -55,17 +72,29 @@ export function pasteNodes(workflow: Workflow, clip: Workflow, at: Point, connec
     const [x, y] = position?.at ?? [left, top];
     nodes.push({ [names.get(id)!]: remapLinks(entry, names, connected ? workflow : null) });
     layout.push({
-      [names.get(id)!]: [x - left + at[0], y - top + at[1], ...(position?.width ? [position.width] : [])].map(Math.round),
+      [names.get(id)!]: [
+        x - left + at[0],
+        y - top + at[1],
+        ...(position?.width ? [position.width] : []),
+      ].map(Math.round),
     });
   }
   return {
-    workflow: { ...workflow, nodes: merge(workflow.nodes, nodes), layout: merge(workflow.layout ?? {}, layout) },
+    workflow: {
+      ...workflow,
+      nodes: merge(workflow.nodes, nodes),
+      layout: merge(workflow.layout ?? {}, layout),
+    },
     ids: [...names.values()],
   };
 }
 
 /** Return a position near `near` for the upper left corner of these boxes, where they overlap no occupied one. */
-export function findFreePosition(boxes: readonly Box[], occupied: readonly Box[], near: Point): Point {
+export function findFreePosition(
+  boxes: readonly Box[],
+  occupied: readonly Box[],
+  near: Point,
+): Point {
   const left = Math.min(...boxes.map(([x]) => x));
   const top = Math.min(...boxes.map(([, y]) => y));
   const isFree = ([atX, atY]: Point) =>
@@ -93,11 +122,21 @@ export function findFreePosition(boxes: readonly Box[], occupied: readonly Box[]
   }
 }
 
-function merge<T>(first: Readonly<Record<string, T>>, more: readonly Record<string, T>[]): Record<string, T> {
-  return Object.fromEntries([...Object.entries(first), ...more.flatMap((part) => Object.entries(part))]);
+function merge<T>(
+  first: Readonly<Record<string, T>>,
+  more: readonly Record<string, T>[],
+): Record<string, T> {
+  return Object.fromEntries([
+    ...Object.entries(first),
+    ...more.flatMap((part) => Object.entries(part)),
+  ]);
 }
 
-function remapLinks(entry: NodeEntry, names: ReadonlyMap<string, string>, outside: Workflow | null): NodeEntry {
+function remapLinks(
+  entry: NodeEntry,
+  names: ReadonlyMap<string, string>,
+  outside: Workflow | null,
+): NodeEntry {
   const ends = (socket: string) =>
     sources(entry, socket).flatMap((end) => {
       const inside = names.get(end.node);

@@ -19,9 +19,15 @@ export interface Linking {
 export const UNKNOWN_LINKING: Linking = { outputs: {}, inputs: {}, fits: {}, before: {} };
 
 /** Return the reason why a link is refused, as a sentence, or null. Sockets of unknown nodes take anything. */
-export function linkError(workflow: Workflow, catalog: Catalog, linking: Linking, { from, to }: Link): string | null {
+export function linkError(
+  workflow: Workflow,
+  catalog: Catalog,
+  linking: Linking,
+  { from, to }: Link,
+): string | null {
   const target = own(workflow.nodes, to.node);
-  if (!target || !own(workflow.nodes, from.node)) return "One end of this link is not in the workflow.";
+  if (!target || !own(workflow.nodes, from.node))
+    return "One end of this link is not in the workflow.";
   const given = outputKind(workflow, catalog, linking, from);
   const wanted = inputKind(workflow, catalog, linking, to);
   if (given === undefined || wanted === undefined) return null;

@@ -17,14 +17,16 @@ export function diffWorkflows(before: Workflow, after: Workflow): readonly Chang
     const now = own(after.nodes, id);
     if (!old) result.push({ what: "added", name: id, details: [now!.type] });
     else if (!now) result.push({ what: "removed", name: id, details: [old.type] });
-    else if (!same(old, now)) result.push({ what: "changed", name: id, details: diffKeys(old, now) });
+    else if (!same(old, now))
+      result.push({ what: "changed", name: id, details: diffKeys(old, now) });
   }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [old, now] = [
       own(before as object as Record<string, unknown>, key),
       own(after as object as Record<string, unknown>, key),
     ];
-    if (key !== "nodes" && !same(old, now)) result.push({ what: "changed", name: key, details: [] });
+    if (key !== "nodes" && !same(old, now))
+      result.push({ what: "changed", name: key, details: [] });
   }
   return result;
 }

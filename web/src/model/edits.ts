@@ -2,10 +2,23 @@
 
 import { isObject, type Json, own, same, withKey } from "./json";
 import type { Box, Link, Mode, NodeEntry, Point, SocketRef, Workflow } from "./workflow";
-import { formatSocketRef, groupsOf, linkedInputs, positionOf, readGroup, sources, typeName, WHEN } from "./workflow";
+import {
+  formatSocketRef,
+  groupsOf,
+  linkedInputs,
+  positionOf,
+  readGroup,
+  sources,
+  typeName,
+  WHEN,
+} from "./workflow";
 
 /** Return an unused id: the wanted one, or the same with a number. */
-export function freeId(workflow: Workflow, wanted: string, taken: ReadonlySet<string> = new Set()): string {
+export function freeId(
+  workflow: Workflow,
+  wanted: string,
+  taken: ReadonlySet<string> = new Set(),
+): string {
   const base =
     wanted
       .toLowerCase()
@@ -23,15 +36,26 @@ export function idFor(workflow: Workflow, type: string): string {
   return freeId(workflow, name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase());
 }
 
-export function editNode(workflow: Workflow, id: string, edit: (entry: NodeEntry) => NodeEntry): Workflow {
+export function editNode(
+  workflow: Workflow,
+  id: string,
+  edit: (entry: NodeEntry) => NodeEntry,
+): Workflow {
   const entry = own(workflow.nodes, id);
   if (!entry) return workflow;
   const edited = edit(entry);
-  return same(edited, entry) ? workflow : { ...workflow, nodes: withKey(workflow.nodes, id, edited) };
+  return same(edited, entry)
+    ? workflow
+    : { ...workflow, nodes: withKey(workflow.nodes, id, edited) };
 }
 
 /** Set a key of a node's entry (`every`, `brain`, …); undefined removes it. */
-export function setKey(workflow: Workflow, id: string, key: string, value: Json | undefined): Workflow {
+export function setKey(
+  workflow: Workflow,
+  id: string,
+  key: string,
+  value: Json | undefined,
+): Workflow {
   return editNode(workflow, id, (entry) => withKey(entry, key, value));
 }
 
@@ -48,7 +72,12 @@ export function moveBrain(workflow: Workflow, ids: Iterable<string>, file: strin
 }
 
 /** Set a widget; undefined resets it to its default. */
-export function setWidget(workflow: Workflow, id: string, name: string, value: Json | undefined): Workflow {
+export function setWidget(
+  workflow: Workflow,
+  id: string,
+  name: string,
+  value: Json | undefined,
+): Workflow {
   return editNode(workflow, id, (entry) => {
     const set = withKey(isObject(entry.set) ? entry.set : {}, name, value);
     return withKey(entry, "set", Object.keys(set).length ? set : undefined);
@@ -56,19 +85,30 @@ export function setWidget(workflow: Workflow, id: string, name: string, value: J
 }
 
 export function setMode(workflow: Workflow, ids: Iterable<string>, mode: Mode): Workflow {
-  return [...ids].reduce((result, id) => setKey(result, id, "mode", mode === "run" ? undefined : mode), workflow);
+  return [...ids].reduce(
+    (result, id) => setKey(result, id, "mode", mode === "run" ? undefined : mode),
+    workflow,
+  );
 }
 
 export function addNode(workflow: Workflow, id: string, entry: NodeEntry, at: Point): Workflow {
-  return { ...workflow, nodes: withKey(workflow.nodes, id, entry), layout: withKey(workflow.layout ?? {}, id, rounded(at)) };
+  return {
+    ...workflow,
+    nodes: withKey(workflow.nodes, id, entry),
+    layout: withKey(workflow.layout ?? {}, id, rounded(at)),
+  };
 }
 
 /** Remove nodes, and all links from them. */
 export function removeNodes(workflow: Workflow, ids: ReadonlySet<string>): Workflow {
   if (![...ids].some((id) => Object.hasOwn(workflow.nodes, id))) return workflow;
   const kept = Object.entries(workflow.nodes).filter(([id]) => !ids.has(id));
-  const nodes = Object.fromEntries(kept.map(([id, entry]) => [id, withoutSources(entry, (end) => ids.has(end.node))]));
-  const layout = Object.fromEntries(Object.entries(workflow.layout ?? {}).filter(([id]) => !ids.has(id)));
+  const nodes = Object.fromEntries(
+    kept.map(([id, entry]) => [id, withoutSources(entry, (end) => ids.has(end.node))]),
+  );
+  const layout = Object.fromEntries(
+    Object.entries(workflow.layout ?? {}).filter(([id]) => !ids.has(id)),
+  );
   return { ...workflow, nodes, layout };
 }
 
@@ -96,7 +136,15 @@ export function addLink(workflow: Workflow, { from, to }: Link, many = false): W
     const before = many ? sources(entry, to.socket) : [];
     if (before.some((end) => same(end, from))) return entry;
     if (!many) return withSources(entry, to.socket, [from]);
-    return withKey(entry, "in", withKey(isObject(entry.in) ? entry.in : {}, to.socket, [...before, from].map(formatSocketRef)));
+    return withKey(
+      entry,
+      "in",
+      withKey(
+        isObject(entry.in) ? entry.in : {},
+        to.socket,
+        [...before, from].map(formatSocketRef),
+      ),
+    );
   });
 }
 
@@ -111,7 +159,11 @@ export function removeLink(workflow: Workflow, { from, to }: Link): Workflow {
 }
 
 /** Set all links of an input. */
-export function setSources(workflow: Workflow, to: SocketRef, ends: readonly SocketRef[]): Workflow {
+export function setSources(
+  workflow: Workflow,
+  to: SocketRef,
+  ends: readonly SocketRef[],
+): Workflow {
   return editNode(workflow, to.node, (entry) =>
     same(sources(entry, to.socket), ends) ? entry : withSources(entry, to.socket, ends),
   );
@@ -132,16 +184,21 @@ export function insertOnLink(
 
 /** Rename a node, and change all links from it. */
 export function renameNode(workflow: Workflow, id: string, wanted: string): Workflow {
-  if (id === wanted || !Object.hasOwn(workflow.nodes, id) || Object.hasOwn(workflow.nodes, wanted)) return workflow;
+  if (id === wanted || !Object.hasOwn(workflow.nodes, id) || Object.hasOwn(workflow.nodes, wanted))
+    return workflow;
   const moved = (end: SocketRef): SocketRef => (end.node === id ? { ...end, node: wanted } : end);
   const nodes = Object.entries(workflow.nodes).map(([name, entry]) => {
     const linked = linkedInputs(entry).reduce((result, socket) => {
       const before = sources(entry, socket);
-      return before.some((end) => end.node === id) ? withSources(result, socket, before.map(moved)) : result;
+      return before.some((end) => end.node === id)
+        ? withSources(result, socket, before.map(moved))
+        : result;
     }, entry);
     return [name === id ? wanted : name, linked] as const;
   });
-  const layout = Object.entries(workflow.layout ?? {}).map(([name, at]) => [name === id ? wanted : name, at] as const);
+  const layout = Object.entries(workflow.layout ?? {}).map(
+    ([name, at]) => [name === id ? wanted : name, at] as const,
+  );
   return { ...workflow, nodes: Object.fromEntries(nodes), layout: Object.fromEntries(layout) };
 }
 
@@ -156,7 +213,11 @@ export function moveNodes(
   for (const [id, { at, width }] of positions) {
     const before = positionOf(workflow, id);
     const value = rounded(width === undefined ? at : [...at, width]);
-    if (before && same(rounded(before.width === undefined ? before.at : [...before.at, before.width]), value)) continue;
+    if (
+      before &&
+      same(rounded(before.width === undefined ? before.at : [...before.at, before.width]), value)
+    )
+      continue;
     layout = withKey(layout, id, value);
   }
   return layout === workflow.layout ? workflow : { ...workflow, layout };
@@ -167,11 +228,22 @@ export function addGroup(workflow: Workflow, title: string, bounds: Box): Workfl
 }
 
 /** Change a group, or remove it with null. Its unknown keys are preserved. */
-export function editGroup(workflow: Workflow, index: number, edit: { title?: string; bounds?: Box } | null): Workflow {
+export function editGroup(
+  workflow: Workflow,
+  index: number,
+  edit: { title?: string; bounds?: Box } | null,
+): Workflow {
   const groups = groupsOf(workflow);
   const before = groups[index];
   if (before === undefined || !isObject(before) || !readGroup(before)) return workflow;
-  if (edit === null) return withKey(workflow, "groups", groups.length > 1 ? groups.filter((_, i) => i !== index) : undefined);
+  if (edit === null)
+    return withKey(
+      workflow,
+      "groups",
+      groups.length > 1 ? groups.filter((_, i) => i !== index) : undefined,
+    );
   const after = { ...before, ...edit, ...(edit.bounds ? { bounds: rounded(edit.bounds) } : {}) };
-  return same(before, after) ? workflow : { ...workflow, groups: groups.map((group, i) => (i === index ? after : group)) };
+  return same(before, after)
+    ? workflow
+    : { ...workflow, groups: groups.map((group, i) => (i === index ? after : group)) };
 }

@@ -8,7 +8,10 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** Return an own property of an object, not an inherited one. */
-export function own<T>(object: Readonly<Record<string, T>> | undefined | null, key: string): T | undefined {
+export function own<T>(
+  object: Readonly<Record<string, T>> | undefined | null,
+  key: string,
+): T | undefined {
   return object && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
@@ -22,10 +25,14 @@ export function withKey<T extends object>(object: T, key: string, value: unknown
 
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => same(item, b[i]));
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, i) => same(item, b[i]));
   if (!isObject(a) || !isObject(b)) return false;
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
+  );
 }
 
 /** Format JSON as in our files: indented by one, short lists on one line, a newline at the end. */

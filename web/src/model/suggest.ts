@@ -27,7 +27,9 @@ export function suggest(
   const found = catalog.types.flatMap((type) => {
     const match = matchScore(type, query);
     const socket = dragged ? bestSocket(type, linking, dragged) : { name: null, score: 0 };
-    return match === null || socket === null ? [] : [{ type, socket: socket.name, score: match + socket.score }];
+    return match === null || socket === null
+      ? []
+      : [{ type, socket: socket.name, score: match + socket.score }];
   });
   found.sort((a, b) => b.score - a.score || a.type.type.localeCompare(b.type.type));
   return found.map(({ type, socket }) => ({ type, socket }));
@@ -51,12 +53,20 @@ function matchScore(type: NodeType, query: string): number | null {
 
 const initials = (name: string) => name.replace(/[^A-Z]/g, "").toLowerCase();
 
-function bestSocket(type: NodeType, linking: Linking, dragged: DraggedEnd): { name: string; score: number } | null {
-  const sockets: [string, SocketKind][] = Object.entries(dragged.side === "output" ? type.inputs : type.outputs);
+function bestSocket(
+  type: NodeType,
+  linking: Linking,
+  dragged: DraggedEnd,
+): { name: string; score: number } | null {
+  const sockets: [string, SocketKind][] = Object.entries(
+    dragged.side === "output" ? type.inputs : type.outputs,
+  );
   let best: { name: string; score: number } | null = null;
   for (const [index, [name, kind]] of sockets.entries()) {
     const isSuitable =
-      dragged.side === "output" ? isCompatible(linking, dragged.kind, kind.kind) : isCompatible(linking, kind.kind, dragged.kind);
+      dragged.side === "output"
+        ? isCompatible(linking, dragged.kind, kind.kind)
+        : isCompatible(linking, kind.kind, dragged.kind);
     if (!isSuitable) continue;
     const isExact = kind.options.length > 0 && labelOf(kind) === labelIn(dragged.kind);
     const inexact = kind.variable === null ? 2 : 8;

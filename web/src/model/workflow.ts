@@ -80,15 +80,20 @@ export function workflowFromJson(data: unknown): Workflow {
   if (!isObject(data)) throw new WorkflowError("A workflow is a JSON object; this is not one.");
   const format = data.minibrains;
   if (typeof format !== "number") {
-    throw new WorkflowError('The key "minibrains" is missing, so this is not a workflow of Minibrains.');
+    throw new WorkflowError(
+      'The key "minibrains" is missing, so this is not a workflow of Minibrains.',
+    );
   }
   if (format > FORMAT) {
-    throw new WorkflowError(`Format ${format} was saved by a newer Minibrains; this one knows ${FORMAT}. Update it.`);
+    throw new WorkflowError(
+      `Format ${format} was saved by a newer Minibrains; this one knows ${FORMAT}. Update it.`,
+    );
   }
   const nodes = data.nodes ?? {};
   if (!isObject(nodes)) throw new WorkflowError('"nodes" is not an object of nodes.');
   for (const [id, entry] of Object.entries(nodes)) {
-    if (!NODE_ID.test(id)) throw new WorkflowError(`The node id ${JSON.stringify(id)} may only have a-z, 0-9 and _.`);
+    if (!NODE_ID.test(id))
+      throw new WorkflowError(`The node id ${JSON.stringify(id)} may only have a-z, 0-9 and _.`);
     if (!isObject(entry)) throw new WorkflowError(`The node ${id} is not a JSON object.`);
     if (typeof entry.type !== "string") throw new WorkflowError(`The node ${id} has no "type".`);
   }
@@ -119,7 +124,9 @@ export function linkedInputs(entry: NodeEntry): readonly string[] {
 /** Return all links of a workflow, including those from missing nodes. */
 export function links(workflow: Workflow): readonly Link[] {
   return Object.entries(workflow.nodes).flatMap(([node, entry]) =>
-    linkedInputs(entry).flatMap((socket) => sources(entry, socket).map((from) => ({ from, to: { node, socket } }))),
+    linkedInputs(entry).flatMap((socket) =>
+      sources(entry, socket).map((from) => ({ from, to: { node, socket } })),
+    ),
   );
 }
 
@@ -131,7 +138,9 @@ export function brainFile(entry: NodeEntry): string | null {
 
 /** Return the SHA-256 that a node's brain must have; null if the workflow gives none. */
 export function brainPin(entry: NodeEntry): string | null {
-  return isObject(entry.brain) && typeof entry.brain.sha256 === "string" ? entry.brain.sha256 : null;
+  return isObject(entry.brain) && typeof entry.brain.sha256 === "string"
+    ? entry.brain.sha256
+    : null;
 }
 
 export function modeOf(entry: NodeEntry): Mode {
@@ -146,22 +155,36 @@ export function nameOf(id: string, entry: NodeEntry): string {
   return typeof entry.title === "string" && entry.title ? entry.title : id;
 }
 
-const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+const isNumber = (value: unknown): value is number =>
+  typeof value === "number" && Number.isFinite(value);
 
 /** Return a node's position, and its width if the file has one. */
 export function positionOf(workflow: Workflow, id: string): { at: Point; width?: number } | null {
   const position = isObject(workflow.layout) ? own(workflow.layout, id) : undefined;
   if (!Array.isArray(position) || !isNumber(position[0]) || !isNumber(position[1])) return null;
-  return { at: [position[0], position[1]], ...(isNumber(position[2]) ? { width: position[2] } : {}) };
+  return {
+    at: [position[0], position[1]],
+    ...(isNumber(position[2]) ? { width: position[2] } : {}),
+  };
 }
 
 /** The entries of `groups`, unchecked. */
-export const groupsOf = (workflow: Workflow): readonly Json[] => (Array.isArray(workflow.groups) ? workflow.groups : []);
+export const groupsOf = (workflow: Workflow): readonly Json[] =>
+  Array.isArray(workflow.groups) ? workflow.groups : [];
 
 /** Parse an entry of `groups`; null if it is not a group. */
 export function readGroup(value: Json): Group | null {
-  if (!isObject(value) || !Array.isArray(value.bounds) || value.bounds.length !== 4 || !value.bounds.every(isNumber)) return null;
-  return { title: typeof value.title === "string" ? value.title : "", bounds: value.bounds as unknown as Box };
+  if (
+    !isObject(value) ||
+    !Array.isArray(value.bounds) ||
+    value.bounds.length !== 4 ||
+    !value.bounds.every(isNumber)
+  )
+    return null;
+  return {
+    title: typeof value.title === "string" ? value.title : "",
+    bounds: value.bounds as unknown as Box,
+  };
 }
 
 export function isWithin([x, y, width, height]: Box, [left, top, w, h]: Box): boolean {

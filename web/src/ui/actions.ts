@@ -19,7 +19,12 @@ export interface CommandContext {
 
 const STEP = 8;
 
-export function makeCommands(editor: Editor, session: Session, files: Files, context: CommandContext): Command[] {
+export function makeCommands(
+  editor: Editor,
+  session: Session,
+  files: Files,
+  context: CommandContext,
+): Command[] {
   const { document: doc, board } = editor;
   const nothingSelected = () => editor.selection.length === 0;
   const fewerThan = (n: number) => () => editor.selection.length < n;
@@ -68,14 +73,55 @@ export function makeCommands(editor: Editor, session: Session, files: Files, con
       isDisabled: () => !isRunning() || session.pads.length === 0,
       run: () => session.play(true),
     },
-    { name: "Save", section: "Files", keys: ["Mod+s"], whileTyping: true, run: () => void files.save() },
-    { name: "Save as", section: "Files", keys: ["Mod+Shift+s"], whileTyping: true, run: () => void files.save(true) },
-    { name: "Open", section: "Files", keys: ["Mod+o"], whileTyping: true, run: () => context.panel.show("files") },
+    {
+      name: "Save",
+      section: "Files",
+      keys: ["Mod+s"],
+      whileTyping: true,
+      run: () => void files.save(),
+    },
+    {
+      name: "Save as",
+      section: "Files",
+      keys: ["Mod+Shift+s"],
+      whileTyping: true,
+      run: () => void files.save(true),
+    },
+    {
+      name: "Open",
+      section: "Files",
+      keys: ["Mod+o"],
+      whileTyping: true,
+      run: () => context.panel.show("files"),
+    },
     { name: "Examples", section: "Files", keys: [], run: context.gallery },
-    { name: "Undo", section: "Edit", keys: ["Mod+z"], isDisabled: () => !doc.canUndo, run: () => doc.undo() },
-    { name: "Redo", section: "Edit", keys: ["Mod+Shift+z", "Mod+y"], isDisabled: () => !doc.canRedo, run: () => doc.redo() },
-    { name: "Select all", section: "Edit", keys: ["Mod+a"], run: () => board.select(Object.keys(editor.workflow.nodes)) },
-    { name: "Duplicate", section: "Edit", keys: ["Mod+d"], isDisabled: nothingSelected, run: () => editor.duplicate() },
+    {
+      name: "Undo",
+      section: "Edit",
+      keys: ["Mod+z"],
+      isDisabled: () => !doc.canUndo,
+      run: () => doc.undo(),
+    },
+    {
+      name: "Redo",
+      section: "Edit",
+      keys: ["Mod+Shift+z", "Mod+y"],
+      isDisabled: () => !doc.canRedo,
+      run: () => doc.redo(),
+    },
+    {
+      name: "Select all",
+      section: "Edit",
+      keys: ["Mod+a"],
+      run: () => board.select(Object.keys(editor.workflow.nodes)),
+    },
+    {
+      name: "Duplicate",
+      section: "Edit",
+      keys: ["Mod+d"],
+      isDisabled: nothingSelected,
+      run: () => editor.duplicate(),
+    },
     {
       name: "Delete",
       section: "Edit",
@@ -83,7 +129,13 @@ export function makeCommands(editor: Editor, session: Session, files: Files, con
       isDisabled: () => nothingSelected() && board.selectedGroups.length === 0,
       run: () => editor.remove(),
     },
-    { name: "Copy", section: "Edit", keys: [], isDisabled: nothingSelected, run: () => copyByMenu(editor) },
+    {
+      name: "Copy",
+      section: "Edit",
+      keys: [],
+      isDisabled: nothingSelected,
+      run: () => copyByMenu(editor),
+    },
     { name: "Add a node", section: "Nodes", keys: ["a", " "], run: context.palette },
     {
       name: "Mute",
@@ -99,9 +151,27 @@ export function makeCommands(editor: Editor, session: Session, files: Files, con
       isDisabled: () => nothingSelected() && board.selectedGroups.length === 0,
       run: () => editor.toggleMode("bypass"),
     },
-    { name: "Group", section: "Nodes", keys: ["Mod+g"], isDisabled: nothingSelected, run: () => editor.group() },
-    { name: "Align left", section: "Nodes", keys: ["Alt+ArrowLeft"], isDisabled: fewerThan(2), run: () => editor.align("left") },
-    { name: "Align top", section: "Nodes", keys: ["Alt+ArrowUp"], isDisabled: fewerThan(2), run: () => editor.align("top") },
+    {
+      name: "Group",
+      section: "Nodes",
+      keys: ["Mod+g"],
+      isDisabled: nothingSelected,
+      run: () => editor.group(),
+    },
+    {
+      name: "Align left",
+      section: "Nodes",
+      keys: ["Alt+ArrowLeft"],
+      isDisabled: fewerThan(2),
+      run: () => editor.align("left"),
+    },
+    {
+      name: "Align top",
+      section: "Nodes",
+      keys: ["Alt+ArrowUp"],
+      isDisabled: fewerThan(2),
+      run: () => editor.align("top"),
+    },
     { name: "Show everything", section: "View", keys: ["f"], run: () => board.fit() },
     {
       name: "Show the selection",
@@ -118,7 +188,12 @@ export function makeCommands(editor: Editor, session: Session, files: Files, con
       keys: ["l"],
       run: () => context.panel.show(context.panel.tab === "list" ? null : "list"),
     },
-    { name: "Runs", section: "View", keys: ["r"], run: () => context.panel.show(context.panel.tab === "runs" ? null : "runs") },
+    {
+      name: "Runs",
+      section: "View",
+      keys: ["r"],
+      run: () => context.panel.show(context.panel.tab === "runs" ? null : "runs"),
+    },
     { name: "Dark or light", section: "View", keys: ["Shift+t"], run: context.theme },
     { name: "Keys and help", section: "View", keys: ["?"], run: context.help },
     {
@@ -139,10 +214,14 @@ const isTyping = () => /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.
 function watchClipboard(editor: Editor): void {
   const { board } = editor;
   let pointer: Point | null = null;
-  board.element.addEventListener("pointermove", ({ clientX, clientY }) => (pointer = [clientX, clientY]));
+  board.element.addEventListener(
+    "pointermove",
+    ({ clientX, clientY }) => (pointer = [clientX, clientY]),
+  );
   board.element.addEventListener("pointerleave", () => (pointer = null));
   const copySelection = (event: ClipboardEvent): boolean => {
-    const text = isTyping() || document.getSelection()?.isCollapsed === false ? null : editor.copy();
+    const text =
+      isTyping() || document.getSelection()?.isCollapsed === false ? null : editor.copy();
     if (text === null) return false;
     event.clipboardData!.setData("text/plain", text);
     event.preventDefault();
@@ -154,7 +233,12 @@ function watchClipboard(editor: Editor): void {
   });
   addEventListener("paste", (event) => {
     if (isTyping()) return;
-    if (editor.paste(event.clipboardData?.getData("text/plain") ?? "", pointer && board.fromClient(pointer)))
+    if (
+      editor.paste(
+        event.clipboardData?.getData("text/plain") ?? "",
+        pointer && board.fromClient(pointer),
+      )
+    )
       event.preventDefault();
   });
 }
@@ -167,5 +251,6 @@ function copyByMenu(editor: Editor): void {
 /** Paste from the system's clipboard if the browser permits, or else what was last copied on this page. */
 export async function pasteByMenu(editor: Editor, at: Point): Promise<void> {
   const text = await navigator.clipboard?.readText().catch(() => "");
-  if (!editor.paste(text || "", at) && !editor.paste(editor.copied, at)) showMessage("There are no nodes in the clipboard.");
+  if (!editor.paste(text || "", at) && !editor.paste(editor.copied, at))
+    showMessage("There are no nodes in the clipboard.");
 }

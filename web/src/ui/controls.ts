@@ -25,15 +25,22 @@ export function control(
       onchange: (event: Event) => change((event.target as HTMLInputElement).checked, true),
     });
   }
-  if (schema.type === "integer" || schema.type === "number") return numberField(schema, value, shared, change, empty);
-  if (schema.type === "string") return textField(typeof value === "string" ? value : "", shared, change);
+  if (schema.type === "integer" || schema.type === "number")
+    return numberField(schema, value, shared, change, empty);
+  if (schema.type === "string")
+    return textField(typeof value === "string" ? value : "", shared, change);
   if (isTextOrTexts(schema)) return textsField(schema, value, shared, change);
   return jsonField(value, shared, change);
 }
 
 type Shared = { "aria-label": string; class: string };
 
-function choice(options: readonly Json[], value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
+function choice(
+  options: readonly Json[],
+  value: Json | undefined,
+  shared: Shared,
+  change: OnChange,
+): HTMLElement {
   const select = h("select", shared);
   for (const [i, option] of options.entries()) {
     select.append(h("option", { value: String(i), selected: same(option, value) }, String(option)));
@@ -72,7 +79,9 @@ function numberField(
   const read = (isFinal: boolean) => {
     const number = input.valueAsNumber;
     const isEmpty = empty !== undefined && input.value === "" && !input.validity.badInput;
-    const isValid = isEmpty || (Number.isFinite(number) && input.validity.valid && (!isInteger || Number.isInteger(number)));
+    const isValid =
+      isEmpty ||
+      (Number.isFinite(number) && input.validity.valid && (!isInteger || Number.isInteger(number)));
     input.classList.toggle("wrong", !isValid);
     input.title = isValid ? "" : `${isInteger ? "a whole number" : "a number"}${range(min, max)}`;
     if (isEmpty) empty(isFinal);
@@ -89,23 +98,43 @@ export function range(min: Json | undefined, max: Json | undefined): string {
   return typeof max === "number" ? ` up to ${max}` : "";
 }
 
-export function textField(value: string, shared: Shared, change: (value: string, isFinal: boolean) => void): HTMLInputElement {
-  const input = h("input", { ...shared, type: "text", value, spellcheck: "false", autocomplete: "off" });
+export function textField(
+  value: string,
+  shared: Shared,
+  change: (value: string, isFinal: boolean) => void,
+): HTMLInputElement {
+  const input = h("input", {
+    ...shared,
+    type: "text",
+    value,
+    spellcheck: "false",
+    autocomplete: "off",
+  });
   input.addEventListener("input", () => change(input.value, false));
   input.addEventListener("change", () => change(input.value, true));
   return input;
 }
 
-const ofTexts = (schema: JsonObject) => schema.type === "array" && isObject(schema.items) && schema.items.type === "string";
+const ofTexts = (schema: JsonObject) =>
+  schema.type === "array" && isObject(schema.items) && schema.items.type === "string";
 
 function isTextOrTexts(schema: JsonObject): boolean {
   if (ofTexts(schema)) return true;
   const options = Array.isArray(schema.anyOf) ? schema.anyOf.filter(isObject) : [];
-  return options.length === 2 && options.some((option) => option.type === "string") && options.some(ofTexts);
+  return (
+    options.length === 2 &&
+    options.some((option) => option.type === "string") &&
+    options.some(ofTexts)
+  );
 }
 
 /** Return a field for comma-separated texts. If the schema permits a single text, one text is not made a list. */
-function textsField(schema: JsonObject, value: Json | undefined, shared: Shared, change: OnChange): HTMLElement {
+function textsField(
+  schema: JsonObject,
+  value: Json | undefined,
+  shared: Shared,
+  change: OnChange,
+): HTMLElement {
   const given = typeof value === "string" ? [value] : value;
   const texts = Array.isArray(given) ? given.map(String) : [];
   const input = textField(texts.join(", "), shared, (text, isFinal) => {

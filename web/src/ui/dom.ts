@@ -13,11 +13,17 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   for (const [name, value] of Object.entries(properties)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value as EventListener);
     else if (name === "data") Object.assign(element.dataset, value);
-    else if (name === "value" || name === "checked" || name === "selected") Object.assign(element, { [name]: value });
+    else if (name === "value" || name === "checked" || name === "selected")
+      Object.assign(element, { [name]: value });
     else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+    else if (value !== false && value !== null && value !== undefined)
+      element.setAttribute(name, String(value));
   }
-  element.append(...children.filter((child): child is Node | string => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.filter(
+      (child): child is Node | string => child !== null && child !== undefined && child !== false,
+    ),
+  );
   return element;
 }
 
@@ -66,14 +72,36 @@ export function icon(name: Icon): SVGSVGElement {
 }
 
 /** Create a button with an icon. The label is its tooltip and its name for screen readers. */
-export function iconButton(name: Icon, label: string, onclick: () => void, properties: Properties = {}): HTMLButtonElement {
+export function iconButton(
+  name: Icon,
+  label: string,
+  onclick: () => void,
+  properties: Properties = {},
+): HTMLButtonElement {
   return h(
     "button",
-    { type: "button", title: label, "aria-label": label, onclick, ...properties, class: `icon-button ${properties.class ?? ""}` },
+    {
+      type: "button",
+      title: label,
+      "aria-label": label,
+      onclick,
+      ...properties,
+      class: `icon-button ${properties.class ?? ""}`,
+    },
     icon(name),
   );
 }
 
-export function button(label: string, onclick: () => void, kind = "", lead?: Icon): HTMLButtonElement {
-  return h("button", { type: "button", class: `button ${kind}`, onclick }, lead && icon(lead), h("span", {}, label));
+export function button(
+  label: string,
+  onclick: () => void,
+  kind = "",
+  lead?: Icon,
+): HTMLButtonElement {
+  return h(
+    "button",
+    { type: "button", class: `button ${kind}`, onclick },
+    lead && icon(lead),
+    h("span", {}, label),
+  );
 }

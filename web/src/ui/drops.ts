@@ -10,7 +10,10 @@ export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): vo
   const mark = (isOn: boolean) => stage.classList.toggle("dropping", isOn);
   addEventListener("dragover", (event) => {
     event.preventDefault();
-    mark(stage.contains(event.target as Node) && (event.dataTransfer?.types.includes("Files") ?? false));
+    mark(
+      stage.contains(event.target as Node) &&
+        (event.dataTransfer?.types.includes("Files") ?? false),
+    );
   });
   addEventListener("dragleave", (event) => event.relatedTarget === null && mark(false));
   addEventListener("drop", async (event) => {
@@ -36,5 +39,6 @@ export function watchDrops(stage: HTMLElement, editor: Editor, files: Files): vo
 async function openFile(file: File, node: string | null, files: Files): Promise<void> {
   if (file.name.endsWith(".safetensors")) await files.dropBrain(file, node);
   else if (file.name.endsWith(".json")) await files.openText(await file.text());
-  else showMessage(`${file.name} is neither a workflow (.json) nor a brain (.safetensors).`, "error");
+  else
+    showMessage(`${file.name} is neither a workflow (.json) nor a brain (.safetensors).`, "error");
 }

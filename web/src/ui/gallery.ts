@@ -20,15 +20,22 @@ export async function openGallery(editor: Editor, files: Files): Promise<void> {
   } catch (error) {
     return showMessage((error as Error).message, "error");
   }
-  const loaded = await Promise.all(names.map(async (name) => ({ name, workflow: await api.template(name).catch(() => null) })));
+  const loaded = await Promise.all(
+    names.map(async (name) => ({ name, workflow: await api.template(name).catch(() => null) })),
+  );
   const templates = loaded.flatMap(({ name, workflow }) =>
     workflow ? [{ name, workflow, nodes: Object.keys(workflow.nodes).length }] : [],
   );
   const largest = new Map<string, number>();
-  for (const { name, nodes } of templates) largest.set(family(name), Math.max(nodes, largest.get(family(name)) ?? 0));
+  for (const { name, nodes } of templates)
+    largest.set(family(name), Math.max(nodes, largest.get(family(name)) ?? 0));
   // large graphs first; a workflow and its variants stay together, in the server's order
   templates.sort((one, other) => largest.get(family(other.name))! - largest.get(family(one.name))!);
-  const element = h("dialog", { class: "dialog gallery", tabindex: "-1", "aria-label": "Start with a workflow" });
+  const element = h("dialog", {
+    class: "dialog gallery",
+    tabindex: "-1",
+    "aria-label": "Start with a workflow",
+  });
   const close = () => element.close();
   const empty = h(
     "button",
@@ -69,9 +76,17 @@ export async function openGallery(editor: Editor, files: Files): Promise<void> {
         "div",
         {},
         h("h2", {}, "Start with a workflow"),
-        h("p", { class: "muted" }, "Each of them runs as it is. Open one, press Run, then change it."),
+        h(
+          "p",
+          { class: "muted" },
+          "Each of them runs as it is. Open one, press Run, then change it.",
+        ),
       ),
-      h("button", { type: "button", class: "button quiet", onclick: close }, h("span", {}, "Close")),
+      h(
+        "button",
+        { type: "button", class: "button quiet", onclick: close },
+        h("span", {}, "Close"),
+      ),
     ),
     h("div", { class: "cards" }, ...cards, empty),
   );

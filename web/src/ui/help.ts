@@ -39,7 +39,12 @@ export function openHelp(commands: readonly Command[]): void {
       ),
     );
   const gestures = (name: string, rows: readonly (readonly [string, string])[]) =>
-    h("section", {}, h("h3", {}, name), h("dl", {}, ...rows.flatMap(([what, how]) => entry(what, how))));
+    h(
+      "section",
+      {},
+      h("h3", {}, name),
+      h("dl", {}, ...rows.flatMap(([what, how]) => entry(what, how))),
+    );
   void openDialog(
     "Keys and gestures",
     [

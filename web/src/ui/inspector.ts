@@ -70,12 +70,15 @@ export class Inspector {
       return;
     }
     if (!force && isTyping && !id && ids.length === 0) return;
-    const focused = this.element.contains(document.activeElement) ? document.activeElement!.getAttribute("aria-label") : null;
+    const focused = this.element.contains(document.activeElement)
+      ? document.activeElement!.getAttribute("aria-label")
+      : null;
     this.#shown = key;
     if (id) this.#showNode(id, this.editor.entry(id)!);
     else if (ids.length) this.#showMany(ids);
     else this.#showWorkflow();
-    if (focused) this.element.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+    if (focused)
+      this.element.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   }
 
   focus(label?: string): void {
@@ -101,7 +104,9 @@ export class Inspector {
         h(
           "p",
           { class: "muted" },
-          swatch(type ? labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]) : "any"),
+          swatch(
+            type ? labelOf(Object.values(type.outputs)[0] ?? Object.values(type.inputs)[0]) : "any",
+          ),
           entry.type,
           type?.register ? h("span", { class: "tag" }, "register") : null,
         ),
@@ -184,7 +189,9 @@ export class Inspector {
     const texts = [...this.editor.faultsOf(id).map(faultText), ...(failed ? [failed] : [])];
     if (container.dataset.texts === JSON.stringify(texts)) return;
     container.dataset.texts = JSON.stringify(texts);
-    container.replaceChildren(...texts.map((text) => h("p", { class: "notice bad" }, icon("warn"), text)));
+    container.replaceChildren(
+      ...texts.map((text) => h("p", { class: "notice bad" }, icon("warn"), text)),
+    );
   }
 
   #widgets(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
@@ -194,8 +201,11 @@ export class Inspector {
     if (known.length + unknown.length === 0) return [];
     const rows = known.map(([name, widget]) => {
       const isSet = Object.hasOwn(set, name);
-      const field = control(widget.schema, isSet ? set[name] : widget.default, name, (value, isFinal) =>
-        this.editor.setWidget(id, name, value, isFinal),
+      const field = control(
+        widget.schema,
+        isSet ? set[name] : widget.default,
+        name,
+        (value, isFinal) => this.editor.setWidget(id, name, value, isFinal),
       );
       const reset =
         isSet && !widget.required
@@ -206,15 +216,24 @@ export class Inspector {
               { class: "small" },
             )
           : null;
-      const doc = [widget.doc, range(widget.schema.minimum, widget.schema.maximum).trim()].filter(Boolean).join("; ");
+      const doc = [widget.doc, range(widget.schema.minimum, widget.schema.maximum).trim()]
+        .filter(Boolean)
+        .join("; ");
       return row(name, field, doc, reset);
     });
     rows.push(
       ...unknown.map((name) => {
-        const field = control({}, set[name], name, (value, isFinal) => this.editor.setWidget(id, name, value, isFinal));
-        const remove = iconButton("trash", `Take ${name} out`, () => this.editor.setWidget(id, name, undefined, true), {
-          class: "small",
-        });
+        const field = control({}, set[name], name, (value, isFinal) =>
+          this.editor.setWidget(id, name, value, isFinal),
+        );
+        const remove = iconButton(
+          "trash",
+          `Take ${name} out`,
+          () => this.editor.setWidget(id, name, undefined, true),
+          {
+            class: "small",
+          },
+        );
         return row(name, field, type ? "not a widget of this node" : "", remove);
       }),
     );
@@ -226,7 +245,13 @@ export class Inspector {
     if (!type?.brain && !file) return [];
     const fitting = this.brains.filter((brain) => brain.kind === type?.brain?.kind);
     const select = h("select", { class: "field", "aria-label": "Brain" });
-    select.append(h("option", { value: "", selected: file === null }, type?.brain?.required ? "choose a file" : "none"));
+    select.append(
+      h(
+        "option",
+        { value: "", selected: file === null },
+        type?.brain?.required ? "choose a file" : "none",
+      ),
+    );
     for (const brain of fitting) {
       select.append(
         h(
@@ -237,21 +262,41 @@ export class Inspector {
       );
     }
     if (file && !fitting.some((brain) => brain.file === file)) {
-      select.append(h("option", { value: file, selected: true }, this.brains.length ? `${file} (not here)` : file));
+      select.append(
+        h(
+          "option",
+          { value: file, selected: true },
+          this.brains.length ? `${file} (not here)` : file,
+        ),
+      );
     }
-    select.addEventListener("change", () => this.editor.setKey(id, "brain", select.value || undefined));
+    select.addEventListener("change", () =>
+      this.editor.setKey(id, "brain", select.value || undefined),
+    );
     const pin =
-      isObject(entry.brain) && entry.brain.sha256 ? `Pinned to SHA-256 ${String(entry.brain.sha256).slice(0, 12)}…` : "";
+      isObject(entry.brain) && entry.brain.sha256
+        ? `Pinned to SHA-256 ${String(entry.brain.sha256).slice(0, 12)}…`
+        : "";
     return [
       section(
         "Brain",
-        row("file", select, pin || `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`),
+        row(
+          "file",
+          select,
+          pin ||
+            `Kind: ${type?.brain?.kind ?? "unknown"}. Drop a .safetensors file on the node to change it.`,
+        ),
       ),
     ];
   }
 
   #inputs(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
-    const names = [...new Set([...Object.keys(type?.inputs ?? {}), ...linkedInputs(entry).filter((name) => name !== WHEN)])];
+    const names = [
+      ...new Set([
+        ...Object.keys(type?.inputs ?? {}),
+        ...linkedInputs(entry).filter((name) => name !== WHEN),
+      ]),
+    ];
     if (names.length === 0) return [];
     return [
       section(
@@ -259,12 +304,24 @@ export class Inspector {
         ...names.map((name) => {
           const input = inputOf(type, name);
           const linked = sources(entry, name);
-          const fields = linked.map((end, i) => this.#source(id, name, formatSocketRef(end), `${name}${i ? ` ${i + 1}` : ""}`));
+          const fields = linked.map((end, i) =>
+            this.#source(id, name, formatSocketRef(end), `${name}${i ? ` ${i + 1}` : ""}`),
+          );
           if (linked.length === 0 || input?.many)
-            fields.push(this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name));
-          const reading = { on: "on delivery", sample: "value and age", last: "" }[input?.reading ?? "last"];
-          const facts = [input?.kind, reading, input?.required ? "" : "optional"].filter(Boolean).join(", ");
-          return row(name, h("div", { class: "stack" }, ...fields), [facts, input?.doc].filter(Boolean).join("; "));
+            fields.push(
+              this.#source(id, name, "", linked.length ? `${name} ${linked.length + 1}` : name),
+            );
+          const reading = { on: "on delivery", sample: "value and age", last: "" }[
+            input?.reading ?? "last"
+          ];
+          const facts = [input?.kind, reading, input?.required ? "" : "optional"]
+            .filter(Boolean)
+            .join(", ");
+          return row(
+            name,
+            h("div", { class: "stack" }, ...fields),
+            [facts, input?.doc].filter(Boolean).join("; "),
+          );
         }),
       ),
     ];
@@ -278,7 +335,9 @@ export class Inspector {
         "Outputs",
         false,
         ...outputs.map(([name, output]) => {
-          const facts = [output.kind, output.absent ? "not on every tick" : ""].filter(Boolean).join(", ");
+          const facts = [output.kind, output.absent ? "not on every tick" : ""]
+            .filter(Boolean)
+            .join(", ");
           return row(name, h("span", {}, facts), output.doc);
         }),
       ),
@@ -309,26 +368,38 @@ export class Inspector {
   }
 
   #timing(id: string, entry: NodeEntry, type: NodeType | undefined): HTMLElement[] {
-    const set = (key: string) => (value: Json | undefined, isFinal: boolean) => this.editor.setKey(id, key, value, isFinal);
+    const set = (key: string) => (value: Json | undefined, isFinal: boolean) =>
+      this.editor.setKey(id, key, value, isFinal);
     const select = (key: "mode" | "busy" | "on_error", options: readonly string[]) =>
       control({ enum: options }, entry[key] ?? options[0]!, key, (value) =>
         this.editor.setKey(id, key, value === options[0] ? undefined : value),
       );
     const rows: HTMLElement[] = [];
     if (!type?.register) {
-      const every = textField(String(entry.every ?? 1), { "aria-label": "every", class: "field" }, (text, isFinal) => {
-        const isValid = /^[1-9]\d*$/.test(text) || /^\d+(\.\d+)? ?hz$/.test(text);
-        every.classList.toggle("wrong", !isValid);
-        const value = /hz/.test(text) ? text : Number(text);
-        if (isValid) set("every")(value === 1 ? undefined : value, isFinal);
-      });
+      const every = textField(
+        String(entry.every ?? 1),
+        { "aria-label": "every", class: "field" },
+        (text, isFinal) => {
+          const isValid = /^[1-9]\d*$/.test(text) || /^\d+(\.\d+)? ?hz$/.test(text);
+          every.classList.toggle("wrong", !isValid);
+          const value = /hz/.test(text) ? text : Number(text);
+          if (isValid) set("every")(value === 1 ? undefined : value, isFinal);
+        },
+      );
       rows.push(
         row("every", every, 'ticks, or a rate like "10 hz"'),
         row("when", this.#when(id, entry), "runs only while this flag is true"),
       );
     }
-    if (type?.background === "either" || type?.background === "optional") rows.push(this.#place(id, entry));
-    rows.push(row("busy", select("busy", ["hold", "continue"]), "while it thinks: the game waits, or goes on"));
+    if (type?.background === "either" || type?.background === "optional")
+      rows.push(this.#place(id, entry));
+    rows.push(
+      row(
+        "busy",
+        select("busy", ["hold", "continue"]),
+        "while it thinks: the game waits, or goes on",
+      ),
+    );
     if (entry.busy === "continue") {
       rows.push(
         row(
@@ -344,20 +415,31 @@ export class Inspector {
         select("on_error", ["stop", "hold", "fallback"]),
         "stop the run, keep the last output, or give out the fallback",
       ),
-      row("mode", select("mode", ["run", "mute", "bypass"]), "mute: delivers nothing; bypass: passes its input through"),
+      row(
+        "mode",
+        select("mode", ["run", "mute", "bypass"]),
+        "mute: delivers nothing; bypass: passes its input through",
+      ),
     );
-    const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some((key) =>
-      Object.hasOwn(entry, key),
+    const isPlain = !["every", "when", "background", "busy", "latency", "on_error", "mode"].some(
+      (key) => Object.hasOwn(entry, key),
     );
     return [disclosure("When it runs", !isPlain, ...rows)];
   }
 
   /** Return the row that chooses the place of a background computation. */
   #place(id: string, entry: NodeEntry): HTMLElement {
-    const choice = control({ enum: ["default", "thread", "process"] }, entry.background ?? "default", "background", (value) =>
-      this.editor.setKey(id, "background", value === "default" ? undefined : value),
+    const choice = control(
+      { enum: ["default", "thread", "process"] },
+      entry.background ?? "default",
+      "background",
+      (value) => this.editor.setKey(id, "background", value === "default" ? undefined : value),
     );
-    return row("background", choice, "a process of its own is restarted when it dies, and the game goes on");
+    return row(
+      "background",
+      choice,
+      "a process of its own is restarted when it dies, and the game goes on",
+    );
   }
 
   #when(id: string, entry: NodeEntry): HTMLElement {
@@ -395,7 +477,9 @@ export class Inspector {
     const muted = ids.every((id) => modeOf(editor.entry(id)!) === "mute");
     const bypassed = ids.every((id) => modeOf(editor.entry(id)!) === "bypass");
     const align = (event: Event) => {
-      const { left, top, width, height } = (event.currentTarget as HTMLElement).getBoundingClientRect();
+      const { left, top, width, height } = (
+        event.currentTarget as HTMLElement
+      ).getBoundingClientRect();
       openMenu(
         [
           ...(["left", "right", "top", "bottom"] as const).map((edge) => ({
@@ -410,7 +494,12 @@ export class Inspector {
       );
     };
     this.element.replaceChildren(
-      h("header", {}, h("h2", {}, `${ids.length} nodes`), h("p", { class: "muted" }, ids.join(", "))),
+      h(
+        "header",
+        {},
+        h("h2", {}, `${ids.length} nodes`),
+        h("p", { class: "muted" }, ids.join(", ")),
+      ),
       h(
         "div",
         { class: "button-list" },
@@ -445,12 +534,23 @@ export class Inspector {
       placeholder: "What it does, and how well it does",
     });
     description.value = workflow.description ?? "";
-    description.addEventListener("input", () => editor.setWorkflowKey("description", description.value || undefined, false));
+    description.addEventListener("input", () =>
+      editor.setWorkflowKey("description", description.value || undefined, false),
+    );
     description.addEventListener("change", () => editor.document.endGesture());
     const integerField = (key: "episodes" | "seed", least: number, value: Json | undefined) =>
       control({ type: "integer", minimum: least }, value, key, setRun(key));
     this.element.replaceChildren(
-      h("header", {}, title, h("p", { class: "muted" }, `Workflow, ${count(Object.keys(workflow.nodes).length, "node")}`)),
+      h(
+        "header",
+        {},
+        title,
+        h(
+          "p",
+          { class: "muted" },
+          `Workflow, ${count(Object.keys(workflow.nodes).length, "node")}`,
+        ),
+      ),
       section("Description", description),
       section(
         "Run",
@@ -503,7 +603,10 @@ function histogram(thinkTimes: NodeStatus["thinkTimes"]): HTMLElement {
       "div",
       { class: "bars", role: "img", "aria-label": summary },
       ...thinkTimes.map(([to, n], i) =>
-        h("i", { style: `height: ${(100 * n) / most}%`, title: `${ms(from(i))} to ${ms(to)}: ${n}` }),
+        h("i", {
+          style: `height: ${(100 * n) / most}%`,
+          title: `${ms(from(i))} to ${ms(to)}: ${n}`,
+        }),
       ),
     ),
     h("small", {}, summary),
@@ -518,7 +621,12 @@ function disclosure(name: string, isOpen: boolean, ...rows: (HTMLElement | null)
   return h("details", { open: isOpen }, h("summary", {}, name), ...rows);
 }
 
-function row(name: string, field: HTMLElement, doc: string, extra: HTMLElement | null = null): HTMLElement {
+function row(
+  name: string,
+  field: HTMLElement,
+  doc: string,
+  extra: HTMLElement | null = null,
+): HTMLElement {
   return h(
     "div",
     { class: "row" },
@@ -533,10 +641,17 @@ function legend(editor: Editor): HTMLElement {
   const labels = new Set<string>();
   for (const entry of Object.values(editor.workflow.nodes)) {
     const type = editor.catalog.find(entry.type);
-    for (const socket of [...Object.values(type?.inputs ?? {}), ...Object.values(type?.outputs ?? {})])
+    for (const socket of [
+      ...Object.values(type?.inputs ?? {}),
+      ...Object.values(type?.outputs ?? {}),
+    ])
       labels.add(labelOf(socket));
   }
   labels.delete("any");
   if (labels.size === 0) return h("p", { class: "muted" }, "Every kind of value has its colour.");
-  return h("div", { class: "legend" }, ...[...labels].map((label) => h("span", {}, swatch(label), label)));
+  return h(
+    "div",
+    { class: "legend" },
+    ...[...labels].map((label) => h("span", {}, swatch(label), label)),
+  );
 }

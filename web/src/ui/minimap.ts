@@ -22,10 +22,18 @@ function fitTransform(boxes: Iterable<Box>, width: number, height: number): MapT
   const w = Math.max(...all.map(([x, , each]) => x + each)) - left;
   const h = Math.max(...all.map(([, y, , each]) => y + each)) - top;
   const scale = Math.min((width - 2 * PADDING) / w, (height - 2 * PADDING) / h, 0.4);
-  return { scale, x: (width - w * scale) / 2 - left * scale, y: (height - h * scale) / 2 - top * scale };
+  return {
+    scale,
+    x: (width - w * scale) / 2 - left * scale,
+    y: (height - h * scale) / 2 - top * scale,
+  };
 }
 
-function resizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+function resizeCanvas(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+): CanvasRenderingContext2D {
   const ratio = devicePixelRatio || 1;
   canvas.width = width * ratio;
   canvas.height = height * ratio;
@@ -43,7 +51,13 @@ function drawBoxes(
   for (const [id, [left, top, w, h]] of boxes) {
     ctx.fillStyle = colourOf(id);
     ctx.beginPath();
-    ctx.roundRect(left * scale + x, top * scale + y, Math.max(w * scale, 2), Math.max(h * scale, 2), 1.5);
+    ctx.roundRect(
+      left * scale + x,
+      top * scale + y,
+      Math.max(w * scale, 2),
+      Math.max(h * scale, 2),
+      1.5,
+    );
     ctx.fill();
   }
 }
@@ -93,18 +107,28 @@ export class Minimap {
 }
 
 /** Draw a small picture of a workflow. */
-export function drawMap(canvas: HTMLCanvasElement, workflow: Workflow, catalog: Catalog, width: number, height: number): void {
+export function drawMap(
+  canvas: HTMLCanvasElement,
+  workflow: Workflow,
+  catalog: Catalog,
+  width: number,
+  height: number,
+): void {
   const ctx = resizeCanvas(canvas, width, height);
   const { dark, line } = readTheme();
   const boxes = new Map(
     Object.entries(workflow.nodes).map(([id, entry], i) => {
-      const { at, width: given } = positionOf(workflow, id) ?? { at: [80 + i * 260, 80] as const, width: undefined };
+      const { at, width: given } = positionOf(workflow, id) ?? {
+        at: [80 + i * 260, 80] as const,
+        width: undefined,
+      };
       const shape = shapeOf(entry, catalog.find(entry.type), given, []);
       return [id, [at[0], at[1], shape.width, shape.height] as Box];
     }),
   );
   const transform = fitTransform(boxes.values(), width, height);
-  const at = (x: number, y: number) => [x * transform.scale + transform.x, y * transform.scale + transform.y] as const;
+  const at = (x: number, y: number) =>
+    [x * transform.scale + transform.x, y * transform.scale + transform.y] as const;
   ctx.strokeStyle = line;
   ctx.lineWidth = 1.5;
   for (const { from, to } of links(workflow)) {

@@ -6,7 +6,11 @@ import { h, iconButton } from "./dom";
 import { Minimap } from "./minimap";
 import { mainLabel } from "./palette";
 
-export function minimapView(corner: HTMLElement, editor: Editor, drawn: () => void): { drawn(): void } {
+export function minimapView(
+  corner: HTMLElement,
+  editor: Editor,
+  drawn: () => void,
+): { drawn(): void } {
   const canvas = h("canvas", { class: "minimap", "aria-hidden": "true" });
   const zoom = h("output", { "aria-label": "Zoom" });
   corner.append(
@@ -32,7 +36,10 @@ export function minimapView(corner: HTMLElement, editor: Editor, drawn: () => vo
   );
   const colourOf = (id: string) => {
     const type = editor.typeOf(id);
-    return labelColour(type ? mainLabel(type) : "any", document.documentElement.dataset.theme === "dark");
+    return labelColour(
+      type ? mainLabel(type) : "any",
+      document.documentElement.dataset.theme === "dark",
+    );
   };
   const map = new Minimap(canvas, editor.board, colourOf);
   return {

@@ -12,7 +12,13 @@ import { h } from "./dom";
 import { ask, type MenuItem, openMenu, openPopover } from "./overlay";
 import { openPalette } from "./palette";
 
-export function contextMenu(editor: Editor, commands: readonly Command[], target: MenuTarget, at: Point, client: Point): void {
+export function contextMenu(
+  editor: Editor,
+  commands: readonly Command[],
+  target: MenuTarget,
+  at: Point,
+  client: Point,
+): void {
   const command = (name: string) => toMenuItem(commands.find((each) => each.name === name)!);
   if (target.on === "node") {
     if (!editor.selection.includes(target.id)) editor.board.select([target.id]);
@@ -42,7 +48,11 @@ export function contextMenu(editor: Editor, commands: readonly Command[], target
   }
 }
 
-function nodeItems(editor: Editor, command: (name: string) => MenuItem, id: string): (MenuItem | null)[] {
+function nodeItems(
+  editor: Editor,
+  command: (name: string) => MenuItem,
+  id: string,
+): (MenuItem | null)[] {
   const entry = editor.entry(id)!;
   const isRegister = editor.typeOf(id)?.register === true;
   const mode = modeOf(entry);
@@ -65,7 +75,11 @@ function nodeItems(editor: Editor, command: (name: string) => MenuItem, id: stri
     command("Group"),
     command("Align left"),
     command("Align top"),
-    { name: "Distribute across", disabled: editor.selection.length < 3, run: () => editor.distribute("x") },
+    {
+      name: "Distribute across",
+      disabled: editor.selection.length < 3,
+      run: () => editor.distribute("x"),
+    },
     null,
     { ...command("Delete"), danger: true },
   ];
@@ -74,14 +88,21 @@ function nodeItems(editor: Editor, command: (name: string) => MenuItem, id: stri
 function groupItems(editor: Editor, index: number): (MenuItem | null)[] {
   const title = readGroup(groupsOf(editor.workflow)[index] ?? null)?.title ?? "";
   const inside = editor.inGroup(index);
-  const all = (mode: "mute" | "bypass") => inside.length > 0 && inside.every((id) => modeOf(editor.entry(id)!) === mode);
+  const all = (mode: "mute" | "bypass") =>
+    inside.length > 0 && inside.every((id) => modeOf(editor.entry(id)!) === mode);
   return [
     {
       name: "Rename",
       run: () =>
-        void ask("Rename group", "Name", title, "Rename").then((name) => name && editor.editGroup(index, { title: name })),
+        void ask("Rename group", "Name", title, "Rename").then(
+          (name) => name && editor.editGroup(index, { title: name }),
+        ),
     },
-    { name: "Select its nodes", disabled: inside.length === 0, run: () => editor.board.select(inside) },
+    {
+      name: "Select its nodes",
+      disabled: inside.length === 0,
+      run: () => editor.board.select(inside),
+    },
     {
       name: all("mute") ? "Unmute its nodes" : "Mute its nodes",
       disabled: inside.length === 0,
@@ -111,9 +132,16 @@ export function editPart(
     const fitting = brains.filter((brain) => brain.kind === type?.brain?.kind);
     openMenu(
       [
-        ...fitting.map((brain) => ({ name: brain.file, run: () => editor.setKey(id, "brain", brain.file) })),
+        ...fitting.map((brain) => ({
+          name: brain.file,
+          run: () => editor.setKey(id, "brain", brain.file),
+        })),
         ...(fitting.length ? [null] : []),
-        { name: "No brain", disabled: entry.brain === undefined, run: () => editor.setKey(id, "brain", undefined) },
+        {
+          name: "No brain",
+          disabled: entry.brain === undefined,
+          run: () => editor.setKey(id, "brain", undefined),
+        },
       ],
       client,
     );
@@ -125,7 +153,10 @@ export function editPart(
   const schema = widget?.schema ?? {};
   if (Array.isArray(schema.enum)) {
     openMenu(
-      schema.enum.map((option) => ({ name: String(option), run: () => editor.setWidget(id, part.name, option, true) })),
+      schema.enum.map((option) => ({
+        name: String(option),
+        run: () => editor.setWidget(id, part.name, option, true),
+      })),
       client,
     );
     return;
@@ -134,7 +165,9 @@ export function editPart(
     editor.setWidget(id, part.name, value !== true, true);
     return;
   }
-  const field = control(schema, value, part.name, (next, isFinal) => editor.setWidget(id, part.name, next, isFinal));
+  const field = control(schema, value, part.name, (next, isFinal) =>
+    editor.setWidget(id, part.name, next, isFinal),
+  );
   const box = h(
     "div",
     { class: "editing stack" },

@@ -10,7 +10,11 @@ const MESSAGES = 2;
 export const clearMessages = (): void => document.getElementById("messages")!.replaceChildren();
 
 /** Show a message, also to screen readers. Errors stay twice as long, or until something succeeds. */
-export function showMessage(text: string, kind: "info" | "error" = "info", action?: { name: string; run: () => void }): void {
+export function showMessage(
+  text: string,
+  kind: "info" | "error" = "info",
+  action?: { name: string; run: () => void },
+): void {
   const layer = document.getElementById("messages")!;
   if (kind === "info") clearMessages();
   for (const old of layer.children) if ((old as HTMLElement).dataset.text === text) old.remove();
@@ -39,14 +43,21 @@ let closeOpenPopover: (() => void) | null = null;
 export const closePopover = (): void => closeOpenPopover?.();
 
 /** Show an element at a point or below a box, within the window. Escape or a click elsewhere closes it. */
-export function openPopover(content: HTMLElement, at: Point | Box, onclose?: () => void): () => void {
+export function openPopover(
+  content: HTMLElement,
+  at: Point | Box,
+  onclose?: () => void,
+): () => void {
   closeOpenPopover?.();
   const before = document.activeElement as HTMLElement | null;
   content.classList.add("popover");
   document.body.append(content);
   const { width, height } = content.getBoundingClientRect();
   const [x, y] = [at[0], at[1] + (at.length === 4 ? at[3] + 4 : 0)];
-  const flipped = at.length === 4 && y + height > innerHeight - 8 ? at[1] - height - 4 : Math.min(y, innerHeight - height - 8);
+  const flipped =
+    at.length === 4 && y + height > innerHeight - 8
+      ? at[1] - height - 4
+      : Math.min(y, innerHeight - height - 8);
   content.style.left = `${Math.max(8, Math.min(x, innerWidth - width - 8))}px`;
   content.style.top = `${Math.max(8, flipped)}px`;
   const outside = (event: Event) => {
@@ -95,7 +106,13 @@ export function openMenu(items: readonly (MenuItem | null)[], at: Point | Box): 
     list.append(
       h(
         "button",
-        { type: "button", role: "menuitem", disabled: item.disabled ?? false, class: item.danger ? "danger" : "", onclick: run },
+        {
+          type: "button",
+          role: "menuitem",
+          disabled: item.disabled ?? false,
+          class: item.danger ? "danger" : "",
+          onclick: run,
+        },
         h("span", {}, item.name),
         keys,
       ),
@@ -163,8 +180,19 @@ export function openDialog(
 }
 
 /** Ask for a line of text. Resolves to null if there is none. */
-export async function ask(title: string, label: string, value: string, action: string): Promise<string | null> {
-  const input = h("input", { class: "field", value, "aria-label": label, autofocus: true, spellcheck: "false" });
+export async function ask(
+  title: string,
+  label: string,
+  value: string,
+  action: string,
+): Promise<string | null> {
+  const input = h("input", {
+    class: "field",
+    value,
+    "aria-label": label,
+    autofocus: true,
+    spellcheck: "false",
+  });
   queueMicrotask(() => input.select());
   const answer = await openDialog(
     title,

@@ -11,7 +11,12 @@ import { openPopover } from "./overlay";
 
 const SHOWN = 60;
 
-export function openPalette(editor: Editor, at: Point, client: Point, dragged: DraggedLink | null): void {
+export function openPalette(
+  editor: Editor,
+  at: Point,
+  client: Point,
+  dragged: DraggedLink | null,
+): void {
   const input = h("input", {
     class: "palette-input",
     type: "text",
@@ -23,7 +28,12 @@ export function openPalette(editor: Editor, at: Point, client: Point, dragged: D
     spellcheck: "false",
     autocomplete: "off",
   });
-  const list = h("div", { id: "palette-list", class: "palette-list", role: "listbox", "aria-label": "Nodes" });
+  const list = h("div", {
+    id: "palette-list",
+    class: "palette-list",
+    role: "listbox",
+    "aria-label": "Nodes",
+  });
   const end = dragged ? editor.draggedEnd(dragged) : null;
   const hint =
     end &&
@@ -60,7 +70,9 @@ export function openPalette(editor: Editor, at: Point, client: Point, dragged: D
   };
   const search = () => {
     found = editor.suggestions(input.value, dragged).slice(0, SHOWN);
-    list.replaceChildren(...found.map((suggestion, i) => option(suggestion.type, i, () => accept(suggestion))));
+    list.replaceChildren(
+      ...found.map((suggestion, i) => option(suggestion.type, i, () => accept(suggestion))),
+    );
     if (found.length === 0) {
       const words = dragged ? "No matching node fits." : "There is no such node.";
       list.replaceChildren(h("p", { class: "empty" }, words));
@@ -83,7 +95,13 @@ export function openPalette(editor: Editor, at: Point, client: Point, dragged: D
 function option(type: NodeType, index: number, onclick: () => void): HTMLElement {
   return h(
     "div",
-    { id: `palette-${index}`, class: "palette-option", role: "option", onclick, data: { type: type.type } },
+    {
+      id: `palette-${index}`,
+      class: "palette-option",
+      role: "option",
+      onclick,
+      data: { type: type.type },
+    },
     swatch(mainLabel(type)),
     h("span", { class: "grow" }, h("b", {}, typeBase(type)), h("small", {}, type.summary)),
     h("small", { class: "category" }, type.category),

@@ -79,7 +79,10 @@ export class Panel {
   #fill(title: string, tools: readonly HTMLElement[], ...content: (HTMLElement | null)[]): void {
     const { scrollTop } = this.#body;
     this.element.setAttribute("aria-label", title);
-    this.#body.replaceChildren(h("header", {}, h("h2", {}, title), ...tools), ...content.filter((each) => each !== null));
+    this.#body.replaceChildren(
+      h("header", {}, h("h2", {}, title), ...tools),
+      ...content.filter((each) => each !== null),
+    );
     this.#body.scrollTop = scrollTop;
   }
 
@@ -101,11 +104,20 @@ export class Panel {
         const put = () => this.editor.add(type.type, this.#middle());
         const entry = h(
           "button",
-          { type: "button", class: "item", title: type.summary, draggable: "true", onclick: put, data: { type: type.type } },
+          {
+            type: "button",
+            class: "item",
+            title: type.summary,
+            draggable: "true",
+            onclick: put,
+            data: { type: type.type },
+          },
           swatch(mainLabel(type)),
           h("span", { class: "grow" }, typeBase(type)),
         );
-        entry.addEventListener("dragstart", (event) => event.dataTransfer!.setData("application/x-minibrains-type", type.type));
+        entry.addEventListener("dragstart", (event) =>
+          event.dataTransfer!.setData("application/x-minibrains-type", type.type),
+        );
         if (!categories.has(type.category)) categories.set(type.category, []);
         categories.get(type.category)!.push(entry);
       }
@@ -117,7 +129,13 @@ export class Panel {
     };
     search.addEventListener("input", fill);
     fill();
-    this.#fill("Node types", [], search, h("p", { class: "hint" }, "Click to add, or drag onto the canvas."), list);
+    this.#fill(
+      "Node types",
+      [],
+      search,
+      h("p", { class: "hint" }, "Click to add, or drag onto the canvas."),
+      list,
+    );
   }
 
   #middle(): readonly [number, number] {
@@ -131,14 +149,25 @@ export class Panel {
   #renderList(): void {
     const { editor } = this;
     const ids = Object.keys(editor.workflow.nodes);
-    const list = h("ul", { class: "node-list", role: "listbox", "aria-label": "Nodes", "aria-multiselectable": "true" });
+    const list = h("ul", {
+      class: "node-list",
+      role: "listbox",
+      "aria-label": "Nodes",
+      "aria-multiselectable": "true",
+    });
     for (const id of ids) {
       const entry = editor.entry(id)!;
       const faults = editor.faultsOf(id).length;
       const type = editor.typeOf(id);
       const item = h(
         "li",
-        { role: "option", class: "item", tabindex: "-1", "aria-label": editor.describe(id), data: { id } },
+        {
+          role: "option",
+          class: "item",
+          tabindex: "-1",
+          "aria-label": editor.describe(id),
+          data: { id },
+        },
         swatch(type ? mainLabel(type) : "any"),
         h("span", { class: "grow" }, nameOf(id, entry), h("small", {}, entry.type)),
         faults ? h("span", { class: "bad", title: "needs attention" }, icon("warn")) : null,
@@ -148,12 +177,18 @@ export class Panel {
       list.append(item);
     }
     list.addEventListener("keydown", (event) => this.#listKey(event, list));
-    const hadFocus = this.#body.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.id : undefined;
+    const hadFocus = this.#body.contains(document.activeElement)
+      ? (document.activeElement as HTMLElement).dataset.id
+      : undefined;
     const empty = ids.length ? null : h("p", { class: "empty" }, "No nodes yet.");
     this.#fill(
       "List of nodes",
       [],
-      h("p", { class: "hint" }, "Arrow keys move, Enter edits, Delete removes. Wires are under Inputs on the right."),
+      h(
+        "p",
+        { class: "hint" },
+        "Arrow keys move, Enter edits, Delete removes. Wires are under Inputs on the right.",
+      ),
       list,
       empty,
     );
@@ -222,8 +257,15 @@ export class Panel {
             const { left, top, width, height } = more.getBoundingClientRect();
             openMenu(
               [
-                { name: "Rename", run: () => void this.files.rename(path).then(() => this.#loadFiles()) },
-                { name: "Move to trash", danger: true, run: () => void this.files.remove(path).then(() => this.#loadFiles()) },
+                {
+                  name: "Rename",
+                  run: () => void this.files.rename(path).then(() => this.#loadFiles()),
+                },
+                {
+                  name: "Move to trash",
+                  danger: true,
+                  run: () => void this.files.remove(path).then(() => this.#loadFiles()),
+                },
               ],
               [left, top, width, height],
             );
@@ -235,7 +277,12 @@ export class Panel {
           { class: `item-row ${path === current ? "current" : ""}` },
           h(
             "button",
-            { type: "button", class: "item", onclick: () => void this.files.open(path), data: { file: path } },
+            {
+              type: "button",
+              class: "item",
+              onclick: () => void this.files.open(path),
+              data: { file: path },
+            },
             icon("folder"),
             h("span", { class: "grow" }, stem(path)),
           ),
@@ -247,7 +294,12 @@ export class Panel {
         "div",
         { class: "item still", title: brain.title ?? brain.file },
         icon("brain"),
-        h("span", { class: "grow" }, brain.file.replace(/\.safetensors$/, ""), h("small", {}, brain.kind)),
+        h(
+          "span",
+          { class: "grow" },
+          brain.file.replace(/\.safetensors$/, ""),
+          h("small", {}, brain.kind),
+        ),
       ),
     );
     this.#fill(
@@ -264,7 +316,9 @@ export class Panel {
         "section",
         {},
         h("h3", {}, "Brains"),
-        ...(brains.length ? brains : [h("p", { class: "empty" }, "Drop a .safetensors file on the page.")]),
+        ...(brains.length
+          ? brains
+          : [h("p", { class: "empty" }, "Drop a .safetensors file on the page.")]),
       ),
     );
   }
@@ -285,7 +339,8 @@ export class Panel {
     try {
       [queue, history] = await Promise.all([api.queue(), api.history()]);
     } catch (error) {
-      if (request === this.#runRequests) this.#fill("Runs", [], h("p", { class: "empty" }, (error as Error).message));
+      if (request === this.#runRequests)
+        this.#fill("Runs", [], h("p", { class: "empty" }, (error as Error).message));
       return;
     }
     if (this.#tab !== "runs" || request !== this.#runRequests) return;
@@ -294,15 +349,28 @@ export class Panel {
     const current = new Set([...queue.queue_running, ...queue.queue_pending].map(idOf));
     const titleOf = (item: readonly Json[]) => {
       const workflow = item[2] ?? null;
-      return isObject(workflow) && typeof workflow.title === "string" && workflow.title ? workflow.title : "Untitled";
+      return isObject(workflow) && typeof workflow.title === "string" && workflow.title
+        ? workflow.title
+        : "Untitled";
     };
-    const row = (id: string, item: readonly Json[], state: string, tools: readonly HTMLElement[], detail = "") =>
+    const row = (
+      id: string,
+      item: readonly Json[],
+      state: string,
+      tools: readonly HTMLElement[],
+      detail = "",
+    ) =>
       h(
         "div",
         { class: `item-row ${id === this.session.run?.id ? "current" : ""}` },
         h(
           "button",
-          { type: "button", class: "item", data: { run: id, state }, onclick: () => void this.#showRun(id, item[2] ?? null) },
+          {
+            type: "button",
+            class: "item",
+            data: { run: id, state },
+            onclick: () => void this.#showRun(id, item[2] ?? null),
+          },
           h("i", { class: `state ${state}`, "aria-hidden": "true" }),
           h("span", { class: "grow" }, titleOf(item), h("small", {}, detail || state)),
         ),
@@ -310,14 +378,21 @@ export class Panel {
       );
     const running = queue.queue_running.map((item) =>
       row(idOf(item), item, "running", [
-        iconButton("stop", "Stop", () => void this.session.control("stop", idOf(item)), { class: "small" }),
+        iconButton("stop", "Stop", () => void this.session.control("stop", idOf(item)), {
+          class: "small",
+        }),
       ]),
     );
     const waiting = queue.queue_pending.map((item) =>
       row(idOf(item), item, "queued", [
-        iconButton("close", "Take out of the queue", () => void api.cancelQueued(idOf(item)).then(() => this.#renderRuns()), {
-          class: "small",
-        }),
+        iconButton(
+          "close",
+          "Take out of the queue",
+          () => void api.cancelQueued(idOf(item)).then(() => this.#renderRuns()),
+          {
+            class: "small",
+          },
+        ),
       ]),
     );
     const past = Object.entries(history)
@@ -326,22 +401,41 @@ export class Panel {
     const done = past.map(([id, entry]) => {
       const { state, detail } = outcome(entry);
       const prompt = Array.isArray(entry.prompt) ? entry.prompt : [];
-      const open = iconButton("folder", "Open its workflow", () => void this.files.openText(JSON.stringify(prompt[2] ?? {})), {
-        class: "small",
-      });
+      const open = iconButton(
+        "folder",
+        "Open its workflow",
+        () => void this.files.openText(JSON.stringify(prompt[2] ?? {})),
+        {
+          class: "small",
+        },
+      );
       return row(
         id,
         prompt,
         state,
-        [open, iconButton("trash", "Forget", () => void api.deleteRun(id).then(() => this.#renderRuns()), { class: "small" })],
+        [
+          open,
+          iconButton(
+            "trash",
+            "Forget",
+            () => void api.deleteRun(id).then(() => this.#renderRuns()),
+            { class: "small" },
+          ),
+        ],
         detail,
       );
     });
-    const orEmpty = (rows: readonly HTMLElement[], words: string) => (rows.length ? rows : [h("p", { class: "empty" }, words)]);
+    const orEmpty = (rows: readonly HTMLElement[], words: string) =>
+      rows.length ? rows : [h("p", { class: "empty" }, words)];
     this.#fill(
       "Runs",
       [],
-      h("section", {}, h("h3", {}, "Now"), ...orEmpty([...running, ...waiting], "Nothing is running.")),
+      h(
+        "section",
+        {},
+        h("h3", {}, "Now"),
+        ...orEmpty([...running, ...waiting], "Nothing is running."),
+      ),
       h("section", {}, h("h3", {}, "Earlier"), ...orEmpty(done, "No runs yet.")),
     );
   }
@@ -359,6 +453,7 @@ function hasSameNodes(workflow: JsonObject, { nodes }: Workflow): boolean {
 function outcome(entry: Readonly<Record<string, Json>>): { state: string; detail: string } {
   const state = typeof entry.state === "string" ? entry.state : "done";
   const result = isObject(entry.result) ? entry.result : {};
-  const ticks = typeof result.ticks === "number" ? `${result.ticks.toLocaleString("en")} ticks` : "";
+  const ticks =
+    typeof result.ticks === "number" ? `${result.ticks.toLocaleString("en")} ticks` : "";
   return { state, detail: [state, ticks].filter(Boolean).join(", ") };
 }

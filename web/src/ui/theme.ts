@@ -5,7 +5,8 @@ const KEY = "minibrains.theme";
 export function applyTheme(): void {
   const chosen = localStorage.getItem(KEY);
   const system = matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
-  document.documentElement.dataset.theme = chosen === "dark" || chosen === "light" ? chosen : system;
+  document.documentElement.dataset.theme =
+    chosen === "dark" || chosen === "light" ? chosen : system;
 }
 
 export function toggleTheme(): void {

@@ -13,7 +13,13 @@ export interface ToolbarCallbacks {
   results(): void;
 }
 
-export function toolbar(element: HTMLElement, editor: Editor, session: Session, files: Files, callbacks: ToolbarCallbacks): void {
+export function toolbar(
+  element: HTMLElement,
+  editor: Editor,
+  session: Session,
+  files: Files,
+  callbacks: ToolbarCallbacks,
+): void {
   const title = h("b", { class: "file-title" });
   const state = h("span", { class: "file-state" });
   const undo = iconButton("undo", `Undo (${keyText("Mod+z")})`, () => editor.document.undo());
@@ -21,7 +27,12 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
   const save = iconButton("save", `Save (${keyText("Mod+s")})`, () => void files.save());
   const start = h(
     "button",
-    { type: "button", class: "button primary run", title: `Run (${keyText("Mod+Enter")})`, onclick: () => void session.start() },
+    {
+      type: "button",
+      class: "button primary run",
+      title: `Run (${keyText("Mod+Enter")})`,
+      onclick: () => void session.start(),
+    },
     icon("play"),
     h("span", {}, "Run"),
   );
@@ -30,7 +41,11 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     class: "button",
     onclick: () => void session.control(session.run?.state === "paused" ? "resume" : "pause"),
   });
-  const stop = h("button", { type: "button", class: "button stop", onclick: () => void session.control("stop") });
+  const stop = h("button", {
+    type: "button",
+    class: "button stop",
+    onclick: () => void session.control("stop"),
+  });
   const play = h(
     "button",
     {
@@ -81,7 +96,9 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     h(
       "div",
       { class: "bar-right" },
-      iconButton("moon", "Dark or light (Shift T)", () => callbacks.theme(), { class: "theme-button" }),
+      iconButton("moon", "Dark or light (Shift T)", () => callbacks.theme(), {
+        class: "theme-button",
+      }),
       iconButton("help", "Keys and help (?)", () => callbacks.help()),
     ),
   );
@@ -89,7 +106,8 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     const { document } = editor;
     title.textContent = document.workflow.title || (document.file ?? "Untitled workflow");
     if (document.file) state.textContent = `${document.file}${document.isSaved ? "" : ", edited"}`;
-    else state.textContent = document.isSaved ? "not saved as a file" : "draft, kept in this browser";
+    else
+      state.textContent = document.isSaved ? "not saved as a file" : "draft, kept in this browser";
     globalThis.document.title = `${document.isSaved ? "" : "• "}${title.textContent} – Minibrains`;
     undo.disabled = !document.canUndo;
     redo.disabled = !document.canRedo;
@@ -98,12 +116,15 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     const { run } = session;
     const live = isLive(run);
     start.hidden = live;
-    pause.hidden = !live || run.state === "queued" || run.state === "starting" || run.state === "stopping";
+    pause.hidden =
+      !live || run.state === "queued" || run.state === "starting" || run.state === "stopping";
     stop.hidden = !live;
     play.hidden = !live || session.pads.length === 0;
     play.setAttribute("aria-pressed", String(session.isPlaying));
     const isStopping = run?.state === "stopping";
-    stop.title = isStopping ? "Not stopping? End its worker, whatever it is doing" : `Stop (${keyText("Mod+.")})`;
+    stop.title = isStopping
+      ? "Not stopping? End its worker, whatever it is doing"
+      : `Stop (${keyText("Mod+.")})`;
     stop.replaceChildren(icon("stop"), h("span", {}, isStopping ? "End it" : "Stop"));
     pause.replaceChildren(
       icon(run?.state === "paused" ? "play" : "pause"),
@@ -111,7 +132,10 @@ export function toolbar(element: HTMLElement, editor: Editor, session: Session, 
     );
     start.disabled = !session.connected;
     for (const each of clock.children)
-      each.setAttribute("aria-pressed", String((each as HTMLElement).dataset.clock === session.clock));
+      each.setAttribute(
+        "aria-pressed",
+        String((each as HTMLElement).dataset.clock === session.clock),
+      );
     (clock as HTMLElement).hidden = live;
     status.replaceChildren(...statusWords(run, session.connected));
     status.dataset.state = session.connected ? (run?.state ?? "none") : "lost";
@@ -135,14 +159,17 @@ const WORDS = {
 };
 
 function statusWords(run: Run | null, connected: boolean): HTMLElement[] {
-  if (!connected) return [h("i", { class: "state failed" }), h("span", {}, "Disconnected; reconnecting")];
+  if (!connected)
+    return [h("i", { class: "state failed" }), h("span", {}, "Disconnected; reconnecting")];
   if (!run) return [];
   const parts = [h("i", { class: `state ${run.state}` }), h("span", {}, WORDS[run.state])];
-  const fact = (value: string, unit: string) => parts.push(h("span", { class: "fact" }, h("b", {}, value), unit));
+  const fact = (value: string, unit: string) =>
+    parts.push(h("span", { class: "fact" }, h("b", {}, value), unit));
   if (run.tick !== null) fact(run.tick.toLocaleString("en"), run.tick === 1 ? "tick" : "ticks");
   if (run.rate !== null && isLive(run)) fact(String(Math.round(run.rate)), "/s");
   if (run.score !== null) fact(String(Math.round(run.score * 100) / 100), "score");
-  if (run.episodes !== null && run.episodes > 1 && run.episode !== null) fact(`${run.episode + 1}/${run.episodes}`, "games");
+  if (run.episodes !== null && run.episodes > 1 && run.episode !== null)
+    fact(`${run.episode + 1}/${run.episodes}`, "games");
   return parts;
 }
 

@@ -32,7 +32,10 @@ def build() -> Path:
     """
     missing = [name for name in COMPILER if shutil.which(name) is None]
     if missing:
-        raise GameError(f"Duel cannot be compiled for this computer; on Debian: apt-get install {' '.join(missing)}")
+        raise GameError(
+            "Duel cannot be compiled for this computer; on Debian: "
+            f"apt-get install {' '.join(missing)}"
+        )
     BUILD.mkdir(parents=True, exist_ok=True)
     # make's own variables of a make that runs this are none of this one's
     environment = dict(os.environ)
@@ -49,5 +52,8 @@ def build() -> Path:
 
 @functools.cache
 def library() -> ctypes.PyDLL:
-    """Return the library of this process. A call holds Python's lock: the library has one game in work at a time."""
+    """Return the library of this process.
+
+    A call holds Python's lock: the library has one game in work at a time.
+    """
     return ctypes.PyDLL(str(build()))

@@ -13,12 +13,15 @@ from games.source.duel.native.compiled import library
 RAM_ADDRESS = 0xFF8000
 """The console's address of the first byte of work RAM in an image."""
 FORMATS = {"|u1": ">B", ">u2": ">H", ">i2": ">h", ">u4": ">I", ">d4": ">I"}
-"""The codes by which `struct` reads each type of data.json. >d4, decimal digits of four bits each, is converted afterwards."""
+"""The codes by which `struct` reads each type of data.json. >d4, decimal digits of four bits each,
+is converted afterwards."""
 
 
 @functools.cache
 def variable_map() -> dict[str, tuple[int, str, bool]]:
-    """Return the offset of each variable of data.json in work RAM, its code for `struct`, and whether it is decimal."""
+    """Return the offset of each variable of data.json in work RAM, its code for `struct`,
+    and whether it is decimal.
+    """
     info = json.loads((FOLDER / "data.json").read_text())["info"]
     variables: dict[str, tuple[int, str, bool]] = {}
     for name, entry in info.items():
@@ -44,7 +47,8 @@ class Game:
         """Begin a match.
 
         Args:
-            settings: Variables to write first, such as `seed`, `mode`, `enemy_level`, `agent_character` and `stage`.
+            settings: Variables to write first, such as `seed`, `mode`, `enemy_level`,
+                `agent_character` and `stage`.
         """
         self._library.duel_power_on(self._image)
         self.step()

@@ -1,9 +1,11 @@
 """Simple players that play natively: loops, rules with one or two thresholds, tables.
 
-A player is what `players.h` says, in words: buttons by name, F and G for forward and back. How often one wins:
+A player is what `players.h` says, in words: buttons by name, F and G for forward and back. How
+often one wins:
 
     rise = Player("rule", late=12, conditions=(Condition("distance", 70),),
-                  answers=((Step("F", 1),), (Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3), Step("", 40))))
+                  answers=((Step("F", 1),), (Step("F", 2), Step("DOWN", 2), Step("DOWN+F+Z", 3),
+                  Step("", 40))))
     win_share(rise, level=4, matches=300)
 """
 
@@ -27,7 +29,8 @@ Kind = Literal["loop", "rule", "table"]
 KINDS: tuple[Kind, ...] = ("loop", "rule", "table")
 
 FEATURES = ("distance", "height", "enemy frames", "own frames", "lead", "enemy is", "own is")
-"""The features that a condition can ask about: of the last two whether they are in a set of statuses, else below a number."""
+"""The features that a condition can ask about: of the last two whether they are in a set of
+statuses, else below a number."""
 STATUSES = ("stand", "crouch", "jump", "block", "attack", "special", "hit")
 MOST_STEPS, MOST_CONDITIONS, MOST_LATE = 6, 2, 60
 LONGEST_STEP = 255
@@ -58,7 +61,8 @@ class Condition:
 
     feature: str
     below: int
-    """The number that the feature has to be below; for "enemy is" and "own is" a set of statuses, a bit each."""
+    """The number that the feature has to be below; for "enemy is" and "own is" a set of statuses, a
+    bit each."""
 
     def __str__(self) -> str:
         if not self.feature.endswith(" is"):
@@ -72,7 +76,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class Player:
-    """A simple player. One of two conditions has four answers: neither holds, the second, the first, both."""
+    """A simple player.
+
+    One of two conditions has four answers: neither holds, the second, the first, both.
+    """
 
     kind: Kind
     answers: tuple[Answer, ...]
@@ -101,7 +108,9 @@ class Player:
         if len(self.answers) != wanted:
             raise ValueError(f"a {self.kind} with {len(self.answers)} answers; expected {wanted}")
         if len(self.conditions) > MOST_CONDITIONS:
-            raise ValueError(f"{len(self.conditions)} conditions; expected {MOST_CONDITIONS} at most")
+            raise ValueError(
+                f"{len(self.conditions)} conditions; expected {MOST_CONDITIONS} at most"
+            )
         if not 0 <= self.late <= MOST_LATE:
             raise ValueError(f"a player that is {self.late} frames late; expected 0 to {MOST_LATE}")
         for answer in self.answers:
@@ -109,7 +118,9 @@ class Player:
                 raise ValueError(f"an answer of {len(answer)} steps; expected 1 to {MOST_STEPS}")
             for step in answer:
                 if not 1 <= step.frames <= LONGEST_STEP:
-                    raise ValueError(f"a step that is not 1 to {LONGEST_STEP} frames long: {answer}")
+                    raise ValueError(
+                        f"a step that is not 1 to {LONGEST_STEP} frames long: {answer}"
+                    )
 
     def as_json(self) -> dict[str, Any]:
         """Return a dict for `from_json`."""
@@ -132,7 +143,8 @@ class Player:
 
 
 NOBODY = Player("loop", ((Step(""),),), knows_side=False)
-"""A player that holds nothing, for matches between two computer opponents, who hold both pads themselves."""
+"""A player that holds nothing, for matches between two computer opponents, who hold both pads
+themselves."""
 
 
 # ---- the same in C ----
@@ -166,7 +178,11 @@ class _Player(ctypes.Structure):
 
 
 class _Action(ctypes.Structure):
-    _fields_ = (("frames", ctypes.c_uint8), ("mirrored", ctypes.c_uint8), ("held", ctypes.c_uint16 * MOST_ACTION_FRAMES))
+    _fields_ = (
+        ("frames", ctypes.c_uint8),
+        ("mirrored", ctypes.c_uint8),
+        ("held", ctypes.c_uint16 * MOST_ACTION_FRAMES),
+    )
 
 
 class _Setting(ctypes.Structure):
@@ -278,7 +294,9 @@ def compiled(player: Player) -> _Player:
 def _native(setting: Setting) -> _Setting:
     mode = CPU_CPU if setting.agent_level else PAD_CPU
     level = setting.agent_level or 1
-    return _Setting(setting.seed, mode, level, setting.level, setting.agent, setting.enemy, setting.stage)
+    return _Setting(
+        setting.seed, mode, level, setting.level, setting.agent, setting.enemy, setting.stage
+    )
 
 
 def compiled_settings(matches: Sequence[Setting]) -> ctypes.Array[_Setting]:
@@ -294,14 +312,17 @@ def play(players: Sequence[Player], matches: Sequence[Setting]) -> Results:
 
     Args:
         players: The players of pad 1.
-        matches: The matches. Where a setting has an `agent_level`, the computer plays and the player only watches.
+        matches: The matches. Where a setting has an `agent_level`, the computer plays and the
+            player only watches.
 
     Returns:
         A row for each player and a column for each match, of dtype RESULT.
     """
     in_c = (_Player * len(players))(*map(compiled, players))
     results = np.zeros((len(players), len(matches)), RESULT)
-    loaded().duel_play(in_c, len(players), compiled_settings(matches), len(matches), results.ctypes.data)
+    loaded().duel_play(
+        in_c, len(players), compiled_settings(matches), len(matches), results.ctypes.data
+    )
     return results
 
 
@@ -309,11 +330,14 @@ def record(player: Player, match: Setting) -> tuple[list[int], Results]:
     """Let a player play one match.
 
     Returns:
-        The buttons of its pad on each frame, in the numbers of the variable `agent_pad`, and the result.
+        The buttons of its pad on each frame, in the numbers of the variable `agent_pad`, and the
+        result.
     """
     pads = (ctypes.c_uint16 * MOST_FRAMES)()
     result = np.zeros(1, RESULT)
-    frames = loaded().duel_record(compiled(player), _native(match), pads, MOST_FRAMES, result.ctypes.data)
+    frames = loaded().duel_record(
+        compiled(player), _native(match), pads, MOST_FRAMES, result.ctypes.data
+    )
     return list(pads[:frames]), result[0]
 
 
@@ -324,7 +348,8 @@ def won(results: Results) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def win_share(player: Player, level: int, matches: int, name: str = "win share") -> float:
-    """Return the share of matches that a player wins against a level, over all match-ups and stages in turn.
+    """Return the share of matches that a player wins against a level,
+    over all match-ups and stages in turn.
 
     Args:
         player: The player of pad 1.

@@ -1,4 +1,6 @@
-"""The opponent's tables of tactics, read and written natively, and the outcome of each of its choices."""
+"""The opponent's tables of tactics, read and written natively,
+and the outcome of each of its choices.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from games.source.duel.matches import Setting
-from games.source.duel.native.players import RESULT, Player, Results, compiled, compiled_settings, loaded
+from games.source.duel.native.players import (
+    RESULT,
+    Player,
+    Results,
+    compiled,
+    compiled_settings,
+    loaded,
+)
 
 HEADER = Path(__file__).resolve().parent.parent / "tactics.h"
 TABLE = HEADER.with_name("tactics.c")
@@ -44,7 +53,14 @@ OPTIONS = np.dtype(
     ]
 )
 """The options in a situation: `struct options` of tactics.h."""
-SAMPLE = np.dtype([("situation", np.uint8), ("option", np.uint8), ("circumstances", np.uint16), ("gained", np.float32)])
+SAMPLE = np.dtype(
+    [
+        ("situation", np.uint8),
+        ("option", np.uint8),
+        ("circumstances", np.uint16),
+        ("gained", np.float32),
+    ]
+)
 """A choice and its outcome: `struct sample` of tuning.h."""
 MOST_SAMPLES = 8192
 """The greatest number of choices in a match."""
@@ -53,7 +69,9 @@ Samples = np.ndarray[Any, np.dtype[np.void]]
 
 
 def read_tactics() -> Table:
-    """Return the table that the opponent plays by in this process: a row of dtype OPTIONS for each situation."""
+    """Return the table that the opponent plays by in this process:
+    a row of dtype OPTIONS for each situation.
+    """
     table = np.zeros(len(SITUATIONS), OPTIONS)
     loaded().duel_read_tactics(table.ctypes.data_as(ctypes.c_void_p))
     return table
@@ -64,13 +82,16 @@ def write_tactics(table: Table) -> None:
     loaded().duel_write_tactics(table.ctypes.data_as(ctypes.c_void_p))
 
 
-def sample(player: Player, matches: Sequence[Setting], weights: np.ndarray[Any, np.dtype[np.float32]]) -> tuple[Samples, Results]:
+def sample(
+    player: Player, matches: Sequence[Setting], weights: np.ndarray[Any, np.dtype[np.float32]]
+) -> tuple[Samples, Results]:
     """Let a player play some matches, and record what the opponent chooses.
 
     Args:
         player: The player of pad 1.
         matches: The matches.
-        weights: For each frame after a choice, how much it counts what the opponent gains or loses on it.
+        weights: For each frame after a choice, how much it counts what the opponent gains or loses
+            on it.
 
     Returns:
         The opponent's choices, of dtype SAMPLE, and the results, of dtype RESULT.
@@ -112,7 +133,12 @@ def as_source(table: Table, how: str) -> str:
         table: Its content.
         how: A sentence on how it was made, for its first line.
     """
-    lines = [f"/* {how} */", '#include "tactics.h"', "", "TACTICS struct options tactics[SITUATIONS] = {"]
+    lines = [
+        f"/* {how} */",
+        '#include "tactics.h"',
+        "",
+        "TACTICS struct options tactics[SITUATIONS] = {",
+    ]
     for situation, options in zip(SITUATIONS, table, strict=True):
         count = int(options["count"])
         deeds = [DEEDS[deed] for deed in options["deeds"][:count]]

@@ -11,7 +11,14 @@ import numpy as np
 
 from games.source.duel import fighters
 from games.source.duel.matches import Setting
-from games.source.duel.native.players import MOST_FRAMES, RESULT, Results, action_numbers, compiled_settings, loaded
+from games.source.duel.native.players import (
+    MOST_FRAMES,
+    RESULT,
+    Results,
+    action_numbers,
+    compiled_settings,
+    loaded,
+)
 from nodes.fighting.strategist import CASES, NEARER_THAN
 
 BANDS = len(NEARER_THAN) + 1
@@ -42,7 +49,8 @@ class Teacher:
     """A teacher that takes the best action of a cell, or draws one by how good it is."""
 
     worth: Worth
-    """Natural logarithms of weights, f32 [CELLS, ACTIONS]; actions as they are while the enemy stands on the right."""
+    """Natural logarithms of weights, f32 [CELLS, ACTIONS]; actions as they are while the enemy
+    stands on the right."""
     may: Sequence[int]
     """Numbers of the actions that it chooses from."""
     interval: int = 30
@@ -60,14 +68,17 @@ class Teacher:
         return in_c
 
 
-def teach(teacher: Teacher, seed: int, matches: Sequence[Setting], weights: np.ndarray[Any, Any]) -> tuple[Lessons, Results]:
+def teach(
+    teacher: Teacher, seed: int, matches: Sequence[Setting], weights: np.ndarray[Any, Any]
+) -> tuple[Lessons, Results]:
     """Let a teacher play some matches, and record the outcome of each decision.
 
     Args:
         teacher: The player of pad 1.
         seed: The source of chance, if it explores.
         matches: The matches.
-        weights: For each frame after a decision, how much it counts what the teacher gains or loses on it.
+        weights: For each frame after a decision, how much it counts what the teacher gains or loses
+            on it.
 
     Returns:
         Its decisions, of dtype LESSON, and the results, of dtype RESULT.
@@ -93,6 +104,10 @@ def record_teacher(teacher: Teacher, match: Setting) -> list[int]:
     pads = (ctypes.c_uint16 * MOST_FRAMES)()
     result = np.zeros(1, RESULT)
     frames = loaded().duel_record_teacher(
-        ctypes.byref(teacher.compiled()), compiled_settings([match]), pads, MOST_FRAMES, result.ctypes.data_as(ctypes.c_void_p)
+        ctypes.byref(teacher.compiled()),
+        compiled_settings([match]),
+        pads,
+        MOST_FRAMES,
+        result.ctypes.data_as(ctypes.c_void_p),
     )
     return pads[:frames]

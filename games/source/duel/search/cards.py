@@ -1,4 +1,5 @@
-"""Players as cards of numbers: the form in which the judge searches, unlike `evolution.py` and `genomes.py`.
+"""Players as cards of numbers: the form in which the judge searches,
+unlike `evolution.py` and `genomes.py`.
 
 An answer is a walk, one of the moves that the game knows, and a pause; not any steps in any order.
 """
@@ -32,7 +33,8 @@ MOVES: tuple[tuple[str, ...], ...] = (
     ("DOWN", "DOWN+F", "F+X"), ("DOWN", "DOWN+F", "F+Y"), ("DOWN", "DOWN+F", "F+Z"),
     ("F", "DOWN", "DOWN+F+X"), ("F", "DOWN", "DOWN+F+Y"), ("F", "DOWN", "DOWN+F+Z"),
 )  # fmt: skip
-"""The moves of an answer, each in the steps that it takes: none, the attacks, and the two specials."""
+"""The moves of an answer, each in the steps that it takes: none, the attacks, and the two
+specials."""
 PRESSED = 3
 """Frames of each step of a move."""
 PALETTE = 5
@@ -70,7 +72,9 @@ def sizes(space: Space) -> Card:
 def _read(space: Space, take: Take) -> Player:
     if space.kind in ("blind loop", "side loop"):
         steps = _loop(space, take)
-        return Player("loop", (steps,), space.late, space.interval, knows_side=space.kind == "side loop")
+        return Player(
+            "loop", (steps,), space.late, space.interval, knows_side=space.kind == "side loop"
+        )
     if space.kind == "table":
         return _table(space, take)
     return _rule(space, take)

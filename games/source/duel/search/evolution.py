@@ -1,8 +1,8 @@
 """Evolution of simple players: many climbers begin, and fewer and fewer of the best go on.
 
-A climber is a player that is changed, or crossed with another climber, and replaced by a better child. All play the same matches
-in the same order. A child plays few of them at first, and more only while it is no worse than its parent: so what differs is the
-player and not its luck.
+A climber is a player that is changed, or crossed with another climber, and replaced by a better
+child. All play the same matches in the same order. A child plays few of them at first, and more
+only while it is no worse than its parent: so what differs is the player and not its luck.
 """
 
 from __future__ import annotations
@@ -19,24 +19,30 @@ from games.source.duel.native.players import RESULT, Player, Results, play, won
 from games.source.duel.search.genomes import Space
 
 MARGIN = 0.2
-"""The weight of the difference in health beside a victory: it tells which of two losers is nearer to winning."""
+"""The weight of the difference in health beside a victory: it tells which of two losers is nearer
+to winning."""
 FULL_HEALTH = 176
 DRAWN = 400
 """Players drawn at random to begin with."""
 START = ((3, 80), (12, 24), (48, 16))
-"""Pairs of a number of matches and the number of players that are left after them. The last are the climbers."""
+"""Pairs of a number of matches and the number of players that are left after them. The last are the
+climbers."""
 CHECKS = (6, 24, 96)
 """The numbers of matches after which a child is compared with its parent."""
 HALVINGS = 4
-"""The number of times that the worse half of the climbers is given up; each stage gets an equal part of the budget."""
+"""The number of times that the worse half of the climbers is given up; each stage gets an equal
+part of the budget."""
 CROSSED = 0.25
 """The share of the children that have two parents."""
 SELECTED, SELECTION = 24, 128
-"""The number of players, of all climbers, that play SELECTION other matches at the end, which decide."""
+"""The number of players, of all climbers, that play SELECTION other matches at the end, which
+decide."""
 TURTLE_DEALS = 35.0
-"""Damage a round, on average, up to which a player counts as a turtle: it wins by the clock, if at all."""
+"""Damage a round, on average, up to which a player counts as a turtle: it wins by the clock, if at
+all."""
 TURTLE_POWER = 4
-"""The steepness of the slope from players that win by the clock but deal too much, down to turtles, which are worth the most."""
+"""The steepness of the slope from players that win by the clock but deal too much, down to turtles,
+which are worth the most."""
 
 Score = Callable[[Results], float]
 
@@ -68,7 +74,9 @@ def strength(results: Results) -> float:
 
 
 def turtling(results: Results) -> float:
-    """Return the share of victories, less the more damage is dealt beyond a turtle's, with a part of any lack of health."""
+    """Return the share of victories, less the more damage is dealt beyond a turtle's,
+    with a part of any lack of health.
+    """
     allowed = min(1.0, TURTLE_DEALS / max(1.0, dealt_a_round(results)))
     return float(won(results).mean()) * allowed**TURTLE_POWER + MARGIN * min(0.0, margin(results))
 
@@ -131,7 +139,9 @@ class Evolution:
             climbers = climbers[: max(1, (len(climbers) + 1) // 2)]
 
     def raced(self, players: Sequence[Player]) -> list[Candidate]:
-        """Let players play more and more matches, fewer and fewer of them; return those that are left, the best first."""
+        """Let players play more and more matches, fewer and fewer of them;
+        return those that are left, the best first.
+        """
         nothing = np.zeros(0, RESULT)
         candidates = [Candidate(player, nothing, 0.0) for player in dict.fromkeys(players)]
         for matches, left in START:
@@ -139,7 +149,9 @@ class Evolution:
         return distinct(self.continued(candidates, CHECKS[-1]))
 
     def continued(self, candidates: Sequence[Candidate], matches: int) -> list[Candidate]:
-        """Let players that have played equally many matches go on until they have played this number of them."""
+        """Let players that have played equally many matches go on until they have
+        played this number of them.
+        """
         done = len(candidates[0].results)
         players = [candidate.player for candidate in candidates]
         fresh = play(players, self.course[done:matches])

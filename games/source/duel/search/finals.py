@@ -1,4 +1,6 @@
-"""The best players that a search has found: their fresh matches, here and on the ROM, and the limits that they have to keep."""
+"""The best players that a search has found: their fresh matches, here and on the ROM,
+and the limits that they have to keep.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ MOST = {
 }
 """The share of matches that the best of a class may win at a level."""
 LIMITED_FROM = {"one threshold": 12, "two thresholds": 12, "table": 12}
-"""The least delay in frames of the players that the limit is for. For classes that are not named here it is for all."""
+"""The least delay in frames of the players that the limit is for. For classes that are not named
+here it is for all."""
 
 
 class Run(Protocol):
@@ -95,7 +98,11 @@ class Finalist:
 
     def as_json(self) -> dict[str, Any]:
         """Return a dict for `from_json`."""
-        return {"player": self.player.as_json(), "score": self.score, "dealt_a_round": self.dealt_a_round}
+        return {
+            "player": self.player.as_json(),
+            "score": self.score,
+            "dealt_a_round": self.dealt_a_round,
+        }
 
     @classmethod
     def of(cls, candidate: Candidate) -> Finalist:
@@ -118,7 +125,8 @@ class Final:
     players: tuple[Player, ...]
     matches: int
     seeds: str
-    """The text that the seeds of the fresh matches are drawn from, beside the class, delay and level."""
+    """The text that the seeds of the fresh matches are drawn from, beside the class, delay and
+    level."""
 
     @property
     def what(self) -> str:
@@ -149,7 +157,10 @@ class Recorded:
 
 
 def plays_alike(player: Player, match: Setting) -> bool:
-    """Let a player play a match here, and hold the same on the ROM. Return True if both come to the same."""
+    """Let a player play a match here, and hold the same on the ROM.
+
+    Return True if both come to the same.
+    """
     pads, result = record(player, match)
     (here,) = counted(np.array([result]))
     return goes_alike(match, Recorded(pads), here)
@@ -159,8 +170,8 @@ def play_final(final: Final) -> Row:
     """Let each of the players play the fresh matches.
 
     Returns:
-        The row of the best, with the rows of all in `all`. `on_rom` has two numbers: the matches that go on the ROM as here, and
-        those that were compared.
+        The row of the best, with the rows of all in `all`. `on_rom` has two numbers: the matches
+        that go on the ROM as here, and those that were compared.
     """
     fresh = final.fresh()
     begin = time.process_time()
@@ -217,7 +228,10 @@ def limit_of(player_class: str, late: int, level: int) -> Limit | None:
 def table_of_finals(rows: Sequence[Row]) -> list[str]:
     """Return the lines of a table of the judged rows, without those of the searches."""
     lines = [
-        "| the best of ten | holds | n | won | by the clock | 95 % | limit | met | damage a round | on the ROM |",
+        (
+            "| the best of ten | holds | n | won | by the clock | 95 % | limit | met | "
+            "damage a round | on the ROM |"
+        ),
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
@@ -228,7 +242,9 @@ def table_of_finals(rows: Sequence[Row]) -> list[str]:
         holds = f"an action every {interval}" if interval else "a pad"
         same, compared = row["on_rom"]
         lines.append(
-            f"| {row['what']} | {holds} | {row['n']} | {row['won']} | {row['by_clock']} | {row['low']:.3f}–{row['high']:.3f} "
-            f"| {row['limit']} | {verdict} | {row['dealt_a_round']:g} | {same} of {compared} alike |"
+            f"| {row['what']} | {holds} | {row['n']} | {row['won']} | {row['by_clock']} | "
+            f"{row['low']:.3f}–{row['high']:.3f} "
+            f"| {row['limit']} | {verdict} | {row['dealt_a_round']:g} | "
+            f"{same} of {compared} alike |"
         )
     return lines

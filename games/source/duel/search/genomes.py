@@ -1,4 +1,6 @@
-"""Simple players drawn at random, changed a little, and crossed, as evolution needs it for each class of players."""
+"""Simple players drawn at random, changed a little, and crossed,
+as evolution needs it for each class of players.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ BUTTONS = ("X", "Y", "Z", "A", "B", "C")
 PUNCHES = ("X", "Y", "Z")
 LONGEST, SHORT = 40, 12
 """The most frames of a step, and of the shorter half of those that are drawn."""
-THRESHOLDS = {"distance": (32, 264), "height": (1, 110), "enemy frames": (1, 60), "own frames": (1, 60), "lead": (-60, 61)}
+THRESHOLDS = {
+    "distance": (32, 264),
+    "height": (1, 110),
+    "enemy frames": (1, 60),
+    "own frames": (1, 60),
+    "lead": (-60, 61),
+}
 """The least and the greatest number that a condition compares with."""
 JITTER = 0.08
 """Standard deviation of a changed number, as a part of its range."""
@@ -38,7 +46,8 @@ class Space:
     """The players of one class that see equally late and act equally often."""
 
     kind: str
-    """A blind loop never looks, a side loop looks where the enemy stands; one threshold, two thresholds, table."""
+    """A blind loop never looks, a side loop looks where the enemy stands; one threshold, two
+    thresholds, table."""
     late: int
     interval: int
     is_turtle: bool = False
@@ -75,7 +84,9 @@ class Space:
         return Step(self.to_pad(held), self.frames(rng))
 
     def to_pad(self, held: str) -> str:
-        """Return buttons as a player of this space holds them: one that does not know the enemy's side goes to the right."""
+        """Return buttons as a player of this space holds them:
+        one that does not know the enemy's side goes to the right.
+        """
         if self.kind == "blind loop":
             return to_the_right(held)
         return held
@@ -166,11 +177,15 @@ class Space:
 
     def loop(self, steps: Answer) -> Player:
         """Return a loop of these steps."""
-        return Player("loop", (steps,), self.late, self.interval, knows_side=self.kind == "side loop")
+        return Player(
+            "loop", (steps,), self.late, self.interval, knows_side=self.kind == "side loop"
+        )
 
     def rule(self, answers: Iterable[Answer], conditions: Iterable[Condition]) -> Player:
         """Return a rule with these answers and conditions."""
-        return Player("rule", tuple(answers), self.late, self.interval, conditions=tuple(conditions))
+        return Player(
+            "rule", tuple(answers), self.late, self.interval, conditions=tuple(conditions)
+        )
 
     def table(self, rng: Random, palette: list[Answer]) -> Player:
         """Draw a table of these answers."""
@@ -213,7 +228,9 @@ class Space:
         return replace(player, answers=tuple(answers))
 
     def crossed(self, rng: Random, one: Player, other: Player) -> Player:
-        """Return a player with some answers of one and some of the other; two loops give a beginning and an end."""
+        """Return a player with some answers of one and some of the other;
+        two loops give a beginning and an end.
+        """
         if one.kind == "loop":
             first, second = one.answers[0], other.answers[0]
             cut = rng.randint(1, len(first))
@@ -223,7 +240,9 @@ class Space:
         return replace(one, answers=tuple(answers))
 
     def widened(self, rng: Random, player: Player) -> Player:
-        """Return a player of this space that acts like one of a narrower class or of another delay, or nearly so."""
+        """Return a player of this space that acts like one of a narrower class or of
+        another delay, or nearly so.
+        """
         if self.kind == "two thresholds" and len(player.conditions) == 1:
             no, yes = player.answers
             return self.rule((no, no, yes, yes), (*player.conditions, condition(rng)))

@@ -1,10 +1,12 @@
-"""The judge of a finished opponent: a second search, which is never used while the opponent is tuned.
+"""The judge of a finished opponent: a second search,
+which is never used while the opponent is tuned.
 
     python -m games.source.duel.search.judge --draw 1 --workers 2
 
-It is another algorithm, simulated annealing, over players in another form (cards.py), with delays, intervals and matches
-of its own, all drawn from the number of the draw. Each use is written to judge.jsonl before it begins, and its outcome
-at its end. A draw that has failed a ROM is spent: its players join the exploit search, and a new draw judges.
+It is another algorithm, simulated annealing, over players in another form (cards.py), with delays,
+intervals and matches of its own, all drawn from the number of the draw. Each use is written to
+judge.jsonl before it begins, and its outcome at its end. A draw that has failed a ROM is spent: its
+players join the exploit search, and a new draw judges.
 """
 
 from __future__ import annotations
@@ -25,8 +27,23 @@ from games.source.duel.matches import Setting
 from games.source.duel.native.compiled import library
 from games.source.duel.native.players import play
 from games.source.duel.search.cards import Card, player_of, sizes
-from games.source.duel.search.evolution import Candidate, Score, distinct, score_of, shuffled_settings
-from games.source.duel.search.finals import BEST, MOST, Finalist, Group, finals, limit_of, play_final, table_of_finals
+from games.source.duel.search.evolution import (
+    Candidate,
+    Score,
+    distinct,
+    score_of,
+    shuffled_settings,
+)
+from games.source.duel.search.finals import (
+    BEST,
+    MOST,
+    Finalist,
+    Group,
+    finals,
+    limit_of,
+    play_final,
+    table_of_finals,
+)
 from games.source.duel.search.genomes import TURTLE, Space
 from games.source.duel.search.judge_log import read_log, write_log
 from minibrains import GameError
@@ -49,7 +66,9 @@ MATCHES = 1000
 
 @dataclass(frozen=True)
 class Draw:
-    """The spaces of one judge: players that are late by two numbers of frames, and act at three intervals."""
+    """The spaces of one judge: players that are late by two numbers of frames,
+    and act at three intervals.
+    """
 
     number: int
 
@@ -80,7 +99,9 @@ class Task:
 
 
 def anneal(task: Task) -> list[Finalist]:
-    """Search a space, and return its best players by matches other than those they were found with."""
+    """Search a space, and return its best players by matches other than
+    those they were found with.
+    """
     name = f"judge {task.draw}: {task.space}"
     rng = Random(f"{name} at {task.level}")
     matches = shuffled_settings(name, task.level)
@@ -100,10 +121,13 @@ def anneal(task: Task) -> list[Finalist]:
     return [Finalist.of(candidate) for candidate in best]
 
 
-def annealing(task: Task, rng: Random, matches: Iterator[Setting], score: Score) -> Iterator[tuple[Card, int]]:
+def annealing(
+    task: Task, rng: Random, matches: Iterator[Setting], score: Score
+) -> Iterator[tuple[Card, int]]:
     """Yield every card that was held, with the number of matches in which it has outlasted changes.
 
-    Source: S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, 1983.
+    Source: S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing,
+        1983.
     """
     space, limits = task.space, sizes(task.space)
     card = tuple(rng.randrange(size) for size in limits)
@@ -144,7 +168,9 @@ def changed(rng: Random, card: Card, limits: Card) -> Card:
 
 
 def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Search, and yield the row of the best of each class, delay and level with its limit and whether it is met."""
+    """Search, and yield the row of the best of each class,
+    delay and level with its limit and whether it is met.
+    """
     spaces = list(draw.spaces())
     tasks: list[Task] = []
     for level, space in product(JUDGED, spaces):
@@ -161,9 +187,24 @@ def verdict(draw: Draw, pool: ProcessPoolExecutor) -> Iterator[Row]:
 
 
 def entry_of(row: Row) -> dict[str, Any]:
-    """Return the entry of a row in the log. If a limit is missed, it has all players that were played."""
+    """Return the entry of a row in the log.
+
+    If a limit is missed, it has all players that were played.
+    """
     entry: dict[str, Any] = {}
-    for name in ("what", "n", "won", "by_clock", "low", "high", "limit", "met", "dealt_a_round", "on_rom", "player"):
+    for name in (
+        "what",
+        "n",
+        "won",
+        "by_clock",
+        "low",
+        "high",
+        "limit",
+        "met",
+        "dealt_a_round",
+        "on_rom",
+        "player",
+    ):
         entry[name] = row[name]
     if row["met"] is False:
         entry["players"] = [one["player"] for one in row["all"]]
@@ -171,8 +212,13 @@ def entry_of(row: Row) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Judge the ROM. Return 0 if all limits are met, 1 if one is missed, 2 if this draw may not judge."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Judge the ROM.
+
+    Return 0 if all limits are met, 1 if one is missed, 2 if this draw may not judge.
+    """
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draw", type=int, required=True, help="the number of the judge")
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
@@ -180,7 +226,13 @@ def main() -> int:
     for entry in log:
         if entry["draw"] == options.draw and entry.get("met") is False:
             failed = entry["rom_sha1"][:8]
-            print(f"draw {options.draw} has failed ROM {failed} and is spent; judge with another --draw", file=sys.stderr)
+            print(
+                (
+                    f"draw {options.draw} has failed ROM {failed} and is spent; "
+                    "judge with another --draw"
+                ),
+                file=sys.stderr,
+            )
             return 2
 
     try:

@@ -4,7 +4,8 @@
     python -m games.source.duel.search.publish exploits.json
     python -m server make-brains simple_players/duel.safetensors
 
-Of each class the best at each level goes into the game's simple_players.json, and its evaluation.json names it there.
+Of each class the best at each level goes into the game's simple_players.json, and its
+evaluation.json names it there.
 """
 
 from __future__ import annotations
@@ -23,14 +24,17 @@ from minibrains.graph.workflow import dump_json
 FINAL: Final = re.compile(r"(?P<kind>[a-z ]+), \d+ late, at (?P<level>\d+)")
 """The form of the names of the finals' rows."""
 ABOUT: Final = (
-    "Players that an agent has to be better than, as nodes/fighting/simple.py reads them. F is towards the enemy, G away from it."
+    "Players that an agent has to be better than, "
+    "as nodes/fighting/simple.py reads them. F is towards the enemy, G away from it."
 )
 
 Best = dict[tuple[int, str], Row]
 
 
 def best_of_each(rows: Iterable[Row]) -> Best:
-    """Return the best player of each level and class: the one whose upper bound is highest, however late it sees."""
+    """Return the best player of each level and class: the one whose upper bound is highest,
+    however late it sees.
+    """
     best: Best = {}
     for row in rows:
         match = FINAL.fullmatch(row["what"])
@@ -50,7 +54,9 @@ def simple_players(best: Best, rom_sha1: str) -> dict[str, Any]:
     return {
         "about": ABOUT,
         "rom_sha1": rom_sha1,
-        "made_by": "by calibrate.py --only exploits: the best of each class and level in fresh matches",
+        "made_by": (
+            "by calibrate.py --only exploits: the best of each class and level in fresh matches"
+        ),
         "players": players,
     }
 
@@ -80,7 +86,9 @@ def publish(report: Mapping[str, Any], folder: Path) -> None:
 
 def main() -> None:
     """Publish the players of the report that is named on the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("report", type=Path, help="what calibrate.py wrote with --json")
     options = parser.parse_args()
     publish(json.loads(options.report.read_text()), FOLDER)

@@ -1,9 +1,12 @@
-"""Find the scripted teacher's rules: `python -m games.source.duel.search.teaching` writes nodes/fighting/choices.py.
+"""Find the scripted teacher's rules: `python -m games.source.duel.search.teaching` writes
+nodes/fighting/choices.py.
 
-The rules say in which case the teacher is; the actions are found by policy gradient against one level, from nothing. A decision
-is weighed by the health that the teacher gained and lost in the second after it. The same seed and opponent give the same rules.
+The rules say in which case the teacher is; the actions are found by policy gradient against one
+level, from nothing. A decision is weighed by the health that the teacher gained and lost in the
+second after it. The same seed and opponent give the same rules.
 
-Source: R. J. Williams, Simple statistical gradient-following algorithms for connectionist reinforcement learning, 1992.
+Source: R. J. Williams, Simple statistical gradient-following algorithms for connectionist
+    reinforcement learning, 1992.
 """
 
 from __future__ import annotations
@@ -29,10 +32,12 @@ from nodes.fighting.strategist import CASES, NEARER_THAN, STAY_LOW
 CHOICES = Path(__file__).resolve().parents[4] / "nodes/fighting/choices.py"
 LEVEL = 4
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 50, 35.0, 130
-"""In frames after a decision: its weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is 0 from FORGOTTEN on."""
+"""In frames after a decision: its weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and
+is 0 from FORGOTTEN on."""
 MATCHES_A_STEP = 256
 RATE = 0.2
-"""The change of a logarithm for each point of health by which an action was better than the average."""
+"""The change of a logarithm for each point of health by which an action was better than the
+average."""
 MOST_CHANGE = 0.5
 """The greatest change of a logarithm in one step."""
 DOUBT = 8.0
@@ -68,7 +73,9 @@ def improve(worth: Worth, lessons: Lessons) -> None:
 
 
 def told_by_facing() -> dict[int, str]:
-    """Return the actions of the teacher's table, told by facing, by their numbers while the enemy stands on the right."""
+    """Return the actions of the teacher's table, told by facing,
+    by their numbers while the enemy stands on the right.
+    """
     table = ActionTable.load(bundled_dir("models") / "action_table/sf2.safetensors")
     names = {}
     for name, number in action_numbers().items():
@@ -86,7 +93,10 @@ def as_source(worth: Worth, names: dict[int, str]) -> str:
         names: The actions by their numbers.
     """
     lines = [
-        '"""What ScriptedStrategist does in each case, by distance: the best action, and the second best.',
+        (
+            '"""What ScriptedStrategist does in each case, by distance: the best action, '
+            "and the second best."
+        ),
         "",
         "Made by `python -m games.source.duel.search.teaching`.",
         '"""',
@@ -112,8 +122,12 @@ def as_source(worth: Worth, names: dict[int, str]) -> str:
 def main() -> None:
     """Learn, and write the rules."""
     parser = argparse.ArgumentParser(description="Find the scripted teacher's rules.")
-    parser.add_argument("--steps", type=int, default=600, help="steps of the policy gradient (default: 600)")
-    parser.add_argument("--seed", type=int, default=1, help="another seed finds other rules (default: 1)")
+    parser.add_argument(
+        "--steps", type=int, default=600, help="steps of the policy gradient (default: 600)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="another seed finds other rules (default: 1)"
+    )
     options = parser.parse_args()
     rng = Random(options.seed)
     names = told_by_facing()

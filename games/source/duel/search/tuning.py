@@ -1,9 +1,12 @@
-"""Tune the opponent's tactics against the players that beat it: `python -m games.source.duel.search.tuning --rounds 20`.
+"""Tune the opponent's tactics against the players that beat it:
+`python -m games.source.duel.search.tuning --rounds 20`.
 
-Each round searches for new simple players that beat the present table, on some levels, and adds them to the pool; then it
-changes the table by policy gradient over the pool and over the opponent of the level below. A choice is weighed by the health
-that the opponent gained and lost within two seconds; a player counts the more, the further it is above the share that it may
-win. The average table of a round is kept if it is better. The same seed, pool, table and number of workers give the same result.
+Each round searches for new simple players that beat the present table, on some levels, and adds
+them to the pool; then it changes the table by policy gradient over the pool and over the opponent
+of the level below. A choice is weighed by the health that the opponent gained and lost within two
+seconds; a player counts the more, the further it is above the share that it may win. The average
+table of a round is kept if it is better. The same seed, pool, table and number of workers give the
+same result.
 
 The pool stands in pool.jsonl and the table in tactics.c; both are written after each round.
 """
@@ -26,7 +29,15 @@ import numpy as np
 from games.source.duel import LEVELS
 from games.source.duel.matches import Setting
 from games.source.duel.native.players import NOBODY, Player, play, won
-from games.source.duel.native.tactics import CIRCUMSTANCES, TABLE, Table, as_source, read_tactics, sample, write_tactics
+from games.source.duel.native.tactics import (
+    CIRCUMSTANCES,
+    TABLE,
+    Table,
+    as_source,
+    read_tactics,
+    sample,
+    write_tactics,
+)
 from games.source.duel.search.evolution import TURTLE_DEALS, shuffled_settings
 from games.source.duel.search.exploits import INTERVALS, Task, search
 from games.source.duel.search.finals import LIMITED_FROM, MOST
@@ -38,7 +49,8 @@ BUDGET = 5000
 """The number of matches of each search for a new player, as exploits.py counts them."""
 
 FULL_WEIGHT, HALF_LIFE, FORGOTTEN = 20, 41.6, 110
-"""In frames after a choice: its weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is 0 from FORGOTTEN on."""
+"""In frames after a choice: its weight is 1 up to FULL_WEIGHT, then halves every HALF_LIFE, and is
+0 from FORGOTTEN on."""
 RATE = 0.8
 """Sixteenths of a doubling by which a logarithm changes for each point of advantage."""
 MOST_CHANGE = 12.0
@@ -46,8 +58,9 @@ MOST_CHANGE = 12.0
 DOUBT = 8.0
 """The number of neutral choices that a deed's advantage is averaged with."""
 SHRINKING = {"ALWAYS": 0.01, "else": 0.016}
-"""The part of its distance from indifference that a logarithm loses at each step. A deed that is nearly as good as the best is
-then chosen nearly as often: a mixed strategy is hard to exploit, and can still adapt to what a match teaches."""
+"""The part of its distance from indifference that a logarithm loses at each step. A deed that is
+nearly as good as the best is then chosen nearly as often: a mixed strategy is hard to exploit, and
+can still adapt to what a match teaches."""
 LEAST, GREATEST = -48, 48
 """Bounds of the logarithms under ALWAYS, in sixteenths; the greatest of a situation is GREATEST."""
 MOST_ADDED = 60
@@ -69,7 +82,9 @@ Logarithms = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Exploiter:
-    """A player that has beaten the opponent at a level, or the computer opponent of another level."""
+    """A player that has beaten the opponent at a level,
+    or the computer opponent of another level.
+    """
 
     level: int
     player: Player
@@ -171,8 +186,9 @@ def advantages_of(batch: Batch) -> tuple[Logarithms, Logarithms, list[float]]:
     """Play, and sum up the outcomes of the opponent's choices.
 
     Returns:
-        For each situation, circumstance and option the health by which it was better than the average choice there, summed, and
-        the number of times that it was chosen; and the share of its matches that each player wins.
+        For each situation, circumstance and option the health by which it was better than the
+        average choice there, summed, and the number of times that it was chosen; and the share of
+        its matches that each player wins.
     """
     write_tactics(batch.table)
     shape = batch.table["logarithms"].shape
@@ -202,7 +218,9 @@ class Attack:
 
 
 def attacked(attack: Attack) -> list[tuple[str, float, Exploiter]]:
-    """Return for the best player of each space its name, and the share of its matches that it wins, and the player."""
+    """Return for the best player of each space its name,
+    and the share of its matches that it wins, and the player.
+    """
     write_tactics(attack.table)
     level = attack.task.level
     found = []
@@ -219,7 +237,9 @@ def attacked(attack: Attack) -> list[tuple[str, float, Exploiter]]:
 class Tuner:
     """A table, and those that it is tuned against: the rivals first, then the pool."""
 
-    def __init__(self, pool: Sequence[Exploiter], rng: Random, processes: Executor, workers: int) -> None:
+    def __init__(
+        self, pool: Sequence[Exploiter], rng: Random, processes: Executor, workers: int
+    ) -> None:
         """Begin with the table that is compiled in.
 
         Args:
@@ -248,7 +268,9 @@ class Tuner:
     # ---- how good it is ----
 
     def check(self) -> float:
-        """Let the whole pool play; return the loss: the excess of the players over their limits, and a little of their shares."""
+        """Let the whole pool play; return the loss: the excess of the players over their limits,
+        and a little of their shares.
+        """
         bouts: list[Bout] = []
         for place, player in enumerate(self.pool):
             bouts.append(Bout(place, player, f"check {place}", CHECKED_MATCHES))
@@ -265,7 +287,9 @@ class Tuner:
     # ---- making it better ----
 
     def drawn_players(self) -> list[int]:
-        """Draw the positions of PLAYERS_A_STEP players of the pool, those that win much the most often."""
+        """Draw the positions of PLAYERS_A_STEP players of the pool,
+        those that win much the most often.
+        """
         readiness = 0.012 + np.maximum(0.0, self.shares - 0.8 * self.limits())
         readiness[: len(RIVALS)] *= DRAWN_RIVALS
         return self.rng.choices(range(len(self.pool)), weights=list(readiness), k=PLAYERS_A_STEP)
@@ -278,7 +302,9 @@ class Tuner:
         for place in self.drawn_players():
             bouts.append(Bout(place, self.pool[place], f"{self.rng.random()}", MATCHES_A_STEP))
         batches = self.batches(bouts)
-        for batch, (summed, counted, shares) in zip(batches, self.processes.map(advantages_of, batches), strict=True):
+        for batch, (summed, counted, shares) in zip(
+            batches, self.processes.map(advantages_of, batches), strict=True
+        ):
             sums += summed
             counts += counted
             for bout, share in zip(batch.bouts, shares, strict=True):
@@ -344,7 +370,9 @@ class Tuner:
         return found
 
     def extend(self, found: Sequence[Exploiter]) -> None:
-        """Add players to the pool, and give up those that win least for their limit if it becomes too large."""
+        """Add players to the pool, and give up those that win least for their limit
+        if it becomes too large.
+        """
         excess = self.shares / self.limits()
         excess[: len(RIVALS)] = np.inf
         kept = np.sort(np.argsort(-excess, kind="stable")[: MOST_IN_POOL - len(found)])
@@ -364,15 +392,27 @@ def means(
 
 def source_of(table: Table) -> str:
     """Return tactics.c with this table."""
-    return as_source(table, "Made by `python -m games.source.duel.search.tuning`, which goes on from what stands here.")
+    return as_source(
+        table,
+        "Made by `python -m games.source.duel.search.tuning`, which goes on from what stands here.",
+    )
 
 
 def main() -> None:
     """Tune, and write after each round."""
-    parser = argparse.ArgumentParser(description="Tune the opponent's tactics, a few minutes a round.")
+    parser = argparse.ArgumentParser(
+        description="Tune the opponent's tactics, a few minutes a round."
+    )
     parser.add_argument("--rounds", type=int, default=8, help="searches and tunings (default: 8)")
-    parser.add_argument("--seed", type=int, default=1, help="another seed searches and tunes otherwise (default: 1)")
-    parser.add_argument("--workers", type=int, default=2, help="processes; more of them search more levels a round (default: 2)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="another seed searches and tunes otherwise (default: 1)"
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=2,
+        help="processes; more of them search more levels a round (default: 2)",
+    )
     options = parser.parse_args()
     with ProcessPoolExecutor(options.workers) as processes:
         tuner = Tuner(read_pool(), Random(options.seed), processes, options.workers)
@@ -385,7 +425,13 @@ def main() -> None:
             write_pool(tuner.pool[len(RIVALS) :])
             TABLE.write_text(source_of(tuner.table))
             seconds = time.monotonic() - begin
-            print(f"round {number}: {len(tuner.pool)} players, {begun:.2f} -> {ended:.2f}, {seconds:.0f} s", flush=True)
+            print(
+                (
+                    f"round {number}: {len(tuner.pool)} players, {begun:.2f} -> {ended:.2f}, "
+                    f"{seconds:.0f} s"
+                ),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

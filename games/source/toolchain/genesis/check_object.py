@@ -1,8 +1,8 @@
 """Refuse machine code that a plain 68000 cannot run: `check_object.py game.elf`.
 
-gcc merges neighbouring byte stores into word or long stores even where the address is odd (a 68000 traps
-there, and some emulators silently corrupt memory instead), and may call helpers written for a 68020.
-The flags in genesis.mk avoid both; this looks at what came out.
+gcc merges neighbouring byte stores into word or long stores even where the address is odd (a 68000
+traps there, and some emulators silently corrupt memory instead), and may call helpers written for
+a 68020. The flags in genesis.mk avoid both; this looks at what came out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import re
 import subprocess
 import sys
 
-ODD_ACCESS = re.compile(r"\b(?:move|clr|add|sub|tst|cmp|and|or|eor)[a-z]*[wl]\b.*%(?:a[0-7]|fp|sp)@\(-?\d*[13579]\)")
+ODD_ACCESS = re.compile(
+    r"\b(?:move|clr|add|sub|tst|cmp|and|or|eor)[a-z]*[wl]\b.*%(?:a[0-7]|fp|sp)@\(-?\d*[13579]\)"
+)
 ONLY_68020 = re.compile(r"^(?:mul[su]l|div[su]l|div[su]ll|extbl|bf[a-z]+|bsrl|rtd)\b")
 
 
