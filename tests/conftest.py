@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -45,6 +46,15 @@ about the same time."""
 pytest.register_assert_rewrite("tests.support")
 
 from tests.support.command import Command, run_here, run_in_process  # noqa: E402 - only now are its assertions rewritten
+
+
+def pytest_configure() -> None:
+    """Do not ignore Ctrl-C, nor let the processes of tests inherit that.
+
+    A shell that starts commands in the background lets them ignore it.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,18 +1,19 @@
-"""Store what the first commit came to: first_commit.json and tapes/ here,
-for tests/project/test_first_commit.py.
+"""Store the results of a reference commit: reference.json and tapes/ here,
+for tests/project/test_reference.py.
 
-Play in a checkout of that commit. Tapes hold its absolute paths, so check it out where
-nobody works:
+Play in a checkout of that commit. Tapes hold its absolute paths, so check it out where nobody
+works:
 
-    git worktree add --detach /nowhere/minibrains dd576e2
+    git worktree add --detach /nowhere/minibrains 8e59630
     cd /nowhere/minibrains
     rm -r games/Duel-Genesis
     cp -r PATH/TO/games/Duel-Genesis games/
     cp PATH/TO/models/tile_codebook/duel.safetensors models/tile_codebook/
-    python PATH/TO/tests/data/make_first_commit.py
+    python PATH/TO/tests/data/make_reference.py
 
-Only that commit's own code plays and records. Duel and its codebook are those of today, because its
-ROM has changed since. A tape keeps no snapshots here, which are most of it and name Python modules.
+Only that commit's own code plays and records. Duel and its codebook are those of today,
+because its ROM has changed since. A tape keeps no snapshots here, which are most of it and name
+Python modules.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).resolve().parent
-COMMIT = "dd576e2"
+COMMIT = "8e59630"
 ARGUMENTS = ["--episodes", "2", "--ticks", "3000", "--seed", "7", "--clock", "fast"]
 MADE_BY = [
     f"git worktree add --detach /nowhere/minibrains {COMMIT}",
@@ -36,11 +37,11 @@ MADE_BY = [
     "rm -r games/Duel-Genesis",
     "cp -r PATH/TO/games/Duel-Genesis games/",
     "cp PATH/TO/models/tile_codebook/duel.safetensors models/tile_codebook/",
-    "python PATH/TO/tests/data/make_first_commit.py",
+    "python PATH/TO/tests/data/make_reference.py",
 ]
 RECORD = """import math, sys
 from server import cli
-from server.run import recording
+from minibrains.tape import recording
 recording._SNAPSHOT_EVERY = math.inf
 sys.exit(cli.main(sys.argv[1:]))"""
 KEPT = ("game", "rom_sha1", "ticks", "actions_sha256", "distinct_episodes", "episodes")
@@ -52,7 +53,7 @@ def sha256(file: Path) -> str:
 
 
 def play(workflow: Path, folder: Path) -> dict[str, Any]:
-    """Play and record a workflow; return what it came to and keep its tape."""
+    """Play and record a workflow; return its results and keep its tape."""
     command = [
         sys.executable, "-c", RECORD, "run", str(workflow), *ARGUMENTS, "--record", "--json",
         "--runs", str(folder),
@@ -74,7 +75,7 @@ def play(workflow: Path, folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write first_commit.json and the tapes anew."""
+    """Write reference.json and the tapes anew."""
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], stdout=subprocess.PIPE, text=True, check=True
     ).stdout.strip()
@@ -93,7 +94,7 @@ def main() -> None:
         "workflows": workflows,
         "brains": brains,
     }
-    (DATA / "first_commit.json").write_text(json.dumps(stored, indent=1) + "\n")
+    (DATA / "reference.json").write_text(json.dumps(stored, indent=1) + "\n")
 
 
 if __name__ == "__main__":
