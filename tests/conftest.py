@@ -45,7 +45,7 @@ about the same time."""
 
 pytest.register_assert_rewrite("tests.support")
 
-from tests.support.command import Command, run_here, run_in_process  # noqa: E402 - only now are its assertions rewritten
+from tests.support.command import Command, run_in_this_process, run_in_new_process  # noqa: E402 - only now are its assertions rewritten
 
 
 def pytest_configure() -> None:
@@ -77,7 +77,7 @@ def minibrains(tmp_path: Path, request: pytest.FixtureRequest) -> Command:
         *arguments: object, env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         environment = {"MINIBRAINS_HOME": str(tmp_path / "home"), **(env or {})}
-        return run_here(list(map(str, arguments)), tmp_path, environment, capfd)
+        return run_in_this_process(list(map(str, arguments)), tmp_path, environment, capfd)
 
     return run
 
@@ -90,7 +90,7 @@ def minibrains_process(tmp_path: Path) -> Command:
         *arguments: object, env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         environment = {"MINIBRAINS_HOME": str(tmp_path / "home"), **(env or {})}
-        return run_in_process(list(map(str, arguments)), tmp_path, environment)
+        return run_in_new_process(list(map(str, arguments)), tmp_path, environment)
 
     return run
 

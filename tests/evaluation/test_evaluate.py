@@ -31,7 +31,7 @@ from minibrains.evaluation.statistics import sign_test, wilson
 from minibrains.files import bundled_dir
 from nodes.language.lora import LoraAdapter
 from server import cli
-from tests.support.command import run_here, run_in_process
+from tests.support.command import run_in_this_process, run_in_new_process
 from tests.support.paths import DATA, ROOT
 
 Evaluate = Callable[..., subprocess.CompletedProcess[str]]
@@ -263,7 +263,7 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     other["nodes"]["fighter"]["set"]["style"] = "aggressive"
     (folder / "other.json").write_text(json.dumps(other))
     arguments = ["evaluate", "duel_expert", *LEVEL4, "4", "--against", "other.json", "--json"]
-    done = run_in_process(arguments, folder, {})
+    done = run_in_new_process(arguments, folder, {})
     assert done.returncode == 0, done.stderr
     return folder, json.loads(done.stdout), done.stderr
 
@@ -283,7 +283,7 @@ def evaluate(capfd: pytest.CaptureFixture[str]) -> Callable[..., subprocess.Comp
     """Run the command in a folder, in this process."""
 
     def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return run_here(["evaluate", *arguments], folder, {}, capfd)
+        return run_in_this_process(["evaluate", *arguments], folder, {}, capfd)
 
     return run
 

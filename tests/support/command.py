@@ -23,7 +23,7 @@ _PACK = "minibrains_pack_"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run_here(
+def run_in_this_process(
     arguments: list[str],
     folder: Path,
     environment: Mapping[str, str],
@@ -43,7 +43,7 @@ def run_here(
     return subprocess.CompletedProcess(arguments, status, out, err)
 
 
-def run_in_process(
+def run_in_new_process(
     arguments: list[str], folder: Path, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own."""
