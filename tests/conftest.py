@@ -45,7 +45,7 @@ about the same time."""
 
 pytest.register_assert_rewrite("tests.support")
 
-from tests.support.command import Command, run_in_this_process, run_in_new_process  # noqa: E402 - only now are its assertions rewritten
+from tests.support.command import Command, run_in_new_process, run_in_this_process  # noqa: E402 - only now are its assertions rewritten
 
 
 def pytest_configure() -> None:

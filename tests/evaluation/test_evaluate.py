@@ -31,7 +31,7 @@ from minibrains.evaluation.statistics import sign_test, wilson
 from minibrains.files import bundled_dir
 from nodes.language.lora import LoraAdapter
 from server import cli
-from tests.support.command import run_in_this_process, run_in_new_process
+from tests.support.command import run_in_new_process, run_in_this_process
 from tests.support.paths import DATA, ROOT
 
 Evaluate = Callable[..., subprocess.CompletedProcess[str]]
