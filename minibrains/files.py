@@ -24,9 +24,8 @@ def write_atomic(path: Path, data: bytes | str) -> None:
         os.chmod(temporary, 0o644)
         rename(Path(temporary), path)
     except BaseException:
-        with suppress(
-            FileNotFoundError
-        ):  # it was renamed already, and only the flush of the folder failed
+        # it was renamed already, and only the flush of the folder failed
+        with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
 

@@ -260,9 +260,8 @@ class Engine:
                 for slot in event_slots:
                     values[slot] = None
                 event_slots.clear()
-            if (
-                context.blocked_seconds != blocked_seconds
-            ):  # the time for which the game waited is not the tick's
+            # the time for which the game waited is not the tick's
+            if context.blocked_seconds != blocked_seconds:
                 started += context.blocked_seconds - blocked_seconds
                 blocked_seconds = context.blocked_seconds
             count_tick(before - started)

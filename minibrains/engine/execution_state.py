@@ -247,9 +247,8 @@ class ExecutionState:
             unchanged: Nodes with the same state and results as before the edit.
         """
         due: list[int] = []
-        for step, key in zip(
-            self.plan.steps, self.keys(), strict=False
-        ):  # the keys of latches come last
+        # the keys of latches come last
+        for step, key in zip(self.plan.steps, self.keys(), strict=False):
             if step.role not in ("tick", "launch"):
                 continue
             old_index = old_indices.get(key)

@@ -84,9 +84,8 @@ class Edit:
             if any(checked.cls.schema.widgets[key].rebuild for key in changed):
                 to_make.append(name)
             elif name in is_constant and (changed or name not in was_constant):
-                to_make.append(
-                    name
-                )  # the new node is run beside the game, while the old one may still be in use
+                # the new node is run beside the game, while the old one may still be in use
+                to_make.append(name)
             elif (runtime.checked.brain_sha256, runtime.checked.background) != (
                 checked.brain_sha256,
                 checked.background,
@@ -98,9 +97,8 @@ class Edit:
                 changed_widgets[name] = changed
 
         # the new nodes
-        instantiate_nodes(
-            new, changed_widgets
-        )  # throwaway nodes, only to run `check()` on the new widgets
+        # throwaway nodes, only to run `check()` on the new widgets
+        instantiate_nodes(new, changed_widgets)
         made = instantiate_nodes(new, to_make, tape)
 
         # the runtimes of all

@@ -439,9 +439,8 @@ class _ProcessHost(Host):
 
 def _serve(parent: ParentProcess, spec: NodeSpec, about: _About) -> None:
     """Make the node in the other process, and call it as requested until the pipe ends."""
-    os.dup2(
-        2, 1
-    )  # standard output belongs to the run, so what a node prints goes to standard error
+    # standard output belongs to the run, so what a node prints goes to standard error
+    os.dup2(2, 1)
     host = _ProcessHost(parent, about)
     node: Any = None
 

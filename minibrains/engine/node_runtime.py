@@ -167,12 +167,10 @@ class NodeRuntime:
             return {}
         try:
             report: Mapping[str, Any] = self.endpoint.report()
-        except Exception:
-            raise
-        except (
-            BaseException
-        ):  # Ctrl-C while the node was waited for: it must not be waited for again
-            self.is_hanging = True
+        except BaseException as error:
+            # after Ctrl-C while the node was waited for, it must not be waited for again
+            if not isinstance(error, Exception):
+                self.is_hanging = True
             raise
         return report
 

@@ -147,9 +147,8 @@ def compared(
     for who, theirs in zip(players, rows, strict=True):
         for index in mine.keys() & theirs:
             starts = mine[index]["start"], theirs[index]["start"]
-            if (
-                all(starts) and starts[0] != starts[1]
-            ):  # nothing is known of an episode that was lost
+            # nothing is known of an episode that was lost
+            if all(starts) and starts[0] != starts[1]:
                 raise RunError(
                     f"episode {index} did not begin alike for two players: "
                     f"{starts[0]} and {starts[1]}"

@@ -56,9 +56,8 @@ def _use_large_pages() -> None:
     for start, end in _ranges():
         first, last = -(-start // _LARGE) * _LARGE, end // _LARGE * _LARGE
         if first < last:
-            advise(
-                ctypes.c_void_p(first), ctypes.c_size_t(last - first), _COLLAPSE
-            )  # a range that is refused stays as it is
+            # a range that is refused stays as it is
+            advise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), _COLLAPSE)
 
 
 def _ranges() -> Iterator[tuple[int, int]]:

@@ -423,9 +423,8 @@ class Run:
     @property
     def dir(self) -> Path:
         """The folder for the files of nodes."""
-        if (
-            self._dir is None
-        ):  # created only now, because most runs without a run folder write nothing
+        # created only now, because most runs without a run folder write nothing
+        if self._dir is None:
             self._scratch = tempfile.TemporaryDirectory(prefix="minibrains-")
             self._dir = Path(self._scratch.name)
         return self._dir
@@ -459,9 +458,8 @@ class Run:
             self._parallel.close()
         else:
             self.results.stats[0] = self.stats()
-            self.results.brains |= (
-                self.engine.plan.graph.brain_files()
-            )  # a live edit may have changed them
+            # a live edit may have changed them
+            self.results.brains |= self.engine.plan.graph.brain_files()
         timeout = 0.0 if isinstance(self.error, KeyboardInterrupt) else None
         for trouble in self.engine.close(timeout):
             self.say(trouble)

@@ -168,9 +168,8 @@ class _Writer:
             self._add(value, "call", self.put(type(value)), self.put(value.value))
             return
         reduced = value.__reduce_ex__(_PROTOCOL)
-        if (
-            not isinstance(reduced, tuple) or len(reduced) > 5
-        ):  # a name, or a function of its own that sets the state
+        # a name, or a function of its own that sets the state
+        if not isinstance(reduced, tuple) or len(reduced) > 5:
             raise _refused(value if hasattr(value, "__qualname__") else type(value), self._modules)
         parts: list[Any] = [*reduced, *[None] * (5 - len(reduced))]
         function, arguments, state, items, pairs = parts

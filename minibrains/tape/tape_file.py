@@ -81,9 +81,8 @@ class TapeWriter:
     def _write(self, data: bytes) -> None:
         written = 0
         try:
-            while written < len(
-                data
-            ):  # a full disk accepts a part first, and reports the reason only on the next call
+            # a full disk accepts a part first, and reports the reason only on the next call
+            while written < len(data):
                 written += os.pwrite(
                     self._file, data[written:] if written else data, self._end + written
                 )

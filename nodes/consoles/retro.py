@@ -60,9 +60,8 @@ class RetroEmulator(Console, version=2, renamed_outputs={1: {"done": "terminated
         if game.rom.stat().st_size == 0:
             raise GameError(f"the emulator cannot start {game.rom}: the file is empty")
         for state in self._state_names(game):
-            _read_state(
-                game.state_file(state), 1
-            )  # only check that it is one: there may be hundreds
+            # only check that it is one: there may be hundreds
+            _read_state(game.state_file(state), 1)
         for name, value in self.write.items():
             if isinstance(value, str) and value != "$seed":
                 raise GameError(f'write: {name!r} is {value!r}; expected a number or "$seed"')

@@ -197,9 +197,8 @@ def _count(tensors: Mapping[str, TensorInfo], source: str) -> int:
 
 def _object(what: str, text: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(
-            text
-        )  # not with our own parser, because transformers writes numbers of more than 64 bits
+        # not with our own parser, because transformers writes numbers of more than 64 bits
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BrainError(f"{what} is not JSON: {error}") from None
     if not isinstance(value, dict):

@@ -115,9 +115,8 @@ class FastQwen3VL(Pretrained):
         if (grid := self._grids.get(size)) is not None:
             shown = np.empty((3, *size), np.float32)
             for colour, levels in enumerate(self._levels):
-                np.take(
-                    levels, image[:, :, colour], out=shown[colour], mode="clip"
-                )  # writes to `out` directly, unlike "raise"
+                # writes to `out` directly, unlike "raise"
+                np.take(levels, image[:, :, colour], out=shown[colour], mode="clip")
             patches, *_ = reads.patchify(
                 shown, reads.patch_size, reads.merge_size, reads.temporal_patch_size
             )

@@ -140,9 +140,8 @@ class DecisionLog(Node, category="recording", collects=True):
                     if decision.image is not None and (file := self._picture(decision.image)):
                         line = {**line, "image": file}
                     self._file.append(json.dumps(line, ensure_ascii=False))
-            except (
-                Exception
-            ) as error:  # any error: otherwise a tick that waits for space would block forever
+            except Exception as error:
+                # any error: otherwise a tick that waits for space would block forever
                 self._failure = getattr(error, "strerror", None) or describe_error(error)
             finally:
                 self._room.release()

@@ -63,9 +63,8 @@ def stop_on_interrupt(player: Stoppable) -> Iterator[None]:
             interrupted = monotonic()
             raise KeyboardInterrupt
         elif monotonic() - interrupted > _GRACE:
-            os._exit(
-                128 + signal.SIGINT
-            )  # nothing may be waited for, because something here never ends
+            # nothing may be waited for, because something here never ends
+            os._exit(128 + signal.SIGINT)
 
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     if before[signal.SIGHUP] is signal.SIG_IGN:

@@ -20,9 +20,8 @@ def main(arguments: argparse.Namespace) -> int:
     """Replay a tape and print the outcome. Returns the exit status."""
     from tqdm import tqdm
 
-    registry = read_registry(
-        arguments
-    )  # first, because results on the tape have types from the nodes' modules
+    # first, because results on the tape have types from the nodes' modules
+    registry = read_registry(arguments)
     events, cut = read_events(find_tape(Path(arguments.run), FILE))
     header = events[0].value
     ask_for_packs(header["packs"], arguments.pack)

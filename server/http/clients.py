@@ -367,9 +367,8 @@ class Clients:
                 now = loop.time()
                 if now >= client.due:
                     client.due, later = now + _EVERY, None
-                    for message in list(
-                        self._changes(client)
-                    ):  # made at once: a page may change what it watches
+                    # made at once: a page may change what it watches
+                    for message in list(self._changes(client)):
                         await client.socket.send_str(json.dumps(message))
                 elif not later and self._has_changes(client):
                     later = loop.call_at(client.due, client.wake.set)

@@ -90,9 +90,8 @@ def _let_in(request: web.Request, token: str) -> web.StreamResponse:
         return error_response(
             401, "token", "the token is wrong; open the address that `serve` printed"
         )
-    rest = str(request.rel_url.without_query_params("token")).lstrip(
-        "/\\"
-    )  # //name would be another server
+    # //name would be another server
+    rest = str(request.rel_url.without_query_params("token")).lstrip("/\\")
     answer = web.Response(status=303, headers={"Location": f"/{rest}"})
     answer.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
     return answer

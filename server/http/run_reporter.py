@@ -63,9 +63,8 @@ class RunReporter:
     def _report(self) -> None:
         due = 0.0
         while not self._over:
-            self._wake.wait(
-                _EVERY
-            )  # no longer than that, because a blocking node thinks within a tick
+            # no longer than that, because a blocking node thinks within a tick
+            self._wake.wait(_EVERY)
             self._wake.clear()
             self._send_lines()
             self._send_pictures()

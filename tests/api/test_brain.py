@@ -524,9 +524,8 @@ def load_or_refuse(data: bytes, cls: type[Brain], path: Path) -> None:
     except BrainError as error:
         sentence = str(error)
     if sentence is None:
-        declares = "check_tensors" not in vars(
-            cls
-        )  # others take any tensors that are of the right form
+        # others take any tensors that are of the right form
+        declares = "check_tensors" not in vars(cls)
         assert not declares or brain.tensors.keys() == cls.tensor_specs(brain.config).keys()
     else:
         assert str(path) in sentence

@@ -80,9 +80,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[str]]:
     file = tmp_path_factory.mktemp("typed") / "typed_pack.py"
     file.write_text(PACK + "\n".join(WRONG) + "\n")
     config = file.with_name("mypy.ini")
-    config.write_text(
-        "[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n"
-    )  # all of torch takes ten seconds
+    # all of torch takes ten seconds
+    config.write_text("[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n")
     options = ("--config-file", str(config), "--no-pretty", "--hide-error-context")
     command = [sys.executable, "-m", "mypy", *options, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=file.parent, timeout=600)

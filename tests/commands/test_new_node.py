@@ -64,9 +64,8 @@ def test_ruff_has_nothing_to_say(here: Path, name: str) -> None:
 
 def test_mypy_has_nothing_to_say(here: Path, written: Any) -> None:
     config = here / "mypy.ini"
-    config.write_text(
-        "[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n"
-    )  # all of torch takes ten seconds
+    # all of torch takes ten seconds
+    config.write_text("[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n")
     assert "no issues found" in tool(
         "mypy", "--config-file", config, "--cache-dir", here / "cache", written
     )

@@ -813,12 +813,13 @@ def test_timings_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine.times, "add", spent.append)
     engine.advance(10)
     seconds = {name: times.seconds for name, times in engine.node_stats().items()}
+    # a call takes a second here; a game is called twice
     assert seconds == {
         "game": 20,
         "add": 10,
         "bad": 10,
         "sum": 9,
-    }  # a call takes a second here; a game is called twice
+    }
     assert sum(spent) == sum(seconds.values())
 
 

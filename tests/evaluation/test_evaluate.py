@@ -457,9 +457,8 @@ def test_a_killed_evaluation_goes_on_where_it_was(
         run.kill()
     (file,) = with_baselines.glob("evaluations/episodes/duel_expert-*.jsonl")
     kept = file.read_bytes()
-    file.write_bytes(
-        kept + b'{"episode": 3999, "won": tr'
-    )  # as when the machine went down within a line
+    # as when the machine went down within a line
+    file.write_bytes(kept + b'{"episode": 3999, "won": tr')
     done = evaluate(with_baselines, "duel_expert", *LEVEL4, "4", "--json")
     assert json.loads(done.stdout)["players"][0]["n"] == 4
     more = len(kept.splitlines()) + 2

@@ -20,29 +20,16 @@ import pytest
 
 from games.source.duel import FOLDER as DUEL
 from games.source.duel import LEVELS, fighters
+from games.source.duel.matches import BITS, MOST_PACE, QUEUED
 from nodes.fighting.fighters import Scripted
 from nodes.fighting.styles import STYLES
 from tests.support.paths import ROOT
 
 REACTIONS = {1: 30, 2: 27, 3: 23, 4: 17, 5: 15, 6: 12, 7: 9, 8: 6, 9: 5, 10: 3}
-MOST_PACE, QUEUED = 12, 0xFF9046
 KNOWN_AT_ONCE = ("x", "y", "hp", "status", "stun", "move")
 """What an opponent knows of its own fighter, and without delay."""
 FIGHT, MATCH_OVER = 3, 5
-PAD_BITS = {
-    "UP": 1,
-    "DOWN": 2,
-    "LEFT": 4,
-    "RIGHT": 8,
-    "B": 16,
-    "C": 32,
-    "A": 64,
-    "START": 128,
-    "Z": 256,
-    "Y": 512,
-    "X": 1024,
-    "MODE": 2048,
-}
+PAD_BITS = {**BITS, "MODE": 2048}
 SHARED = (
     "agent_hp", "agent_status", "agent_victories", "agent_x", "agent_y", "enemy_character",
     "enemy_hp", "enemy_status", "enemy_victories", "enemy_x", "enemy_y", "reset_countdown",

@@ -210,9 +210,8 @@ def test_a_body_that_is_too_large_is_refused(server: Server) -> None:
 
     async def talk(client: Talk) -> None:
         refused = None
-        with suppress(
-            aiohttp.ClientError
-        ):  # the server may hang up in the middle, which is an answer as well
+        # the server may hang up in the middle, which is an answer as well
+        with suppress(aiohttp.ClientError):
             refused = await client.ask(
                 "POST", "/userdata/workflows%2Flarge.json", 413, data=flood(70 << 20)
             )

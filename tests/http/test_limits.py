@@ -59,9 +59,8 @@ def test_a_server_without_memory_for_another_thread_goes_on_with_those_it_has(
                     int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
                 )
                 usual = resource.prlimit(pid, resource.RLIMIT_AS)
-                resource.prlimit(
-                    pid, resource.RLIMIT_AS, (used + (4 << 20), usual[1])
-                )  # a thread's stack takes 8 MB
+                # a thread's stack takes 8 MB
+                resource.prlimit(pid, resource.RLIMIT_AS, (used + (4 << 20), usual[1]))
                 for _ in range(20):
                     assert await client.get("/userdata?dir=workflows") == []
                 outcome = await client.outcome(page, await client.run(film(ticks=5)))

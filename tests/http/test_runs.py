@@ -433,9 +433,8 @@ def test_history_survives_a_restart_and_runs_survive_a_killed_server(tmp_path: P
     with serving(data, "--parallel", 1) as server:
 
         async def after(client: Talk) -> None:
-            async with (
-                client.page() as page
-            ):  # a run of our own: by its end the orphaned worker has had its time
+            # a run of our own: by its end the orphaned worker has had its time
+            async with client.page() as page:
                 await client.outcome(page, await client.run(film(ticks=5, clock="fast")))
             kept = await client.get("/history")
             assert kept[done] == history[done]

@@ -250,9 +250,8 @@ def test_scenarios_are_judged_as_stable_retro_judges_them(tmp_path: Path) -> Non
         scenario = {"reward": reward, "done": done}
         file = tmp_path / "scenario.json"
         file.write_text(json.dumps(scenario))
-        data = (
-            stable_retro.data.GameData()
-        )  # a new one: an old one keeps conditions of scenarios it had before
+        # a new one: an old one keeps conditions of scenarios it had before
+        data = stable_retro.data.GameData()
         emulator.configure_data(data)
         emulator.set_state(start)
         assert data.load(str(data_file), str(file))

@@ -97,9 +97,8 @@ def test_a_strategist_decides_the_same_both_ways(
     found: dict[type[Pretrained], list[str]] = {}
     for asked_by in (Pretrained, FastQwen3VL):
         monkeypatch.setitem(FAMILIES, "qwen3_vl", FAMILIES["qwen3_vl"]._replace(asked_by=asked_by))
-        path = (
-            tmp_path / asked_by.__name__
-        )  # a file of its own, so that no other test's model is found
+        # a file of its own, so that no other test's model is found
+        path = tmp_path / asked_by.__name__
         brain = VLMBrain(QWEN.tensors, files=QWEN.files, answers=QWEN.answers)
         brain.save(path, title="t", made_by="test")
         found[asked_by] = []

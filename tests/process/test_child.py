@@ -244,6 +244,5 @@ def test_a_busy_child_ends_with_its_parent(way: str, tmp_path: Path) -> None:
         parent.stdout.readline()
         if way == "killed":
             parent.kill()
-        parent.communicate(
-            timeout=60
-        )  # its standard output ends when nobody has it open any more: the child had
+        # its standard output ends when nobody has it open any more: the child had
+        parent.communicate(timeout=60)

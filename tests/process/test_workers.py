@@ -401,9 +401,8 @@ def _ray_cluster() -> Iterator[tuple[dict[str, str], int]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     token = _ray_environment()
-    folder = tempfile.mkdtemp(
-        prefix="ray"
-    )  # short: sockets lie in it, whose names have at most 107 letters
+    # short: sockets lie in it, whose names have at most 107 letters
+    folder = tempfile.mkdtemp(prefix="ray")
     options = [
         "--head",
         "--block",
@@ -613,9 +612,8 @@ def _lets_in(cluster: str, token: dict[str, str]) -> bool:
         return not subprocess.run(
             client, env={**os.environ, **token}, capture_output=True, timeout=25
         ).returncode
-    except (
-        subprocess.TimeoutExpired
-    ):  # the server that Ray starts for a client may hang; the next client gets another
+    except subprocess.TimeoutExpired:
+        # the server that Ray starts for a client may hang; the next client gets another
         return False
 
 

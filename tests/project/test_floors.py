@@ -27,10 +27,11 @@ MAY_IMPORT: dict[str, set[str]] = {}
 for height, floor in enumerate(FLOORS, start=1):
     for name in floor:
         MAY_IMPORT[name] = set().union(*FLOORS[:height])
+# a stranger's model is tried out in a process
 MAY_IMPORT["nodes"] = FLOORS[0] | {
     "nodes",
     "minibrains.process",
-}  # a stranger's model is tried out in a process
+}
 MAY_IMPORT["server"] |= {"nodes"}
 """A floor, and the floors its modules may import."""
 NEVER_IN_THE_ENGINE = {"aiohttp", "json", "torch", "transformers"}

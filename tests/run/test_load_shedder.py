@@ -148,9 +148,8 @@ def test_on_a_crowded_core_the_fight_goes_on_and_its_overlay_is_drawn_less_often
         try:
             await_decision(run, tmp_path)
             core = min(os.sched_getaffinity(0))
-            os.sched_setaffinity(
-                run.pid, {core}
-            )  # only the thread that ticks: the model has the other cores
+            # only the thread that ticks: the model has the other cores
+            os.sched_setaffinity(run.pid, {core})
             os.setpriority(os.PRIO_PROCESS, run.pid, 5)
             with crowding(core):
                 await_line(run, "because the machine was busy otherwise; optional nodes now run on")

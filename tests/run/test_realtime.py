@@ -464,9 +464,8 @@ def test_the_benchmark_sees_one_frame_a_tick(minibrains: Any, tmp_path: Path) ->
 def test_the_benchmark_kills_the_process_of_a_node_and_sees_it_answer_again(
     minibrains: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "server.commands.bench.realtime._KILL_EVERY", 6.0
-    )  # the first time after half of it
+    # the first time after half of it
+    monkeypatch.setattr("server.commands.bench.realtime._KILL_EVERY", 6.0)
     thinker = {
         "type": "fault_pack.Thinker@1",
         "set": {"folder": str(tmp_path)},

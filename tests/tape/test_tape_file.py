@@ -193,9 +193,8 @@ def test_what_was_appended_survives_kill_9(tmp_path: Path) -> None:
         while child.stdout.readline() != "500\n":
             pass
         os.kill(child.pid, signal.SIGKILL)
-        acknowledged = int(
-            (["500", *child.stdout.read().split("\n")[:-1]])[-1]
-        )  # the last line that was printed whole
+        # the last line that was printed whole
+        acknowledged = int((["500", *child.stdout.read().split("\n")[:-1]])[-1])
     assert child.returncode == -signal.SIGKILL
     records = list(TapeReader(tmp_path / "tape"))
     assert len(records) >= acknowledged + 1

@@ -343,9 +343,8 @@ def test_a_stale_save_is_refused_and_shows_what_changed(
     assert json.loads((data / "workflows/shared.json").read_text())["nodes"]["clock"]["set"] == {
         "ticks": 90
     }
-    page.troubles[:] = [
-        line for line in page.troubles if "412" not in line
-    ]  # Chromium itself reports the refusal
+    # Chromium itself reports the refusal
+    page.troubles[:] = [line for line in page.troubles if "412" not in line]
 
 
 def test_keys_belong_to_what_has_the_focus(page: EditorPage) -> None:
@@ -484,9 +483,8 @@ def test_a_brain_dropped_on_a_node_becomes_its_brain(page: EditorPage, data: Pat
     assert "mine" in page.workflow["nodes"]["sink"]["brain"]
     page.drop("broken.safetensors", b"nonsense", page.node("sink"))
     expect(page.page.locator(".message.error").last).to_contain_text("broken.safetensors")
-    page.troubles[:] = [
-        line for line in page.troubles if "400" not in line
-    ]  # Chromium itself reports the refusal
+    # Chromium itself reports the refusal
+    page.troubles[:] = [line for line in page.troubles if "400" not in line]
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -659,9 +657,8 @@ def test_a_run_that_was_thrown_away_is_not_waited_for(page: EditorPage, address:
     page.ready()
     expect(page.message).to_have_text("The run that was shown here is no longer there.")
     expect(page.page.get_by_role("button", name="Run", exact=True)).to_be_visible()
-    page.troubles[:] = [
-        line for line in page.troubles if "404" not in line
-    ]  # Chromium itself reports the refusal
+    # Chromium itself reports the refusal
+    page.troubles[:] = [line for line in page.troubles if "404" not in line]
 
 
 def test_a_change_of_a_run_that_waits_is_made_when_it_ticks(

@@ -856,9 +856,8 @@ def observatory() -> tuple[Image, list[tuple[int, int, int]]]:
     """Return the picture of Observatory, and the colours 1 to 15 of its palette."""
     s = Stage()
     s.bands([0, 56, 108, HORIZON], [1, 2, 3])
-    star_sky = (s.y > 44) & (
-        s.y < 120
-    )  # above it are letters, and a star beside one is a full stop
+    # above it are letters, and a star beside one is a full stop
+    star_sky = (s.y > 44) & (s.y < 120)
     s.where(star_sky & (_noise(s.x % 128, s.y, 7) < 1), 15)
     s.where(star_sky & (_noise(s.x % 128, s.y, 9) < 1), 12)
     x, y = s.x - MOON[0], s.y - MOON[1]
