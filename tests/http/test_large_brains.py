@@ -30,16 +30,17 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def _brain(path: Path, size: int) -> Path:
-    """A brain of so many zeros, which need no room on the disk."""
+    """A brain of so many zeros, which need no room on the disk. No reader finds half of it."""
     header = {
         "__metadata__": {"minibrains.kind": "bytes"},
         "bytes": {"dtype": "U8", "shape": [size], "data_offsets": [0, size]},
     }
     text = json.dumps(header).encode()
-    with path.open("wb") as file:
+    beside = path.with_suffix(".new")
+    with beside.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         file.truncate(8 + len(text) + size)
-    return path
+    return beside.rename(path)
 
 
 def _pinned(file: str, digest: str) -> Json:
