@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from minibrains.brain import Brain, setting, tensor
     from minibrains.console import Console, ConsoleOutput
     from minibrains.errors import BrainError, GameError, MinibrainsError
-    from minibrains.hooks import Budget, Hook, Progress
+    from minibrains.hooks import Budget, Hook, NodeProgress, Progress
     from minibrains.host import Episode, Host
     from minibrains.loading import BrainRef
     from minibrains.node import Node, Register
@@ -55,9 +55,9 @@ __version__ = "0.1.0"
 __all__ = [
     "ABSENT", "Absent", "Action", "Brain", "BrainError", "BrainRef", "Budget", "ColorFrame",
     "Console", "ConsoleOutput", "Episode", "EpisodeResult", "Flag", "Frame", "Frames", "GameError",
-    "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node", "Number", "On", "Pad", "Progress",
-    "Register", "Run", "RunSpec", "Sample", "Situation", "Socket", "Text", "TorchNode", "Variables",
-    "setting", "tensor", "widget",
+    "Hook", "Host", "Lazy", "Logits", "MinibrainsError", "Node", "NodeProgress", "Number", "On",
+    "Pad", "Progress", "Register", "Run", "RunSpec", "Sample", "Situation", "Socket", "Text",
+    "TorchNode", "Variables", "setting", "tensor", "widget",
 ]  # fmt: skip
 
 _NAMES = {
@@ -65,7 +65,7 @@ _NAMES = {
     "minibrains.brain": ("Brain", "setting", "tensor"),
     "minibrains.console": ("Console", "ConsoleOutput"),
     "minibrains.errors": ("BrainError", "GameError", "MinibrainsError"),
-    "minibrains.hooks": ("Budget", "Hook", "Progress"),
+    "minibrains.hooks": ("Budget", "Hook", "NodeProgress", "Progress"),
     "minibrains.host": ("Episode", "Host"),
     "minibrains.loading": ("BrainRef",),
     "minibrains.node": ("Node", "Register"),

@@ -40,6 +40,19 @@ class Progress(NamedTuple):
     """The score of the episode so far."""
 
 
+class NodeProgress(NamedTuple):
+    """The progress of one node with work that takes long; see `Host.progress`."""
+
+    node: str
+    """Id of the node."""
+    done: float
+    """The amount of work that is done, in any unit."""
+    total: float | None
+    """All of the work, in the same unit; None: unknown."""
+    text: str
+    """A few words for people."""
+
+
 _MOMENTS: Final = ("before_", "after_", "between_", "on_")
 
 
@@ -48,11 +61,11 @@ class Hook:
 
     Override the methods you need; the others do nothing.
 
-    They are called on the thread that ticks, but for `on_message`, which may be called on any
-    thread, and for `on_edit` and the `prepare` of an edit, which are called on the thread that
-    edits. A hook that raises ends the run with that error. With several workers nothing ticks in
-    this process: `after_open`, `before_episode`, `between_ticks` and `on_edit` are not called, and
-    `run.engine` is not open.
+    They are called on the thread that ticks, but for `on_message` and `on_node_progress`, which may
+    be called on any thread, and for `on_edit` and the `prepare` of an edit, which are called on the
+    thread that edits. A hook that raises ends the run with that error. With several workers nothing
+    ticks in this process: `after_open`, `before_episode`, `between_ticks` and `on_edit` are not
+    called, and `run.engine` is not open.
 
     Example:
         >>> class CollectScores(Hook):
@@ -114,6 +127,12 @@ class Hook:
 
     def on_progress(self, run: Run, progress: Progress) -> None:
         """Receive the progress of the run, ten times a second."""
+
+    def on_node_progress(self, run: Run, progress: NodeProgress) -> None:
+        """Receive the progress of a node within a tick.
+
+        May be called on any thread, at most 20 times a second and at the end of the work.
+        """
 
     def on_message(self, run: Run, text: str) -> None:
         """Receive a line for people, from a node or from the run itself.

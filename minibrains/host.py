@@ -128,6 +128,25 @@ class Host(ABC):
         `host.record(game="Airstriker-Genesis-v0")`.
         """
 
+    @abstractmethod
+    def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+        """Show people how far this node is with work that takes long.
+
+        It may be called thousands of times a second; only the newest call is shown.
+
+        Args:
+            done: The amount of work that is done, in any unit.
+            total: All of the work, in the same unit; None: unknown.
+            text: A few words, such as the loss.
+        """
+
+    @property
+    @abstractmethod
+    def stopping(self) -> bool:
+        """True once the run is to end after this tick: work that takes long ends early,
+        and keeps what it has.
+        """
+
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply the function to every item, and return the results in the order of the items.
 

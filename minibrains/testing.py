@@ -45,6 +45,8 @@ class ScratchHost(Host):
     sizes: dict[str, int] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
+    shown: list[tuple[float, float | None, str]] = field(default_factory=list)
+    stopping: bool = False
 
     @property
     def dir(self) -> Path:
@@ -61,6 +63,9 @@ class ScratchHost(Host):
 
     def record(self, **facts: str) -> None:
         self.facts.update(facts)
+
+    def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+        self.shown.append((done, total, text))
 
 
 @contextmanager

@@ -103,6 +103,11 @@ class _HostCall:
 
 
 @dataclass(frozen=True, slots=True)
+class _AskStopping:
+    """The question whether the run is to end, which the process of the run answers at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Ready:
     """Health: the node is open in its process, warmed up, and has begun the episode."""
 
@@ -358,6 +363,9 @@ class NodeProcess:
                 except Exception as error:  # the answer is still to come
                     refused = error
                 continue
+            if isinstance(message, _AskStopping):
+                child.send(encode(self._host.stopping, "what the host answered"))
+                continue
             value, failure = message
             if refused is not None:
                 raise refused
@@ -430,6 +438,14 @@ class _ProcessHost(Host):
 
     def record(self, **metadata: str) -> None:
         self._send("record", **metadata)
+
+    def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+        self._send("progress", done, total, text)
+
+    @property
+    def stopping(self) -> bool:
+        self.parent.send(encode(_AskStopping(), "what the node asked its host"))
+        return bool(decode(self.parent.receive(), "what the host answered", "in its process"))
 
     def _send(self, method: str, *arguments: Any, **named: Any) -> None:
         what = "what the node told its host"

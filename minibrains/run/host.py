@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from time import perf_counter
+from typing import Final, Protocol
 
 from minibrains.engine.engine import Engine
 from minibrains.engine.node_runtime import NodeRuntime
+from minibrains.hooks import NodeProgress
 from minibrains.host import Host, Item, Result, map_here
+
+_SHOW_EVERY: Final = 0.05
+"""Seconds between two reports of a node's progress."""
 
 
 class Map(Protocol):
@@ -29,8 +34,11 @@ class RunHost(Host):
     """The node's folder, created on first use."""
     engine: Engine
     notify: Callable[[str], None]
+    show: Callable[[NodeProgress], None]
     metadata: dict[str, str]
     mapper: Map = map_here
+    _next_shown: float = 0.0
+    """The time before which no more progress is shown, unless it is the end."""
 
     @property
     def node(self) -> str:
@@ -60,6 +68,17 @@ class RunHost(Host):
 
     def record(self, **metadata: str) -> None:
         self.metadata.update(metadata)
+
+    def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+        now = perf_counter()
+        if now < self._next_shown and done != total:
+            return
+        self._next_shown = now + _SHOW_EVERY
+        self.show(NodeProgress(self.node, done, total, text))
+
+    @property
+    def stopping(self) -> bool:
+        return self.engine.stopping
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         return self.mapper(function, items)

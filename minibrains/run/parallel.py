@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from minibrains.errors import RunError
 from minibrains.graph.registry import Registry
-from minibrains.hooks import Hook, Progress
+from minibrains.hooks import Hook, NodeProgress, Progress
 from minibrains.process.messages import Failure
 from minibrains.process.pool import Launcher, Pool, WorkerExited, WorkerLost
 from minibrains.process.worker import Worker
@@ -63,6 +63,9 @@ class _TellPool(Hook):
 
     def on_message(self, run: Run, text: str) -> None:
         self._worker.note(LogLine(text))
+
+    def on_node_progress(self, run: Run, progress: NodeProgress) -> None:
+        self._worker.note(progress)
 
     def on_progress(self, run: Run, progress: Progress) -> None:
         self._worker.note(EpisodeProgress(progress.episode, progress.tick, progress.score))
@@ -249,6 +252,8 @@ class ParallelEpisodes:
             self._run.say(f"worker {worker}: {content.text}")
         elif isinstance(content, WorkerLost):
             self._run.say(f"worker {worker} died ({content.reason}); its work is restarted, once")
+        elif isinstance(content, NodeProgress):
+            self._run.show_progress(content)
         elif isinstance(content, EpisodeProgress):
             self._began = self._began or perf_counter()
             self._running[content.index] = content

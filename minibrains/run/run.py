@@ -22,7 +22,7 @@ from minibrains.errors import Fault, MinibrainsError, RunError, WorkflowError, a
 from minibrains.graph.check import Graph
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import Workflow
-from minibrains.hooks import NO_LIMIT, Budget, Hook, Progress
+from minibrains.hooks import NO_LIMIT, Budget, Hook, NodeProgress, Progress
 from minibrains.host import map_here
 from minibrains.process.launchers import choose_launcher
 from minibrains.run.episode import EpisodeResult, episode_row, errors_since
@@ -367,6 +367,11 @@ class Run:
         for hook in self.hooks:
             hook.on_message(self, text)
 
+    def show_progress(self, progress: NodeProgress) -> None:
+        """Show people how far a node is. May be called on any thread."""
+        for hook in self.hooks:
+            hook.on_node_progress(self, progress)
+
     def check(self, workflow: Workflow) -> Graph:
         """Let the hooks prepare a workflow, this run's own or that of a live edit, and check it.
 
@@ -418,7 +423,15 @@ class Run:
 
     def make_host(self, runtime: NodeRuntime, engine: Engine) -> RunHost:
         """Return the host for opening a node."""
-        return RunHost(runtime, self.dir, engine, self.say, self.results.metadata, self._map)
+        return RunHost(
+            runtime,
+            self.dir,
+            engine,
+            self.say,
+            self.show_progress,
+            self.results.metadata,
+            self._map,
+        )
 
     @property
     def dir(self) -> Path:

@@ -4,9 +4,14 @@ and lines of text.
 
 from __future__ import annotations
 
-from minibrains.hooks import Hook, Progress
+from typing import TYPE_CHECKING, Any
+
+from minibrains.hooks import Hook, NodeProgress, Progress
 from minibrains.run.run import Run
 from server.terminal import tell
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 
 class PrintMessages(Hook):
@@ -17,7 +22,9 @@ class PrintMessages(Hook):
 
 
 class ProgressBar(Hook):
-    """Shows episode, ticks a second and score, if standard error is a terminal."""
+    """Shows episode, ticks a second and score, and below them the progress of nodes that work for
+    long, if standard error is a terminal.
+    """
 
     def before_open(self, run: Run) -> None:
         from tqdm import tqdm
@@ -27,6 +34,7 @@ class ProgressBar(Hook):
         whole = self._episodes * self._ticks or None
         form = "{desc} {bar} {elapsed}{postfix}" if whole else "{desc} {elapsed}{postfix}"
         self._bar = tqdm(total=whole, bar_format=form, disable=None, leave=False)
+        self._nodes: dict[str, tqdm[Any]] = {}
 
     def on_progress(self, run: Run, progress: Progress) -> None:
         shown = f"{progress.ticks_per_s:.0f} ticks/s"
@@ -37,5 +45,18 @@ class ProgressBar(Hook):
         self._bar.n = progress.episode * self._ticks + progress.tick
         self._bar.refresh()
 
+    def on_node_progress(self, run: Run, progress: NodeProgress) -> None:
+        from tqdm import tqdm
+
+        bar = self._nodes.get(progress.node)
+        if bar is None:
+            form = "{desc} {bar} {n_fmt}/{total_fmt}, {remaining} left{postfix}"
+            bar = tqdm(desc=progress.node, bar_format=form, disable=None, leave=False)
+            self._nodes[progress.node] = bar
+        bar.set_postfix_str(progress.text, refresh=False)
+        bar.total, bar.n = progress.total, progress.done
+        bar.refresh()
+
     def before_close(self, run: Run) -> None:
-        self._bar.close()
+        for bar in (*self._nodes.values(), self._bar):
+            bar.close()

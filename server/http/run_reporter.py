@@ -15,6 +15,7 @@ import numpy as np
 from minibrains.engine.engine import Engine
 from minibrains.engine.stats import NodeStats
 from minibrains.engine.timing import buckets
+from minibrains.hooks import NodeProgress
 from server.http.previews import Encoded, Encoder
 from server.http.run_controller import RunController, StatsSample, describe_value
 from server.http.worker_protocol import RunRequest, WorkerEvent
@@ -35,6 +36,8 @@ class RunReporter:
     ) -> None:
         self.progress: tuple[int, float | None] = 0, None
         """Episode and score, updated by the run at intervals."""
+        self.node_progress: dict[str, NodeProgress] = {}
+        """The latest progress of each node that has shown any, updated on any thread."""
         self._request, self._controller, self._wake, self._send = request, controller, wake, send
         self._lines: deque[tuple[str | None, str]] = deque()
         self._encoders: dict[str, Encoder] = {}
@@ -150,7 +153,7 @@ class RunReporter:
             changed: dict[str, Any] = {}
             for name, state in states.items():
                 if name in reported:
-                    changed[name] = {**reported[name], "state": state}
+                    changed[name] = {**reported[name], "state": state, **self._progress(name)}
             return changed
         self._sampled = stats
         entries = {
@@ -158,6 +161,13 @@ class RunReporter:
         }
         self._stats = dict(stats.nodes)
         return entries
+
+    def _progress(self, name: str) -> dict[str, Any]:
+        """Return the part of the report on a node that has shown its progress."""
+        shown = self.node_progress.get(name)
+        if shown is None:
+            return {}
+        return {"progress": {"done": shown.done, "total": shown.total, "text": shown.text}}
 
     def _node(self, name: str, now: NodeStats, state: str | None) -> dict[str, Any]:
         """Return the report on a node; `state`: its state in the background, if it has one."""
@@ -170,8 +180,8 @@ class RunReporter:
         is_unchanged = before is not None and not runs and now.skips == before.skips
         if reported is not None and is_unchanged and state is None:
             if reported["state"] in _BACKGROUND_STATES:
-                return {**reported, "state": "skipped"}
-            return reported
+                reported = {**reported, "state": "skipped"}
+            return {**reported, **self._progress(name)}
         if state is None:
             state = _foreground_state(now, runs)
         us = None
@@ -181,7 +191,7 @@ class RunReporter:
             us = reported.get("us")
         if now.thinking and now.runs:  # a computation may begin and end in different reports
             us = round((now.seconds + now.thinking) / now.runs * 1e6, 1)
-        report = {"state": state, "runs": now.runs, "us": us}
+        report = {"state": state, "runs": now.runs, "us": us, **self._progress(name)}
         # most nodes have none of these
         now_and_then = {
             "errors": now.errors,

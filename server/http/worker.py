@@ -18,7 +18,7 @@ from minibrains.errors import MinibrainsError, RunError, as_error, faults_of, se
 from minibrains.graph.catalog import node_types
 from minibrains.graph.registry import Registry
 from minibrains.graph.workflow import parse_workflow
-from minibrains.hooks import Hook, Progress
+from minibrains.hooks import Hook, NodeProgress, Progress
 from minibrains.node import Register
 from minibrains.process.messages import decode, encode
 from minibrains.process.parent import ParentProcess
@@ -210,6 +210,9 @@ class RunSession(Hook):
 
     def on_progress(self, run: Run, progress: Progress) -> None:
         self._reporter.progress = progress.episode, progress.score
+
+    def on_node_progress(self, run: Run, progress: NodeProgress) -> None:
+        self._reporter.node_progress[progress.node] = progress
 
     def after_close(self, run: Run) -> None:
         self._reporter.close()

@@ -146,6 +146,28 @@ def test_the_time_of_a_node_that_thinks_is_that_of_its_thoughts(server: Server) 
     server.talk(talk)
 
 
+def test_a_page_is_told_how_far_a_node_is(server: Server) -> None:
+    workflow = film()
+    workflow["nodes"]["works"] = {"type": "service_nodes.Works@1", "in": {"count": "film.count"}}
+
+    async def talk(client: Talk) -> None:
+        async with client.page() as page:
+            prompt_id = await client.run(workflow)
+            await page.watch(prompt_id)
+            told = await page.until(
+                "nodes",
+                lambda data: data["nodes"].get("works", {}).get("progress", {}).get("done", 0) >= 5,
+            )
+            assert told["nodes"]["works"]["state"] == "thinking"
+            shown = told["nodes"]["works"]["progress"]
+            assert (shown["total"], shown["text"]) == (None, "waits for the end")
+            await client.post(f"/runs/{prompt_id}/stop")
+            outcome = await client.outcome(page, prompt_id)
+            assert outcome["state"] == "stopped"
+
+    server.talk(talk)
+
+
 def test_a_page_sees_that_a_process_is_started_again(server: Server) -> None:
     workflow = film()
     keys = {"busy": "continue", "on_error": "hold", "every": 6}

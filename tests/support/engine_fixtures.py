@@ -41,7 +41,7 @@ class FakeHost(RunHost):
     ) -> None:
         """`runtime` is the node's record in the engine."""
         self.calls: list[Call] = [] if calls is None else calls
-        super().__init__(runtime, folder, engine, lambda text: None, {})
+        super().__init__(runtime, folder, engine, lambda text: None, lambda progress: None, {})
 
     def say(self, text: str) -> None:
         self.calls.append(Call(self.node, self.tick, "say", (text,)))

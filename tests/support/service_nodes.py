@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -73,6 +74,20 @@ class Troubled(Node):
             if self.does == "hang":
                 threading.Event().wait()
         return f"{count:g} of them"
+
+
+class Works(Node, background="thread"):
+    """Works within one tick until the run is to end."""
+
+    def open(self, host: Host) -> None:
+        self.host = host
+
+    def tick(self, count: Number) -> None:
+        done = 0
+        while not self.host.stopping:
+            done += 1
+            self.host.progress(done, text="waits for the end")
+            time.sleep(0.01)
 
 
 class Speechless(Exception):

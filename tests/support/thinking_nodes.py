@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from minibrains import Episode, Node, Number, Register, Socket, Variables, widget
+from minibrains import Episode, Host, Node, Number, Register, Socket, Variables, widget
 from minibrains.errors import BrainError, MinibrainsError
 from minibrains.savings import tell_saving
 
@@ -332,3 +332,29 @@ class Burns(Node, background="process"):
         while time.process_time() < end:
             pass
         return 1
+
+
+class Works(Node, background="optional"):
+    """Work in steps, show how many are done, and end early once the run is to end.
+
+    Out:  how many it has done
+    """
+
+    steps: int = widget(default=100, min=0)
+    wait: bool = widget(default=False, doc="go on after the last step until the run is to end")
+
+    def open(self, host: Host) -> None:
+        self.host = host
+
+    def reset(self, episode: Episode) -> None:
+        self.done = 0
+
+    def tick(self, number: Number) -> Number:
+        while not self.host.stopping and (self.wait or self.done < self.steps):
+            self.done = min(self.done + 1, self.steps)
+            self.host.progress(self.done, self.steps, f"step {self.done}")
+            time.sleep(0.001 * self.wait)
+        return self.done
+
+    def report(self) -> Mapping[str, Any]:
+        return {"done": self.done}

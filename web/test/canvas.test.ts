@@ -4,6 +4,7 @@ import { isBackward, laneFor } from "../src/canvas/link_path";
 import { partAt, shapeOf, valueText } from "../src/canvas/shape";
 import { keyCombination } from "../src/editor/commands";
 import { readFrame, unpackPalette } from "../src/live/frames";
+import { progressText, shareDone } from "../src/live/progress";
 import { applyEvent, newRun } from "../src/live/run";
 import { areNotable, savingsText } from "../src/live/savings";
 import { catalog } from "./catalog";
@@ -134,7 +135,15 @@ test("a run is put together from what changes", () => {
   run = applyEvent(run, "values", { prompt_id: "r", values: { "a.x": 0.123456, "a.y": "up" } });
   expect([run.state, run.tick, run.score]).toEqual(["running", 6, 1.5]);
   expect([run.nodes.get("a"), run.nodes.get("b")?.state]).toEqual([
-    { state: "skipped", ms: 0.25, error: null, thinkTimes: [], savings: [], restarts: 0 },
+    {
+      state: "skipped",
+      ms: 0.25,
+      error: null,
+      thinkTimes: [],
+      savings: [],
+      restarts: 0,
+      progress: null,
+    },
     null,
   ]);
   expect([...run.values]).toEqual([
@@ -146,6 +155,17 @@ test("a run is put together from what changes", () => {
     prompt_id: "r",
     nodes: { a: { state: "running", savings: [["model in memory", 0.25], ["x", 1e-5], ["y"]] } },
   });
+  const working = applyEvent(found, "nodes", {
+    prompt_id: "r",
+    nodes: {
+      a: { progress: { done: 3, total: 4, text: "loss 0.5" } },
+      b: { progress: { done: 7, total: null, text: "" } },
+    },
+  });
+  const [one, other] = ["a", "b"].map((id) => working.nodes.get(id)!.progress);
+  expect([shareDone(one!), progressText(one!)]).toEqual([0.75, "3 of 4: loss 0.5"]);
+  expect([shareDone(other!), progressText(other!)]).toEqual([null, "7"]);
+  expect([shareDone(null), progressText(null)]).toEqual([null, ""]);
   const { savings } = found.nodes.get("a")!;
   expect(savingsText(savings)).toBe(
     "Found in a cache, which saved 250 ms\nmodel in memory: 250 ms\nx: less than 1 ms",

@@ -10,6 +10,7 @@ import { CanvasPointer, LGraph, LiteGraph, LLink } from "@comfyorg/litegraph";
 import type { NodeAppearance } from "../canvas/paint";
 import { partAt } from "../canvas/shape";
 import { readTheme } from "../canvas/theme";
+import { shareDone } from "../live/progress";
 import { areNotable, savingsText } from "../live/savings";
 import type { Catalog } from "../model/catalog";
 import { same } from "../model/json";
@@ -295,6 +296,7 @@ export class Board {
       selected: node.selected === true,
       state: run?.state ?? null,
       ms: run?.ms ?? null,
+      progress: shareDone(run?.progress ?? null),
       usedCache: run !== undefined && areNotable(run.savings),
       fault: run?.error ?? this.#annotations.faults.get(node.name) ?? null,
       isLinked: (port, side) => {

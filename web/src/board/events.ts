@@ -1,6 +1,7 @@
 /** Events of the board: gestures, in terms of ids and sockets of the workflow. */
 
 import type { NodeState } from "../canvas/paint";
+import type { NodeProgress } from "../live/progress";
 import type { Savings } from "../live/savings";
 import type { Box, Link, Point, SocketRef } from "../model/workflow";
 
@@ -48,6 +49,7 @@ export interface NodeStatus {
   /** Histogram of a background node's calls: the number that took less than `ms`, and at least the `ms` of the pair before. */
   readonly thinkTimes: readonly (readonly [ms: number, count: number])[];
   readonly savings: Savings;
+  readonly progress: NodeProgress | null;
   /** Number of times that its process ended and was replaced. */
   readonly restarts: number;
 }

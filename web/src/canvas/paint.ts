@@ -24,6 +24,8 @@ export interface NodeAppearance {
   readonly state: NodeState | null;
   /** Mean milliseconds per run of the node. */
   readonly ms: number | null;
+  /** The part of its work that is done, 0 to 1. */
+  readonly progress: number | null;
   /** Caches saved a noticeable time. */
   readonly usedCache: boolean;
   readonly fault: string | null;
@@ -35,6 +37,8 @@ export interface NodeAppearance {
 
 type Context = CanvasRenderingContext2D;
 const RADIUS = 10;
+/** Of the bar of progress, at the lower end of the header. */
+const PROGRESS_HEIGHT = 3;
 const SCREEN_BACKGROUND = "#0b0c10";
 /** Below this scale, only name and state are painted. */
 const DETAIL_SCALE = 0.42;
@@ -78,6 +82,10 @@ function paintBody(
   ctx.clip();
   ctx.fillStyle = theme.header;
   ctx.fillRect(0, 0, width, HEADER);
+  if (appearance.progress !== null && appearance.progress < 1) {
+    ctx.fillStyle = theme.accent;
+    ctx.fillRect(0, HEADER - PROGRESS_HEIGHT, width * appearance.progress, PROGRESS_HEIGHT);
+  }
   if (registerArea) paintRegisterArea(ctx, width, registerArea, theme);
   ctx.restore();
   const hasFailed =

@@ -3,6 +3,7 @@
 import type { NodeStatus } from "../board/events";
 import type { NodeState } from "../canvas/paint";
 import { isObject, type Json, type JsonObject } from "../model/json";
+import { readProgress } from "./progress";
 import { readSavings } from "./savings";
 
 export type RunState =
@@ -139,6 +140,7 @@ function applyNodeUpdates(
         : (old?.thinkTimes ?? []),
       savings: data.savings === undefined ? (old?.savings ?? []) : readSavings(data.savings),
       restarts: typeof data.restarts === "number" ? data.restarts : (old?.restarts ?? 0),
+      progress: readProgress(data.progress) ?? old?.progress ?? null,
     });
   }
   return nodes;
@@ -160,6 +162,7 @@ function applyFailure(run: Run, data: JsonObject): Run {
     thinkTimes: old?.thinkTimes ?? [],
     savings: old?.savings ?? [],
     restarts: old?.restarts ?? 0,
+    progress: old?.progress ?? null,
   });
   return { ...run, state: "failed", error: message, nodes };
 }

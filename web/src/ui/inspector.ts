@@ -4,6 +4,7 @@ import { type BrainInfo, faultText } from "../api";
 import type { NodeStatus } from "../board/events";
 import type { Editor } from "../editor/editor";
 import type { Session } from "../editor/session";
+import { progressText } from "../live/progress";
 import { isTicking } from "../live/run";
 import { savingsText } from "../live/savings";
 import { inputOf, labelOf, type NodeType } from "../model/catalog";
@@ -45,6 +46,7 @@ export class Inspector {
     session.on((what) => {
       if (what !== "run") return;
       this.#renderFaults();
+      this.#renderProgress();
       this.#renderThinkTimes();
       this.#renderSavings();
       this.#renderGame();
@@ -113,6 +115,7 @@ export class Inspector {
       ),
       h("div", { class: "faults" }),
       h("div", { class: "game" }),
+      h("div", { class: "progress doc" }),
       h("div", { class: "thoughts" }),
       h("div", { class: "savings doc" }),
       type
@@ -131,9 +134,19 @@ export class Inspector {
       ...this.#about(id, type),
     );
     this.#renderFaults();
+    this.#renderProgress();
     this.#renderThinkTimes();
     this.#renderSavings();
     this.#renderGame();
+  }
+
+  /** Show how far the node is with its work in the current run. */
+  #renderProgress(): void {
+    const container = this.element.querySelector<HTMLElement>(".progress");
+    const id = this.editor.selection[0];
+    if (!container || this.editor.selection.length !== 1 || !id) return;
+    const text = progressText(this.session.run?.nodes.get(id)?.progress ?? null);
+    if (container.textContent !== text) container.textContent = text;
   }
 
   /** Show the button that saves the state of a console's game. */
