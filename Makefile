@@ -1,5 +1,5 @@
 # make run   set up a virtual environment, play Duel with a vision-language model, print result, path of the clip, the editor
-# make test  set up, then lint, types and tests (11 minutes on two cores)
+# make test  set up, then lint, types and tests (9 minutes on two cores)
 # make docs  set up, then build the API reference: build/api/index.html
 # make soak  the tests that take longer: kills, faults, twenty minutes of runs, thousands of hostile requests and files (an hour)
 PYTHON ?= python3
@@ -24,7 +24,7 @@ test: $(VENV)/installed-dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python hatch_build.py check
-	$(VENV)/bin/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 30
+	$(VENV)/bin/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 30
 
 docs: $(VENV)/installed-dev
 	$(VENV)/bin/python -m tests.project.api_reference
