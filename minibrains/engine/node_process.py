@@ -364,7 +364,8 @@ class NodeProcess:
                     refused = error
                 continue
             if isinstance(message, _AskStopping):
-                child.send(encode(self._host.stopping, "what the host answered"))
+                with suppress(OSError):  # the process has ended: `_receive` will say how
+                    child.send(encode(self._host.stopping, "what the host answered"))
                 continue
             value, failure = message
             if refused is not None:
